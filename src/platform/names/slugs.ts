@@ -42,7 +42,12 @@ export function isSlug(text: string): boolean {
 
 /** Whether no account may have this slug: it is kept for what ships with the service, or it is a word of a route. */
 export function isReservedSlug(slug: string): boolean {
-  return slug.startsWith(RESERVED_PREFIX) || ROUTE_WORDS.has(slug);
+  return isBuiltIn(slug) || ROUTE_WORDS.has(slug);
+}
+
+/** Whether an id or a slug is of something that ships with the service. */
+export function isBuiltIn(idOrSlug: string): boolean {
+  return idOrSlug.startsWith(RESERVED_PREFIX);
 }
 
 /**

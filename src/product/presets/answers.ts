@@ -1,8 +1,8 @@
 import { ApiError } from '../../platform/http/errors.ts';
+import { isBuiltIn } from '../../platform/names/slugs.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
 import type { Models } from '../models/models.ts';
-import { isBuiltIn } from './builtins.ts';
 import type { Preset, PresetVersion } from './preset.ts';
 import type { PresetData, PresetUsage } from './schema.ts';
 
@@ -16,20 +16,8 @@ const NEVER_RAN: PresetUsage = { runs: 0 };
 
 /** A preset as the API shows it. */
 export function dataOf(preset: Preset): PresetData {
-  const { _id: id, name, slug, description, steps, subjects, version, createdAt, updatedAt } = preset;
-  return {
-    id,
-    builtIn: isBuiltIn(id),
-    name,
-    slug,
-    description,
-    steps,
-    subjects,
-    version,
-    versionCount: preset.superseded.length + 1,
-    createdAt,
-    updatedAt,
-  };
+  const { _id: id, superseded, versionSavedAt: _, ...shown } = preset;
+  return { id, builtIn: isBuiltIn(id), ...shown, versionCount: superseded.length + 1 };
 }
 
 /** A preset as it is exported, with its earlier versions. */

@@ -76,16 +76,9 @@ export const BUILT_INS: readonly Preset[] = [
   ),
 ];
 
-const BY_ID = new Map(BUILT_INS.map((preset) => [preset._id, preset]));
-
 /** The built-in of this id, which is also its slug. */
 export function findBuiltIn(idOrSlug: string): Preset | undefined {
-  return BY_ID.get(idOrSlug);
-}
-
-/** True for the id of a built-in, which no account's preset can have. */
-export function isBuiltIn(id: string): boolean {
-  return BY_ID.has(id);
+  return BUILT_INS.find(({ _id }) => _id === idOrSlug);
 }
 
 function builtIn(name: string, title: string, description: string, steps: PresetStep[]): Preset {

@@ -33,27 +33,9 @@ export function builtInReadOnly(): ApiError {
   return new ApiError('forbidden', message, { param: 'slug' });
 }
 
-/** 400: another preset of the account has this slug. */
-export function slugTaken(slug: string): ApiError {
-  const message = `slug "${slug}" is already one of your presets': send another, or none to have one made.`;
-  return invalidParam('slug', message);
-}
-
 /** 400: a path names a version where only the preset may be named. */
 export function namesAVersion(): ApiError {
   return invalidParam('slug', 'The path names a version of a preset: leave out the @ and what follows it.');
-}
-
-/** 422: the account would exceed its number of presets. */
-export function tooManyPresets(limit: number, left: number): ApiError {
-  const message = `An account holds at most ${limit} presets and ${left} are left: delete some, or send fewer.`;
-  return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
-}
-
-/** 422: an import has far more entries than an account can hold. None of them is checked. */
-export function tooManyEntries(limit: number, received: number): ApiError {
-  const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
-  return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
 }
 
 /** 422: the preset has reached its number of stored versions. */
@@ -62,13 +44,5 @@ export function tooManyVersions(): ApiError {
   return new ApiError('resource_limit_exceeded', message, {
     param: 'steps',
     details: { limit: VERSIONS_MAX },
-  });
-}
-
-/** 500, retryable: concurrent writes to the same preset were faster in every attempt. */
-export function tooContended(): ApiError {
-  return new ApiError('internal_error', 'Too many writes met over the same preset: repeat the same call.', {
-    details: { reason: 'contention' },
-    retryAfterSeconds: 1,
   });
 }

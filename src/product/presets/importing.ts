@@ -1,4 +1,3 @@
-import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { checkOf } from '../../platform/http/error-answers/validation.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { readInstant } from '../../platform/http/instants.ts';
@@ -6,12 +5,17 @@ import { slugFromName } from '../../platform/names/slugs.ts';
 import type { SentSchema } from '../catalogue/plan/ai-step.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import type { Models } from '../models/models.ts';
-import { tooManyEntries } from './errors.ts';
-import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
-import type { PresetVersion } from './preset.ts';
-import { type ContentRules, checkName, isOwnSlug, readContent } from './rules.ts';
+import { checkEntryCount, sorted } from '../named/importing.ts';
+import {
+  type ContentRules,
+  checkName,
+  checkNamedAssets,
+  isOwnSlug,
+  type MissingAssets,
+  readContent,
+} from './rules.ts';
 import { PresetEntry, VERSIONS_MAX } from './schema.ts';
-import { type Draft, PRESETS_PER_ACCOUNT } from './store.ts';
+import { type Draft, PRESET } from './store.ts';
 
 /** The most ids of one query for assets. */
 const ASSETS_PER_TRIP = 1_000;
@@ -27,8 +31,6 @@ interface ReadEntry {
 
 /** The most answer schemas of one import. Each occupies a thread for up to half a second. */
 const SCHEMAS_MAX = 20;
-/** Ten times the presets of an account: many of the entries may be refused, but their number is bounded. */
-const ENTRIES_MAX = 10 * PRESETS_PER_ACCOUNT;
 
 /**
  * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
@@ -42,32 +44,25 @@ export async function sortEntries(
   { models, missingAssets, answerSchemas }: ContentRules,
   now: Date,
 ): Promise<{ drafts: Draft[]; errors: string[] }> {
-  if (entries.length > ENTRIES_MAX) throw tooManyEntries(ENTRIES_MAX, entries.length);
-  const read: Array<ReadEntry | ApiError> = [];
-  for (const entry of entries) {
-    read.push(await orRefusal(async () => readEntry(checkEntry(entry), models, now)));
-    await letOthersIn();
-  }
-  const entriesRead = read.flatMap((entry) => (entry instanceof ApiError ? [] : [entry]));
+  checkEntryCount(PRESET, entries.length);
+  const read = await sorted(entries.entries(), (entry) => readEntry(checkEntry(entry), models, now));
+  const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
-  const named = entriesRead.flatMap((entry) => entry.named);
-  const missing = await missingAmong(named, accountId, missingAssets);
-  const drafts: Draft[] = [];
-  const errors: string[] = [];
-  for (const [index, entry] of read.entries()) {
-    const sorted = entry instanceof ApiError ? entry : await orRefusal(() => landing(entry, missing));
-    if (sorted instanceof ApiError) errors.push(`[${index}] ${sorted.param}: ${sorted.message}`);
-    else drafts.push(sorted);
-    await letOthersIn();
-  }
-  return { drafts, errors };
-
-  async function landing(entry: ReadEntry, missing: ReadonlySet<string>): Promise<Draft> {
-    const { draft, named, schemas } = entry;
+  const missing = await missingAmong(
+    entriesRead.flatMap(({ named }) => named),
+    accountId,
+    missingAssets,
+  );
+  const checked = await sorted(read.accepted, async ({ draft, named, schemas }) => {
     await checkNamedAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
     await answerSchemas.check(accountId, schemas);
     return draft;
-  }
+  });
+  const refused = [...read.refused, ...checked.refused].sort((one, other) => one.index - other.index);
+  return {
+    drafts: checked.accepted.map(([, draft]) => draft),
+    errors: refused.map(({ index, error }) => `[${index}] ${error.param}: ${error.message}`),
+  };
 }
 
 /** @throws ApiError resource_limit_exceeded for more answer schemas than one import may have. */
@@ -79,15 +74,6 @@ function refuseManySchemas(schemas: readonly SentSchema[]): void {
     `The presets have ${size} different answer schemas, and one import takes at most ${SCHEMAS_MAX}: send them in several imports.`,
     { details: { limit: SCHEMAS_MAX, received: size } },
   );
-}
-
-async function orRefusal<T>(work: () => Promise<T>): Promise<T | ApiError> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ApiError && error.status < 500) return error;
-    throw error;
-  }
 }
 
 /** Those of the named assets that do not exist. */
@@ -106,48 +92,42 @@ async function missingAmong(
 }
 
 function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
-  const { name, description = '', version = 1, slug } = entry;
+  const { name, description = '', version = 1, versions = [], slug } = entry;
   checkName(name);
-  const { content, named, schemas } = readContent(entry, models);
-  const earlier = historyOf(entry, models, now);
-  const draft: Draft = {
-    name,
-    description,
-    version,
-    ...content,
-    history: earlier.history,
-    slug: isOwnSlug(slug) ? slug : slugFromName(name, 'preset'),
-    takesSuffix: true,
+  const current = readContent(entry, models);
+  checkNumbers([...versions.map((earlier) => earlier.version), version]);
+  const earlier = versions.map((sent, index) => {
+    const where = `versions[${index}].`;
+    const read = readContent(sent, models, where);
+    const updatedAt = instantOf(sent.updatedAt, `${where}updatedAt`, now);
+    return { ...read, version: { version: sent.version, ...read.content, updatedAt } };
+  });
+  const all = [current, ...earlier];
+  return {
+    draft: {
+      name,
+      description,
+      version,
+      ...current.content,
+      history: earlier.map((read) => read.version),
+      slug: isOwnSlug(slug) ? slug : slugFromName(name, 'preset'),
+      takesSuffix: true,
+    },
+    named: all.flatMap(({ named }) => named),
+    schemas: all.flatMap(({ schemas }) => schemas),
   };
-  return { draft, named: [...named, ...earlier.named], schemas: [...schemas, ...earlier.schemas] };
 }
 
-function historyOf(
-  { version: current = 1, versions = [] }: PresetEntry,
-  models: Models,
-  now: Date,
-): { history: PresetVersion[]; named: NamedAsset[]; schemas: SentSchema[] } {
-  if (versions.length >= VERSIONS_MAX) {
-    const message = `The entry has ${versions.length + 1} versions with the current one: at most ${VERSIONS_MAX} are kept.`;
-    throw invalidParam('versions', message, { limit: VERSIONS_MAX, received: versions.length + 1 });
+/** Checks the version numbers of an entry, of which the current one is last. */
+function checkNumbers(numbers: readonly number[]): void {
+  if (numbers.length > VERSIONS_MAX) {
+    const message = `The entry has ${numbers.length} versions with the current one: at most ${VERSIONS_MAX} are kept.`;
+    throw invalidParam('versions', message, { limit: VERSIONS_MAX, received: numbers.length });
   }
-  const numbers = [...versions.map(({ version }) => version), current];
   if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) {
     const message = `The version numbers ${numbers.join(', ')} must rise, the current one last.`;
     throw invalidParam('versions', message, { received: numbers });
   }
-  const history: PresetVersion[] = [];
-  const named: NamedAsset[] = [];
-  const schemas: SentSchema[] = [];
-  for (const [index, { version, updatedAt, ...sent }] of versions.entries()) {
-    const where = `versions[${index}].`;
-    const earlier = readContent(sent, models, where);
-    const savedAt = instantOf(updatedAt, `${where}updatedAt`, now);
-    history.push({ version, ...earlier.content, updatedAt: savedAt });
-    named.push(...earlier.named);
-    schemas.push(...earlier.schemas);
-  }
-  return { history, named, schemas };
 }
 
 function instantOf(text: string | undefined, param: string, now: Date): string {

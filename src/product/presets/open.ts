@@ -1,24 +1,12 @@
 import type { Slice } from '../../platform/http/slice.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import type { Models } from '../models/models.ts';
-import type { AnswerSchemas } from '../providers/answer-schemas.ts';
-import type { UsageOf } from './answers.ts';
-import type { MissingAssets } from './named-assets.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
-import { presetRoutes } from './routes.ts';
+import { type PresetRoutesOptions, presetRoutes } from './routes.ts';
 import { PresetsStore } from './store.ts';
 import { createPresetPass, type PresetPass } from './transform-pass.ts';
 
-export interface PresetsOptions {
+export interface PresetsOptions extends Omit<PresetRoutesOptions, 'store'> {
   documents: Documents;
-  gate: Gate;
-  models: Models;
-  missingAssets: MissingAssets;
-  answerSchemas: AnswerSchemas;
-  /** The numbers of runs of presets, from the jobs. */
-  usageOf: UsageOf;
-  now: () => Date;
 }
 
 export interface Presets extends Slice {

@@ -7,13 +7,12 @@ import { rowWriter, sendList } from '../../platform/http/lists/streamed-list.ts'
 import { slugFromName } from '../../platform/names/slugs.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
-import { revisionOf } from './changing.ts';
 import { presetNotFound, presetVersionNotFound } from './errors.ts';
 import { sortEntries } from './importing.ts';
 import { listPresets } from './listing.ts';
 import type { Preset } from './preset.ts';
 import { checkWritable, pathReference, pathVersion, resolve } from './reading.ts';
-import { type ContentRules, checkedContent, checkName, checkSlug } from './rules.ts';
+import { type ContentRules, checkedContent, checkName, checkSlug, revisionOf } from './rules.ts';
 import {
   NewPreset,
   PresetChange,
@@ -29,6 +28,7 @@ import type { PresetsStore } from './store.ts';
 export interface PresetRoutesOptions extends ContentRules {
   store: PresetsStore;
   gate: Gate;
+  /** The numbers of runs of presets, from the jobs. */
   usageOf: UsageOf;
   now: () => Date;
 }
@@ -57,12 +57,8 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      return sendList(
-        reply,
-        'Presets listed.',
-        await listPresets(store, accountId, request.query, usageOf),
-        writePreset,
-      );
+      const rows = await listPresets(store, accountId, request.query, usageOf);
+      return sendList(reply, 'Presets listed.', rows, writePreset);
     },
   );
 
@@ -106,9 +102,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       const { accountId } = gate.callerOf(request);
       const { drafts, errors } = await sortEntries(request.body, accountId, options, now());
       const presets = await store.insert(accountId, drafts, now());
-      const data = presets.map((preset, index) =>
-        savedDataOf(preset, [...(drafts[index]?.history ?? [])], models),
-      );
+      const data = presets.map((preset, index) => savedDataOf(preset, drafts[index]?.history ?? [], models));
       return sendImported(reply, data, errors, { sent: request.body.length, of: 'presets' });
     },
   );
@@ -126,12 +120,8 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     },
     async (request) => {
       const { accountId } = gate.callerOf(request);
-      const { preset, version } = await resolve(
-        store,
-        accountId,
-        pathReference(request.params.slug, request.query.version),
-        'slug',
-      );
+      const reference = pathReference(request.params.slug, request.query.version);
+      const { preset, version } = await resolve(store, accountId, reference, 'slug');
       const isCurrent = version.version === preset.version;
       const [usage, [versions = []]] = await Promise.all([
         usageOf(accountId, [preset._id]),

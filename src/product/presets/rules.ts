@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { invalidParam } from '../../platform/http/errors.ts';
 import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../../platform/names/slugs.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
@@ -9,9 +10,12 @@ import { compileSteps, schemasOfSteps } from '../catalogue/plan/steps.ts';
 import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
-import { checkNamedAssets, type MissingAssets } from './named-assets.ts';
-import type { Content } from './preset.ts';
-import { PRESET_SLUG_MAX_CHARACTERS } from './schema.ts';
+import type { Content, Preset } from './preset.ts';
+import { PRESET_SLUG_MAX_CHARACTERS, type PresetChange } from './schema.ts';
+import type { Revision } from './store.ts';
+
+/** Those of the ids that are not DONE assets of the account. */
+export type MissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
 /** The rules for steps and subjects. */
 export interface ContentRules {
@@ -76,6 +80,58 @@ export function readContent(sent: SentContent, models: Models, where = ''): Read
     ...assetsOfSubjects(subjects, `${where}subjects`),
   ];
   return { content: { steps, subjects }, named, schemas: schemasOfSteps(compiled, `${where}steps`) };
+}
+
+/**
+ * Merges a PUT into the current preset: sent fields replace current ones. Null when nothing changes. Unchanged steps
+ * and subjects are not checked again, so that a rename works although one of their assets was deleted.
+ * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
+ */
+export async function revisionOf(
+  current: Preset,
+  change: PresetChange,
+  accountId: string,
+  rules: ContentRules,
+): Promise<{ revision: Revision; isNewVersion: boolean } | null> {
+  const before = fieldsOf(current);
+  const subjects =
+    change.subjects === undefined ? before.subjects : readSubjects(change.subjects, 'subjects');
+  const sent = { ...before, ...change, subjects };
+  const steps = sent.steps.map(stepInOwnSpelling);
+  // The comparison is of the stored form, because JSON has no -0.
+  const revision: Revision = JSON.parse(JSON.stringify(fieldsOf({ ...sent, steps })));
+  if (isDeepStrictEqual(revision, before)) return null;
+  const isNewVersion = !isDeepStrictEqual(
+    [revision.steps, revision.subjects],
+    [before.steps, before.subjects],
+  );
+  if (isNewVersion) await checkedContent(revision, accountId, rules);
+  return { revision, isNewVersion };
+}
+
+function fieldsOf({ slug, name, description, steps, subjects }: Revision): Revision {
+  return { slug, name, description, steps, subjects };
+}
+
+/**
+ * Refuses a version that names an asset other than a DONE asset of the account.
+ * @throws ApiError invalid_param on the first parameter at fault, with its ids in details.missing.
+ */
+export async function checkNamedAssets(
+  named: readonly NamedAsset[],
+  accountId: string,
+  missingAssets: MissingAssets,
+): Promise<void> {
+  if (named.length === 0) return;
+  const ids = named.map(({ assetId }) => assetId);
+  const absent = new Set(await missingAssets(accountId, ids));
+  const param = named.find(({ assetId }) => absent.has(assetId))?.param;
+  if (param === undefined) return;
+  const missing = named
+    .filter((asset) => asset.param === param && absent.has(asset.assetId))
+    .map(({ assetId }) => assetId);
+  const message = `${param} refers to ${missing.join(', ')}: send ids of your own assets with status DONE.`;
+  throw invalidParam(param, message, { missing });
 }
 
 /** @throws ApiError invalid_param on name. */

@@ -1,35 +1,18 @@
 import { newId } from '../../platform/names/ids.ts';
 import {
-  insertNamed,
-  NAMED_INDEXES,
-  type Named,
-  named,
-} from '../../platform/stores/documents/named-slots.ts';
-import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  DuplicateKeyError,
   order,
 } from '../../platform/stores/documents/port.ts';
-import { slugTaken, tooContended, tooManyPresets, tooManyVersions } from './errors.ts';
+import { findNamed, insertNamed, NAMED_INDEXES, type Named, updateNamed } from '../named/documents.ts';
+import type { Kind } from '../named/errors.ts';
+import { tooManyVersions } from './errors.ts';
 import { type Content, currentVersion, type Preset, type PresetVersion } from './preset.ts';
 import { VERSIONS_MAX } from './schema.ts';
 
-export const PRESETS_PER_ACCOUNT = 1000;
-
-const SLOT_LIMIT = {
-  limit: PRESETS_PER_ACCOUNT,
-  full: (left: number) => tooManyPresets(PRESETS_PER_ACCOUNT, left),
-  slugTaken,
-  contended: tooContended,
-};
-
-/**
- * The most attempts of a save. One of several concurrent PUTs succeeds in each round, so only more of them than this
- * can exhaust the attempts.
- */
-const MAX_UPDATE_ATTEMPTS = 400;
+/** The most presets of an account. */
+export const PRESET: Kind = { noun: 'preset', limit: 1000 };
 
 /**
  * Steps and subjects are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
@@ -55,7 +38,7 @@ export interface Draft extends Pick<Preset, 'name' | 'description' | 'version' |
   /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
   takesSuffix: boolean;
   /** Earlier versions, oldest first. */
-  history: readonly PresetVersion[];
+  history: PresetVersion[];
 }
 
 /** The fields of a preset that a save replaces. */
@@ -88,7 +71,7 @@ export class PresetsStore {
 
   /** The preset of this id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Preset | null> {
-    const found = await this.#presets.findOne({ accountId, ...named(idOrSlug) });
+    const found = await findNamed(this.#presets, accountId, idOrSlug);
     return found && presetOf(found);
   }
 
@@ -145,7 +128,7 @@ export class PresetsStore {
     );
     if (versions.length > 0) await this.#versions.insertMany(versions);
     try {
-      return (await insertNamed(this.#presets, SLOT_LIMIT, accountId, placed)).map(presetOf);
+      return (await insertNamed(this.#presets, PRESET, accountId, placed)).map(presetOf);
     } catch (error) {
       if (versions.length > 0) {
         await this.#versions.deleteMany({ accountId, _id: { $in: versions.map(({ _id }) => _id) } });
@@ -170,28 +153,17 @@ export class PresetsStore {
     revise: (current: Preset) => Promise<{ revision: Revision; isNewVersion: boolean } | null>,
     now: Date,
   ): Promise<Preset | null> {
-    for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
-      const document = await this.#presets.findOne({ accountId, ...named(idOrSlug) });
-      if (document === null) return null;
+    const saving = { kind: PRESET, guard: 'revision' } as const;
+    const saved = await updateNamed(this.#presets, saving, accountId, idOrSlug, async (document) => {
       const current = presetOf(document);
       const revised = await revise(current);
-      if (revised === null) return current;
-      const next = nextOf(current, revised, now);
+      if (revised === null) return null;
+      const { _id, ...next } = kept(nextOf(current, revised, now));
       if (revised.isNewVersion)
-        await this.#versions.insertMany([versionDocument(accountId, current._id, currentVersion(current))]);
-      if (await this.#advance(document, next)) return next;
-    }
-    throw tooContended();
-  }
-
-  async #advance({ _id, accountId, revision }: PresetDocument, next: Preset): Promise<boolean> {
-    const { _id: _, ...fields } = kept(next);
-    try {
-      const update = { $set: { ...fields }, $inc: { revision: 1 } };
-      return (await this.#presets.updateOne({ _id, accountId, revision }, update)).matched === 1;
-    } catch (error) {
-      throw error instanceof DuplicateKeyError ? slugTaken(next.slug) : error;
-    }
+        await this.#versions.insertMany([versionDocument(accountId, _id, currentVersion(current))]);
+      return { ...next, revision: document.revision + 1 };
+    });
+    return saved && presetOf(saved);
   }
 
   /**

@@ -1,55 +1,18 @@
-import { isBuiltIn } from './builtins/index.ts';
+import { isBuiltIn } from '../../platform/names/slugs.ts';
 import type { TemplateData, TemplateSummary } from './schema.ts';
 import type { StoredSummary, Template, TemplateVersion } from './template.ts';
 
-/** A template as the API shows it, at its current version. */
-export function dataOf(template: Template): TemplateData {
-  const { html, css } = template;
-  return { ...summaryOf(template), html, css };
+/** A template as the API shows it, at its current version. The schema of the answer drops what is only stored. */
+export function dataOf({ _id: id, ...shown }: Template): TemplateData {
+  return { id, builtIn: isBuiltIn(id), ...shown };
 }
 
-/** A template as the API shows it in a listing. */
-export function summaryOf(template: StoredSummary): TemplateSummary {
-  const {
-    _id: id,
-    slug,
-    name,
-    description,
-    width,
-    height,
-    variables,
-    version,
-    createdAt,
-    updatedAt,
-  } = template;
-  return {
-    id,
-    builtIn: isBuiltIn(id),
-    name,
-    slug,
-    description,
-    width,
-    height,
-    variables,
-    version,
-    createdAt,
-    updatedAt,
-  };
+/** A template as the API shows it in a listing, whose schema drops html and css. */
+export function summaryOf({ _id: id, ...shown }: StoredSummary): TemplateSummary {
+  return { id, builtIn: isBuiltIn(id), ...shown };
 }
 
 /** One version as the API shows it, without the fields of the whole template. */
-export function versionDataOf(found: TemplateVersion): TemplateData {
-  const { _id: id, templateId, name, html, css, width, height, variables, version, createdAt } = found;
-  return {
-    id,
-    builtIn: isBuiltIn(templateId),
-    name,
-    width,
-    height,
-    variables,
-    version,
-    createdAt,
-    html,
-    css,
-  };
+export function versionDataOf({ _id: id, templateId, ...shown }: TemplateVersion): TemplateData {
+  return { id, builtIn: isBuiltIn(templateId), ...shown };
 }

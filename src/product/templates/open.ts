@@ -1,14 +1,11 @@
 import type { Slice } from '../../platform/http/slice.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
 import { findForRender, type RenderTemplate } from './reading.ts';
-import { templateRoutes } from './routes.ts';
+import { type TemplateRoutesOptions, templateRoutes } from './routes.ts';
 import { TemplatesStore } from './store.ts';
 
-export interface TemplatesOptions {
+export interface TemplatesOptions extends Omit<TemplateRoutesOptions, 'store'> {
   documents: Documents;
-  gate: Gate;
-  now: () => Date;
 }
 
 export interface Templates extends Slice {

@@ -1,4 +1,4 @@
-import { parseReference, type Reference } from '../../platform/names/slugs.ts';
+import { parseReference } from '../../platform/names/slugs.ts';
 import { dataOf, versionDataOf } from './answers.ts';
 import { findBuiltIn } from './builtins/index.ts';
 import type { Page } from './document.ts';
@@ -28,8 +28,7 @@ export async function readTemplate(
   accountId: string,
   text: string,
 ): Promise<TemplateData> {
-  const reference = referenceOf(text);
-  const found = await resolve(store, accountId, reference);
+  const found = await resolve(store, accountId, text);
   return 'templateId' in found ? versionDataOf(found) : dataOf(found);
 }
 
@@ -42,7 +41,7 @@ export async function findForRender(
   accountId: string,
   text: string,
 ): Promise<RenderTemplate> {
-  const found = await resolve(store, accountId, referenceOf(text));
+  const found = await resolve(store, accountId, text);
   const { version, html, css, width, height, variables } = found;
   const id = 'templateId' in found ? found.templateId : found._id;
   return { id, version, html, css, width, height, variables };
@@ -70,17 +69,14 @@ export function refuseBuiltIn(idOrSlug: string): void {
   if (findBuiltIn(idOrSlug) !== undefined) throw builtInReadOnly();
 }
 
-function referenceOf(text: string): Reference {
-  const reference = parseReference(text);
-  if (reference === null) throw malformedVersion();
-  return reference;
-}
-
 async function resolve(
   store: TemplatesStore,
   accountId: string,
-  { idOrSlug, version }: Reference,
+  text: string,
 ): Promise<Template | TemplateVersion> {
+  const reference = parseReference(text);
+  if (reference === null) throw malformedVersion();
+  const { idOrSlug, version } = reference;
   if (version === undefined) return findWhole(store, accountId, idOrSlug);
   const builtIn = findBuiltIn(idOrSlug);
   const found =

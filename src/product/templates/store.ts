@@ -1,20 +1,14 @@
 import { newId } from '../../platform/names/ids.ts';
 import { slugFromName } from '../../platform/names/slugs.ts';
 import {
-  insertNamed,
-  NAMED_INDEXES,
-  type Named,
-  named,
-} from '../../platform/stores/documents/named-slots.ts';
-import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  DuplicateKeyError,
   type Filter,
   order,
 } from '../../platform/stores/documents/port.ts';
-import { slugTaken, tooContended, tooManyTemplates } from './errors.ts';
+import { findNamed, insertNamed, NAMED_INDEXES, type Named, updateNamed } from '../named/documents.ts';
+import type { Kind } from '../named/errors.ts';
 import type { Content } from './rules.ts';
 import {
   type StoredSummary,
@@ -26,18 +20,7 @@ import {
 
 export const TEMPLATES_PER_ACCOUNT = 200;
 
-const SLOT_LIMIT = {
-  limit: TEMPLATES_PER_ACCOUNT,
-  full: (left: number) => tooManyTemplates(TEMPLATES_PER_ACCOUNT, left),
-  slugTaken,
-  contended: tooContended,
-};
-
-/**
- * The most attempts of a save. One of several concurrent PUTs succeeds in each round, so only more of them than this
- * can exhaust the attempts.
- */
-const MAX_UPDATE_ATTEMPTS = 400;
+export const TEMPLATE: Kind = { noun: 'template', limit: TEMPLATES_PER_ACCOUNT };
 
 type TemplateDocument = Template & Named;
 
@@ -87,7 +70,7 @@ export class TemplatesStore {
 
   /** The template of this id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Template | null> {
-    return this.#templates.findOne({ accountId, ...named(idOrSlug) });
+    return findNamed(this.#templates, accountId, idOrSlug);
   }
 
   /** Stores one draft, as `insert` does. */
@@ -114,7 +97,7 @@ export class TemplatesStore {
       slug: slug ?? slugFromName(content.name, 'template'),
       takesSuffix: slug === undefined,
     }));
-    return insertNamed(this.#templates, SLOT_LIMIT, accountId, placed);
+    return insertNamed(this.#templates, TEMPLATE, accountId, placed);
   }
 
   /**
@@ -133,30 +116,13 @@ export class TemplatesStore {
     revise: (current: Template) => Content & { slug: string },
     now: Date,
   ): Promise<Template | null> {
-    for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
-      const current = await this.find(accountId, idOrSlug);
-      if (current === null) return null;
+    const saving = { kind: TEMPLATE, guard: 'version' } as const;
+    return updateNamed(this.#templates, saving, accountId, idOrSlug, async (current) => {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
-      const said = { slug, name, description, html, css, width, height, variables };
-      const next = { ...said, version: current.version + 1, updatedAt: now.toISOString() };
       await this.#versions.insertMany([{ accountId, ...versionOf(current) }]);
-      if (await this.#advance(accountId, current, next)) return { ...current, ...next };
-    }
-    throw tooContended();
-  }
-
-  async #advance(
-    accountId: string,
-    current: Template,
-    next: Omit<Template, '_id' | 'createdAt'>,
-  ): Promise<boolean> {
-    const { _id, version } = current;
-    try {
-      const { matched } = await this.#templates.updateOne({ _id, accountId, version }, { $set: { ...next } });
-      return matched === 1;
-    } catch (error) {
-      throw error instanceof DuplicateKeyError ? slugTaken(next.slug) : error;
-    }
+      const said = { slug, name, description, html, css, width, height, variables };
+      return { ...said, version: current.version + 1, updatedAt: now.toISOString() };
+    });
   }
 
   /**

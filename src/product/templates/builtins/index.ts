@@ -46,31 +46,15 @@ export const BUILT_INS: readonly Template[] = [
   }),
 ];
 
-const BY_ID = new Map(BUILT_INS.map((template) => [template._id, template]));
-
 /** The built-in of this id, which is also its slug. */
 export function findBuiltIn(idOrSlug: string): Template | undefined {
-  return BY_ID.get(idOrSlug);
-}
-
-/** True for the id of a built-in, which no account's template can have. */
-export function isBuiltIn(id: string): boolean {
-  return BY_ID.has(id);
-}
-
-interface Facts {
-  name: string;
-  description: string;
-  width: number;
-  height: number;
+  return BUILT_INS.find(({ _id }) => _id === idOrSlug);
 }
 
 /** Joins the fields of a built-in with its html and css, which are files beside this one. */
-function builtIn(file: string, facts: Facts): Template {
-  const [html, css] = ['html', 'css'].map((type) =>
-    readFileSync(new URL(`${file}.${type}`, import.meta.url), 'utf8'),
-  ) as [string, string];
+function builtIn(file: string, facts: Pick<Template, 'name' | 'description' | 'width' | 'height'>): Template {
+  const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
   const id = `${BUILT_IN_PREFIX}${file}`;
-  const content = newContent({ ...facts, html, css });
+  const content = newContent({ ...facts, html: read(`${file}.html`), css: read(`${file}.css`) });
   return { _id: id, slug: id, version: 1, createdAt: SAVED_AT, updatedAt: SAVED_AT, ...content };
 }

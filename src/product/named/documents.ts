@@ -1,6 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { freeSlug } from '../../names/slugs.ts';
-import { type Collection, type Document, type Filter, type IndexSpec, order } from './port.ts';
+import { freeSlug } from '../../platform/names/slugs.ts';
+import {
+  type Collection,
+  type Document,
+  DuplicateKeyError,
+  type IndexSpec,
+  order,
+} from '../../platform/stores/documents/port.ts';
+import { type Kind, slugTaken, tooContended, tooMany } from './errors.ts';
 
 /**
  * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
@@ -32,30 +39,61 @@ interface Draft<T extends Named> {
   takesSuffix: boolean;
 }
 
-/** The limit of an account, and the errors of the slice. */
-interface SlotLimit {
-  limit: number;
-  /** The error for more drafts than free slots. */
-  full(left: number): Error;
-  slugTaken(slug: string): Error;
-  /** The error when concurrent writes were faster in every attempt. */
-  contended(): Error;
+/**
+ * The most attempts of a save. One of several concurrent PUTs succeeds in each round, so only more of them than this
+ * can exhaust the attempts.
+ */
+const MAX_UPDATE_ATTEMPTS = 400;
+
+/** The document of this id or slug; an id holds `_` and a slug does not, so only one can match. */
+export function findNamed<T extends Named>(
+  collection: Collection<T>,
+  accountId: string,
+  idOrSlug: string,
+): Promise<T | null> {
+  return collection.findOne({
+    accountId,
+    ...(idOrSlug.includes('_') ? { _id: idOrSlug } : { slug: idOrSlug }),
+  });
 }
 
-/** Finds one by id or slug; an id holds `_` and a slug does not, so only one can match. */
-export function named(idOrSlug: string): Filter {
-  return idOrSlug.includes('_') ? { _id: idOrSlug } : { slug: idOrSlug };
+/**
+ * Sets the fields that `revise` answers for the current document, if `guard` still has its value. `revise` is called
+ * again when another write was faster, and answers null when nothing changes. Null when there is no such document.
+ * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
+ */
+export async function updateNamed<T extends Named>(
+  collection: Collection<T>,
+  { kind, guard }: { kind: Kind; guard: keyof T & string },
+  accountId: string,
+  idOrSlug: string,
+  revise: (current: T) => Promise<(Partial<T> & { slug: string }) | null>,
+): Promise<T | null> {
+  for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
+    const current = await findNamed(collection, accountId, idOrSlug);
+    if (current === null) return null;
+    const fields = await revise(current);
+    if (fields === null) return current;
+    try {
+      const unchanged = { _id: current._id, accountId, [guard]: current[guard] };
+      const { matched } = await collection.updateOne(unchanged, { $set: { ...fields } });
+      if (matched === 1) return { ...current, ...fields };
+    } catch (error) {
+      throw error instanceof DuplicateKeyError ? slugTaken(kind, fields.slug) : error;
+    }
+  }
+  throw tooContended(kind);
 }
 
 /**
  * Stores all of the drafts or none, in their order. When another write takes a slot or a slug first, the next free one
  * is tried. When racing inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
  * drafts that were already stored.
- * @throws the errors of the limits.
+ * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
  */
 export async function insertNamed<T extends Named>(
   collection: Collection<T>,
-  limits: SlotLimit,
+  kind: Kind,
   accountId: string,
   drafts: readonly Draft<T>[],
 ): Promise<T[]> {
@@ -63,9 +101,9 @@ export async function insertNamed<T extends Named>(
   const stored = new Map<Draft<T>, T>();
   try {
     // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
-    for (let round = 0; round < 2 * limits.limit; round++) {
+    for (let round = 0; round < 2 * kind.limit; round++) {
       const waiting = drafts.filter((draft) => !stored.has(draft));
-      const placed = await slot(collection, limits, accountId, waiting);
+      const placed = await slot(collection, kind, accountId, waiting);
       const { duplicates } = await collection.insertMany(placed);
       const lost = new Set(duplicates);
       waiting.forEach((draft, index) => {
@@ -74,7 +112,7 @@ export async function insertNamed<T extends Named>(
       });
       if (lost.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
     }
-    throw limits.contended();
+    throw tooContended(kind);
   } catch (error) {
     const ids = Array.from(stored.values(), ({ _id }) => _id);
     if (ids.length > 0) await collection.deleteMany({ accountId, _id: { $in: ids } });
@@ -85,16 +123,16 @@ export async function insertNamed<T extends Named>(
 /** Gives each draft a currently free slot and slug. */
 async function slot<T extends Named>(
   collection: Collection<T>,
-  limits: SlotLimit,
+  kind: Kind,
   accountId: string,
   drafts: readonly Draft<T>[],
 ): Promise<T[]> {
   const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
-  const slots = freeSlots(limits.limit, new Set(held.map(({ slot }) => slot)));
-  if (drafts.length > slots.length) throw limits.full(slots.length);
+  const slots = freeSlots(kind.limit, new Set(held.map(({ slot }) => slot)));
+  if (drafts.length > slots.length) throw tooMany(kind, slots.length);
   const slugs = new Set(held.map(({ slug }) => slug));
   return drafts.map((draft, index) => {
-    if (!draft.takesSuffix && slugs.has(draft.slug)) throw limits.slugTaken(draft.slug);
+    if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTaken(kind, draft.slug);
     const slug = freeSlug(draft.slug, slugs);
     slugs.add(slug);
     return { ...draft.document, accountId, slug, slot: slots[index] } as T;

@@ -1,0 +1,33 @@
+import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+
+/** A kind of named documents, with the most of them that an account may have. */
+export interface Kind {
+  noun: 'preset' | 'template';
+  limit: number;
+}
+
+/** 400: another document of the account has this slug. */
+export function slugTaken({ noun }: Kind, slug: string): ApiError {
+  const message = `slug "${slug}" is already one of your ${noun}s': send another, or none to have one made.`;
+  return invalidParam('slug', message);
+}
+
+/** 422: the account would exceed its number of documents. */
+export function tooMany({ noun, limit }: Kind, left: number): ApiError {
+  const message = `An account holds at most ${limit} ${noun}s and ${left} are left: delete some, or send fewer.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
+}
+
+/** 422: an import has far more entries than an account can hold. None of them is checked. */
+export function tooManyEntries(limit: number, received: number): ApiError {
+  const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
+}
+
+/** 500, retryable: concurrent writes to the same document were faster in every attempt. */
+export function tooContended({ noun }: Kind): ApiError {
+  return new ApiError('internal_error', `Too many writes met over the same ${noun}: repeat the same call.`, {
+    details: { reason: 'contention' },
+    retryAfterSeconds: 1,
+  });
+}
