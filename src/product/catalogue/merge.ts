@@ -21,24 +21,17 @@ export type Merged =
  * settings for reading the input and for metadata must not conflict.
  */
 export function mergeFragments(fragments: readonly Fragment[]): Merged {
-  const conflict = firstTwoValued(fragments) ?? allFrames(fragments) ?? losslessInLossy(fragments);
+  const encode = fragments.map((fragment) => fragment.encode).reduce(overrule, {});
+  const conflict =
+    firstTwoValued(fragments) ?? allFrames(fragments, encode) ?? losslessInLossy(fragments, encode);
   if (conflict !== undefined) return { conflict };
   const pass: Pass = {
     decode: Object.assign({}, ...fragments.map((fragment) => fragment.decode)),
     steps: fragments.flatMap((fragment) => fragment.steps),
-    encode: encodeOf(fragments),
+    encode,
   };
   const compareWith = fragments.at(-1)?.compareWith;
   return compareWith === undefined ? { pass } : { pass, compareWith };
-}
-
-function encodeOf(fragments: readonly Fragment[]): Encode {
-  return fragments.map((fragment) => fragment.encode).reduce(overrule, {});
-}
-
-/** The output format of a pass of these steps; undefined when it is that of the input. */
-function formatOf(fragments: readonly Fragment[]): Encode['format'] {
-  return fragments.findLast((fragment) => fragment.encode.format !== undefined)?.encode.format;
 }
 
 /**
@@ -50,10 +43,7 @@ function overrule(earlier: Encode, later: Encode): Encode {
     earlier.format !== undefined && later.format !== undefined && earlier.format !== later.format;
   if (!changed) return { ...earlier, ...later };
   const { metadata, background, target } = earlier;
-  return {
-    ...present({ metadata, background, target }),
-    ...later,
-  };
+  return { ...present({ metadata, background, target }), ...later };
 }
 
 function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
@@ -81,10 +71,9 @@ function isSame(key: Conflict['key'], one: unknown, other: unknown): boolean {
 }
 
 /** Several frames need an animated format, and steps that support each frame. */
-function allFrames(fragments: readonly Fragment[]): Conflict | undefined {
+function allFrames(fragments: readonly Fragment[], { format }: Encode): Conflict | undefined {
   const index = fragments.findIndex((fragment) => fragment.decode.frame === 'all');
   if (index === -1) return undefined;
-  const format = formatOf(fragments);
   if (isStill(format)) {
     const message = `frame is all, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
     return { index, key: 'frame', message };
@@ -101,8 +90,8 @@ function makesOnePicture(name: string): boolean {
 }
 
 /** Settings of another format have been removed before; the rest were sent without a format. */
-function losslessInLossy(fragments: readonly Fragment[]): Conflict | undefined {
-  const lossy = lossyWriter(encodeOf(fragments));
+function losslessInLossy(fragments: readonly Fragment[], encode: Encode): Conflict | undefined {
+  const lossy = lossyWriter(encode);
   if (lossy === undefined) return undefined;
   const index = fragments.findLastIndex(({ encode }) => encode.lossless === true);
   const message = `lossless is true, but ${lossy}: have the pass write webp, avif or png.`;

@@ -47,11 +47,9 @@ export type PassParameters = {
 
 /** The part of a pass that the shared parameters determine. */
 export function passPartsOf(params: PassParameters): { decode: Decode; encode: Encode } {
-  const { frame, density, ...encode } = pick(params);
-  return {
-    decode: present({ frame, density }),
-    encode,
-  };
+  const shared = Object.entries(params).filter(([name]) => name in PASS_PARAMETERS);
+  const { frame, density, ...encode } = present<PassParameters>(Object.fromEntries(shared));
+  return { decode: present({ frame, density }), encode };
 }
 
 /**
@@ -61,11 +59,4 @@ export function passRule(given: Given): Violation | undefined {
   const lossy = lossyWriter(given as Encode);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
-}
-
-function pick(params: PassParameters): PassParameters {
-  const entries = Object.entries(params).filter(
-    ([name, value]) => name in PASS_PARAMETERS && value !== undefined,
-  );
-  return Object.fromEntries(entries) as PassParameters;
 }

@@ -65,14 +65,11 @@ export const OpDefinition = Type.Object(
         description: 'What syncEndpoint takes, where that is something else than params.',
       }),
     ),
-    syncExample: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>({
-        type: 'object',
-        additionalProperties: true,
-        description:
-          'What syncEndpoint takes as it stands: the JSON body of a render, else query keys beside the bytes of an image.',
-      }),
-    ),
+    syncExample: Type.Optional({
+      ...AnyObject,
+      description:
+        'What syncEndpoint takes as it stands: the JSON body of a render, else query keys beside the bytes of an image.',
+    }),
     defaultPrompt: Type.Optional(Type.String()),
     defaultSchema: Type.Optional(AnyObject),
   },

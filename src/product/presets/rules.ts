@@ -3,11 +3,11 @@ import { invalidParam } from '../../platform/http/errors.ts';
 import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../../platform/names/slugs.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import type { SentSchema } from '../catalogue/plan/ai-step.ts';
-import { assetsOfSteps, assetsOfSubjects, type NamedAsset } from '../catalogue/plan/named-assets.ts';
+import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import { compileSteps, schemasOfSteps } from '../catalogue/plan/steps.ts';
-import { checkSubjectsAreUsed, readSubjects } from '../catalogue/plan/subjects.ts';
+import { readSteps } from '../catalogue/plan/steps.ts';
+import { readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
 import type { Content, Preset } from './preset.ts';
@@ -71,15 +71,9 @@ export async function checkedContent(
 export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
   checkStepSizes(sent.steps, `${where}steps`);
   const steps = sent.steps.map(stepInOwnSpelling);
-  const compiled = compileSteps(steps, models, `${where}steps`);
-  const subjects = readSubjects(sent.subjects ?? [], `${where}subjects`);
-  checkSubjectsAreUsed(compiled, subjects, models, where);
+  const { subjects, named, schemas } = readSteps(steps, sent.subjects ?? [], models, where);
   checkSize({ steps, subjects }, where);
-  const named = [
-    ...assetsOfSteps(steps, compiled, `${where}steps`),
-    ...assetsOfSubjects(subjects, `${where}subjects`),
-  ];
-  return { content: { steps, subjects }, named, schemas: schemasOfSteps(compiled, `${where}steps`) };
+  return { content: { steps, subjects }, named, schemas };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject } from 'ajv';
 import { COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
 import {
   type Contract,
@@ -21,15 +21,15 @@ const ajv = new Ajv({
   formats: { 'css-color': (text) => cssColour(text) !== undefined },
 });
 const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` };
-const validators = new WeakMap<TSchema, ValidateFunction>();
 
 /**
- * The first violation of the schema in `value`, or undefined. Each schema is compiled once, at its first use.
+ * The first violation of the schema in `value`, or undefined. Each schema is compiled once, at its first use, and its
+ * validator is kept for good: schemas are made once, not for each call.
  * @param owner the op or registry operation of the contract, for the message.
  * @returns a violation with the outermost invalid parameter as its key ('' when the value itself is invalid).
  */
 export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
-  const validate = validatorOf(schema);
+  const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
   // A misspelt name is reported rather than the name that is missing because of it.
   const unknown = unknownKey(schema, value);
@@ -37,14 +37,6 @@ export function firstViolation(schema: TSchema, value: unknown, owner: string): 
   // For a choice between schemas, ajv lists the failures of each schema first and that of the choice last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
-}
-
-function validatorOf(schema: TSchema): ValidateFunction {
-  const known = validators.get(schema);
-  if (known !== undefined) return known;
-  const compiled = ajv.compile(schema);
-  validators.set(schema, compiled);
-  return compiled;
 }
 
 function violationOf(error: ErrorObject, owner: string): Violation {

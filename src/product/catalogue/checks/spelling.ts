@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
 import { findOp } from '../index.ts';
 import type { Given, Op } from '../op.ts';
 
@@ -31,55 +31,34 @@ const POSITIONS = new Map<string, string>(
 
 const BARE_HEX = /^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/;
 
-type Reader = (text: string) => unknown;
-
-const readers = new WeakMap<TObject, ReadonlyArray<readonly [name: string, read: Reader]>>();
-
 /**
- * Normalizes the spelling of parameters for storing, comparing and running: formats, positions and colours in lower
- * case and by their main names, `True` and `False` as booleans. All other values stay as sent.
+ * Normalizes the spelling of a deterministic op's parameters for storing, comparing and running: formats, positions and
+ * colours in lower case and by their main names, `True` and `False` as booleans. All other values stay as sent, and so
+ * do the parameters of a model.
  */
-function inOwnSpelling(contract: TObject, given: Given): Given {
-  const changed = readersOf(contract).flatMap(([name, read]) => {
-    const value = given[name];
-    if (typeof value !== 'string') return [];
-    const own = read(value);
-    return own === value ? [] : [[name, own] as const];
-  });
-  return changed.length === 0 ? given : { ...given, ...Object.fromEntries(changed) };
-}
-
-/** Normalizes the parameters of a deterministic op. A model gets its parameters as sent. */
 export function parametersInOwnSpelling(op: Op, given: Given): Given {
-  return op.kind === 'ai' ? given : inOwnSpelling(op.parameters, given);
+  if (op.kind === 'ai') return given;
+  const { properties } = op.parameters;
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, inOwnSpelling(properties[name], value)]),
+  );
 }
 
 /** Normalizes a step for storing and comparing. A registry step, and one that will be refused, stays as sent. */
 export function stepInOwnSpelling<S extends { op?: string; parameters?: Given }>(step: S): S {
   const op = step.op === undefined ? undefined : findOp(step.op);
   if (op === undefined || step.parameters === undefined) return step;
-  const parameters = parametersInOwnSpelling(op, step.parameters);
-  return parameters === step.parameters ? step : { ...step, parameters };
+  return { ...step, parameters: parametersInOwnSpelling(op, step.parameters) };
 }
 
-function readersOf(contract: TObject) {
-  const known = readers.get(contract);
-  if (known !== undefined) return known;
-  const found = Object.entries(contract.properties).flatMap(([name, schema]) => {
-    const read = readerOf(schema);
-    return read === undefined ? [] : [[name, read] as const];
-  });
-  readers.set(contract, found);
-  return found;
-}
-
-/** The function that normalizes a parameter's text; undefined for a parameter with a single spelling. */
-function readerOf(schema: TSchema): Reader | undefined {
-  if (schema.type === 'boolean') return readFlag;
-  if (schema.format === 'css-color') return readColour;
+/** Normalizes the text of a parameter that has several spellings. */
+function inOwnSpelling(schema: TSchema | undefined, value: unknown): unknown {
+  if (schema === undefined || typeof value !== 'string') return value;
+  if (schema.type === 'boolean') return readFlag(value);
+  if (schema.format === 'css-color') return readColour(value);
   const words: unknown[] = schema.enum ?? [];
-  if (words.includes('jpeg')) return formatInOwnSpelling;
-  return words.includes('northwest') ? readPlace : undefined;
+  if (words.includes('jpeg')) return formatInOwnSpelling(value);
+  return words.includes('northwest') ? readPlace(value) : value;
 }
 
 function readFlag(text: string): unknown {

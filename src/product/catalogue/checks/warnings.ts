@@ -1,8 +1,7 @@
 import { operationNamed, type StepOperation } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
 import type { Step } from '../../../../workers/protocol.ts';
-import type { CompiledStep, DeterministicStep } from '../plan/compiled-step.ts';
-import { segmentsOf } from '../plan/segments.ts';
+import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/compiled-step.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {

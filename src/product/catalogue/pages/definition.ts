@@ -29,21 +29,19 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
     case 'sync':
       return { endpoint: op.endpoint };
     case 'deterministic':
-      return {
-        jobType: op.jobType,
-        example: jobBodyOf(op),
-        ...syncFormOf(op),
-      };
+      return { jobType: op.jobType, example: jobBodyOf(op), ...syncFormOf(op) };
     case 'ai': {
       const model = defaultModelFor(models, op.modelCategory);
-      const maxInputEdge = model?.maxInputEdge;
       return {
         jobType: op.jobType,
         example: jobBodyOf(op),
-        ...(model !== undefined && { defaultModel: model.id }),
         modelCategory: op.modelCategory,
-        ...(op.requiresAssets && maxInputEdge !== undefined && { maxInputEdge }),
-        ...present({ defaultPrompt: op.defaultPrompt, defaultSchema: op.defaultSchema }),
+        ...present({
+          defaultModel: model?.id,
+          maxInputEdge: op.requiresAssets ? model?.maxInputEdge : undefined,
+          defaultPrompt: op.defaultPrompt,
+          defaultSchema: op.defaultSchema,
+        }),
       };
     }
   }

@@ -1,3 +1,4 @@
+import type { TObject } from '@sinclair/typebox';
 import { invalidParam } from '../../../platform/http/errors.ts';
 import { present } from '../../../platform/names/present.ts';
 import { leastAnswerProblem } from '../../models/least-answer.ts';
@@ -5,27 +6,18 @@ import type { Model } from '../../models/models.ts';
 import { schemaProblem } from '../../models/schema-bounds.ts';
 import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
-import type { AiOp, Given } from '../op.ts';
+import { OPS } from '../index.ts';
+import type { AiOp, Given, Op } from '../op.ts';
 import { contract, prompt as promptSchema } from '../parameter.ts';
-
-/** The input of a model call, as the caller sent it. */
-interface Sent {
-  prompt?: string;
-  parameters?: unknown;
-}
-
-/** The checked step. Without a prompt of the caller, it has the op's default prompt. */
-export interface CheckedAiStep {
-  op: AiOp['op'];
-  model: string;
-  prompt?: string;
-  parameters: Given;
-  /** The JSON Schema of the answer; absent when the result is an image. */
-  schema?: Given;
-}
+import type { AiStep } from './compiled-step.ts';
 
 /** Ops without a default prompt accept one as well, because some of their models use it. */
 const ANY_PROMPT = promptSchema('What to heed.');
+
+/** The contract of the prompt of each AI op. They are made once, because the validator of a contract is kept. */
+const PROMPTS = Object.fromEntries(
+  Object.values<Op>(OPS).map((op) => [op.op, contract({ prompt: op.fields.prompt ?? ANY_PROMPT })]),
+) as Record<AiOp['op'], TObject>;
 
 /** A JSON Schema that was sent for the answer of a model. It is compiled later, in a thread. */
 export interface SentSchema {
@@ -39,41 +31,39 @@ export function schemasOf({ schema }: Given, param: string): SentSchema[] {
   return schema === undefined ? [] : [{ schema: schema as Given, param }];
 }
 
-/**
- * The prefixes of field names in refusals. Those of parameters depend on the name, because variants inherit parameters.
- */
+/** The place of an AI step: its index, and the prefixes of field names in refusals. */
 export interface Place {
+  index: number;
   before: string;
-  parameters: string | ((key: string) => string);
-}
-
-/** The place of the fields of one step of a list. */
-export function placeOfStep(at: string): Place {
-  return { before: `${at}.`, parameters: `${at}.parameters.` };
+  /** The prefix of a parameter depends on its name, because variants inherit parameters. */
+  parameters: (key: string) => string;
 }
 
 /**
- * Checks the prompt and the parameters of an AI op against its contract and its model.
+ * Checks the prompt and the parameters of an AI op, as the caller sent them, against its contract and its model.
+ * Without a prompt of the caller, the step has the op's default prompt.
  * @throws ApiError invalid_param on the field or the parameter at fault.
  */
-export function checkAiStep(op: AiOp, model: Model, sent: Sent, place: Place): CheckedAiStep {
+export function checkAiStep(
+  op: AiOp,
+  model: Model,
+  sent: { prompt?: string; parameters?: unknown },
+  place: Place,
+): AiStep {
   const parameters = checkParameters(op, sent.parameters, place.parameters);
   checkPrompt(op, sent.prompt, `${place.before}prompt`);
-  const { parameters: where } = place;
-  checkAnswerSchema(model, parameters, `${typeof where === 'string' ? where : where('schema')}schema`);
-  const prompt = sent.prompt ?? op.defaultPrompt;
+  checkAnswerSchema(model, parameters, `${place.parameters('schema')}schema`);
   const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
   return {
-    ...{ op: op.op, model: model.id, parameters },
-    ...present({ prompt }),
+    ...{ kind: 'ai', index: place.index, op: op.op, model: model.id, parameters },
+    ...present({ prompt: sent.prompt ?? op.defaultPrompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };
 }
 
 function checkPrompt(op: AiOp, prompt: string | undefined, param: string): void {
   if (prompt === undefined && !op.requiresPrompt) return;
-  const schema = contract({ prompt: op.fields.prompt ?? ANY_PROMPT });
-  const violation = firstViolation(schema, prompt === undefined ? {} : { prompt }, op.op);
+  const violation = firstViolation(PROMPTS[op.op], present({ prompt }), op.op);
   if (violation !== undefined) throw invalidParam(param, violation.message, violation.details);
   if (prompt?.trim() === '') throw invalidParam(param, `${param} is blank: say what the model is to make.`);
 }

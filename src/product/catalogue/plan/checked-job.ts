@@ -27,25 +27,29 @@ export interface Variant {
   parameters?: Given | undefined;
 }
 
-/** A completely checked job, before anything is stored, held or charged. */
-export interface CheckedJob {
+/** The checked work of a job. */
+export interface CheckedWork {
   type: JobType | 'chain';
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
   takes: Taken;
-  /** The number of items per variant of a job without assets; 1 except for generate. */
-  count: number;
   /** At least one. */
   variants: CheckedVariant[];
   subjects: Subject[];
-  /** Assets that are sent with every call of generate and edit, in order. */
-  references: string[];
   /** Further assets besides those of the items. Their existence is checked later. */
   named: NamedAsset[];
   /** Schemas that were sent for answers, which are still to be compiled. */
   schemas: SentSchema[];
   warnings: StepWarning[];
   produces: 'image' | 'json';
+}
+
+/** A completely checked job, before anything is stored, held or charged. */
+export interface CheckedJob extends CheckedWork {
+  /** The number of items per variant of a job without assets; 1 except for generate. */
+  count: number;
+  /** Assets that are sent with every call of generate and edit, in order. */
+  references: string[];
 }
 
 export interface CheckedVariant {

@@ -1,15 +1,12 @@
 import { invalidParam } from '../../../platform/http/errors.ts';
 import type { Models } from '../../models/models.ts';
-import type { CheckedJob, JobWork } from './checked-job.ts';
-import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
-import { checkOpJob, opOf } from './op-job.ts';
-import { planOf } from './plan.ts';
+import type { CheckedJob, CheckedWork, JobWork } from './checked-job.ts';
+import { refuseFields } from './fields.ts';
+import { checkOpJob } from './op-job.ts';
 import { checkPresetJob, type StoredSteps } from './preset-job.ts';
 import { checkJobSize } from './sizes.ts';
-import type { PresetStep } from './step.ts';
-import { compileSteps, schemasOfSteps } from './steps.ts';
-import { jobOfSteps } from './steps-job.ts';
-import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
+import { checkStepsJob } from './steps-job.ts';
+import { referencesOf } from './subjects.ts';
 
 export interface CheckRules {
   models: Models;
@@ -40,17 +37,20 @@ const BESIDE_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
  */
 export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
   refuseContradictions(body);
-  if (body.steps !== undefined) {
-    return withCount(checkSteps(body, body.steps, rules.models), body);
-  }
+  const work = checkWork(body, rules);
+  return { ...work, count: countOf(work, body), references: referencesOf(work.subjects) };
+}
+
+function checkWork(body: JobWork, { models, stored }: CheckRules): CheckedWork {
+  if (body.steps !== undefined) return checkStepsJob(body, body.steps, models);
   if (body.presetId !== undefined) {
-    if (rules.stored === undefined) throw new Error('The preset is read before the job is checked.');
-    return withCount(checkPresetJob(body, rules.stored, rules.models), body);
+    if (stored === undefined) throw new Error('The preset is read before the job is checked.');
+    return checkPresetJob(body, stored, models);
   }
   if (body.subjects !== undefined) {
     throw invalidParam('subjects', 'subjects come with steps: leave them out, or send the op as a step.');
   }
-  return withCount(checkOpJob(body, opOf(body), rules.models), body);
+  return checkOpJob(body, models);
 }
 
 /**
@@ -60,21 +60,10 @@ export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
 export function refuseContradictions(body: JobWork): void {
   checkType(body);
   checkJobSize(body);
-  if (body.steps !== undefined) refuseBeside(body, BESIDE_STEPS, 'steps', 'the steps say it themselves');
-  else if (body.presetId !== undefined) refuseBeside(body, BESIDE_PRESET, 'presetId', 'the preset decides');
-}
-
-/** A list of steps that is run once. */
-function checkSteps(body: JobWork, steps: readonly PresetStep[], models: Models): CheckedJob {
-  const compiled = compileSteps(steps, models);
-  const subjects = readSubjects(body.subjects ?? [], 'subjects');
-  checkSubjectsAreUsed(compiled, subjects, models);
-  return {
-    ...jobOfSteps(body, compiled, subjects, 'these steps run'),
-    variants: [{ parameters: {}, segments: planOf(compiled) }],
-    named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')],
-    schemas: schemasOfSteps(compiled, 'steps'),
-  };
+  if (body.steps !== undefined)
+    refuseFields(body, BESIDE_STEPS, 'the steps say it themselves', { beside: 'steps' });
+  else if (body.presetId !== undefined)
+    refuseFields(body, BESIDE_PRESET, 'the preset decides', { beside: 'presetId' });
 }
 
 function checkType({ type, op }: JobWork): void {
@@ -88,27 +77,21 @@ function checkType({ type, op }: JobWork): void {
     throw invalidParam('type', 'type stands beside op, which decides it: leave type out.');
 }
 
-function refuseBeside(body: JobWork, fields: readonly (keyof JobWork)[], named: string, why: string): void {
-  const sent = fields.find((field) => body[field] !== undefined);
-  if (sent === undefined) return;
-  throw invalidParam(sent, `${sent} must be left out beside ${named}: ${why}.`);
-}
-
 const COUNT_MAX = 10;
 
 /** Only work without assets can have a count. */
-function withCount(job: CheckedJob, { count = 1, assetIds }: JobWork): CheckedJob {
+function countOf({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): number {
   if (!Number.isInteger(count) || count < 1 || count > COUNT_MAX) {
     const message = `count is ${JSON.stringify(count)}, but a whole number from 1 to ${COUNT_MAX} is expected.`;
     throw invalidParam('count', message, { received: count, min: 1, max: COUNT_MAX });
   }
-  if (count > 1 && job.takes !== 'nothing') {
+  if (count > 1 && takes !== 'nothing') {
     const message = 'count is for generate alone: leave it out, and send an asset for each item.';
     throw invalidParam('count', message, { received: count, max: 1 });
   }
-  if (job.takes !== 'assets' && assetIds !== undefined && assetIds.length > 0) {
-    const instead = job.takes === 'rows' ? 'send items' : 'send count for several, or run edit on them';
+  if (takes !== 'assets' && assetIds !== undefined && assetIds.length > 0) {
+    const instead = takes === 'rows' ? 'send items' : 'send count for several, or run edit on them';
     throw invalidParam('assetIds', `assetIds must be left out: this job takes no pictures; ${instead}.`);
   }
-  return { ...job, count };
+  return count;
 }

@@ -1,6 +1,7 @@
 import { layersOf } from '../registry.ts';
 import type { CompiledStep, DeterministicStep } from './compiled-step.ts';
 import type { PresetStep, Subject } from './step.ts';
+import { referencesOf } from './subjects.ts';
 
 /** An asset that the work needs besides its items, with its role and with the parameter that a refusal names. */
 export interface NamedAsset {
@@ -9,29 +10,28 @@ export interface NamedAsset {
   role: 'layer' | 'comparison' | 'reference';
 }
 
-/** The images of the subjects. A refusal names the parameter `subjects` for all of them. */
-export function assetsOfSubjects(subjects: readonly Subject[], param: string): NamedAsset[] {
-  return subjects.flatMap(({ referenceAssetIds }) =>
-    referenceAssetIds.map((assetId) => ({ assetId, param, role: 'reference' as const })),
-  );
-}
-
 /**
- * The second assets that steps read: layers, and references of comparisons.
- * @param where the prefix of the step's index, as in `steps[1].parameters.layerAssetId`.
+ * The assets that steps and their subjects name: layers, references of comparisons, and the images of the subjects. A
+ * refusal names the parameter `subjects` for all images of subjects.
+ * @param where the prefix of the names, as in `<where>steps[1].parameters.layerAssetId`.
  */
-export function assetsOfSteps(
+export function assetsOf(
   steps: readonly PresetStep[],
   compiled: readonly CompiledStep[],
-  where: string,
+  subjects: readonly Subject[],
+  where = '',
 ): NamedAsset[] {
-  return compiled.flatMap((step) => {
+  const ofSteps = compiled.flatMap((step) => {
     if (step.kind === 'ai') return [];
-    const at = `${where}[${step.index}]`;
+    const at = `${where}steps[${step.index}]`;
     return assetsOfStep(step, (key) =>
       steps[step.index]?.op === undefined ? `${at}.params` : `${at}.parameters.${key}`,
     );
   });
+  const ofSubjects = referencesOf(subjects).map((assetId): NamedAsset => {
+    return { assetId, param: `${where}subjects`, role: 'reference' };
+  });
+  return [...ofSteps, ...ofSubjects];
 }
 
 /** @param paramOf returns the full name of a parameter. */

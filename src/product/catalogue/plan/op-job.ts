@@ -17,9 +17,9 @@ import {
 } from '../op.ts';
 import { contract } from '../parameter.ts';
 import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
-import { besideParameters } from './beside-parameters.ts';
-import type { CheckedJob, CheckedVariant, JobWork } from './checked-job.ts';
+import type { CheckedVariant, CheckedWork, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
+import { besideParameters, refuseFields } from './fields.ts';
 import { assetsOfStep, type NamedAsset } from './named-assets.ts';
 import { lonePixelStep } from './pixel-step.ts';
 import { planOf } from './plan.ts';
@@ -43,7 +43,7 @@ const JOB_OPS = Object.values<Op>(OPS).filter((op): op is JobOp => op.runs !== '
  * The op that a job names directly or by its raw type.
  * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
  */
-export function opOf({ op: name, type }: JobWork): JobOp {
+function opOf({ op: name, type }: JobWork): JobOp {
   if (name !== undefined) return opNamed(name);
   if (type === undefined) {
     throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', { missing: ['op'] });
@@ -77,15 +77,15 @@ function opNamed(name: string): JobOp {
 }
 
 /**
- * Checks the body of a job that runs one op against its contract, for each variant.
+ * Checks the body of a job that runs one op, named or of a raw type, against its contract, for each variant.
  * @throws ApiError invalid_param on the field at fault, in a variant as `variants[i].parameters.<name>`.
  */
-export function checkOpJob(body: JobWork, op: JobOp, models: Models): CheckedJob {
+export function checkOpJob(body: JobWork, models: Models): CheckedWork {
+  const op = opOf(body);
   const named = body.op === undefined ? {} : { op: op.op };
   if (op.runs === 'render') return { ...named, ...renderJob(body, op) };
-  const fields = Object.keys(OPS.render_template.fields) as ('templateId' | 'items')[];
-  refuse(body, fields, `${op.op} draws no template`);
-  if (isPixelOp(op)) refuse(body, ['model', 'prompt'], `${op.op} is deterministic and runs no model`);
+  refuseFields(body, ['templateId', 'items'], `${op.op} draws no template`);
+  if (isPixelOp(op)) refuseFields(body, ['model', 'prompt'], `${op.op} is deterministic and runs no model`);
   const checked = mergedVariants(body).map((variant) =>
     isPixelOp(op) ? pixelVariant(op, variant) : modelVariant(op, body, variant, models),
   );
@@ -93,20 +93,18 @@ export function checkOpJob(body: JobWork, op: JobOp, models: Models): CheckedJob
     ...named,
     type: op.jobType,
     takes: op.requiresAssets ? 'assets' : 'nothing',
-    count: 1,
     variants: checked.map(({ variant }) => variant),
     subjects: [],
-    references: [],
     named: checked.flatMap(({ assets }) => assets),
     schemas: checked.flatMap(({ schemas }) => schemas),
-    warnings: checked.flatMap(({ compiled }) => warningsOf([compiled])),
+    warnings: checked.flatMap(({ step }) => warningsOf([step])),
     produces: op.produces,
   };
 }
 
 interface CheckedOp {
   variant: CheckedVariant;
-  compiled: CompiledStep;
+  step: CompiledStep;
   assets: NamedAsset[];
   schemas: SentSchema[];
 }
@@ -114,7 +112,7 @@ interface CheckedOp {
 function pixelVariant(op: PixelOp, { parameters: sent, name, placeOf }: MergedVariant): CheckedOp {
   const { step, parameters } = lonePixelStep(op, sent, placeOf);
   const assets = assetsOfStep(step, (key) => `${placeOf(key)}${key}`);
-  return { ...walked(step, parameters, name), assets, schemas: [] };
+  return { variant: variantOf(step, parameters, name), step, assets, schemas: [] };
 }
 
 function modelVariant(
@@ -125,43 +123,32 @@ function modelVariant(
 ): CheckedOp {
   const model = chosenModel(models, named, op.modelCategory, 'model');
   const sent = { parameters, ...present({ prompt }) };
-  const step = checkAiStep(op, model, sent, { before: '', parameters: placeOf });
+  const step = checkAiStep(op, model, sent, { index: 0, before: '', parameters: placeOf });
   checkMentions(step.prompt, [], 'prompt');
   const schemas = schemasOf(step.parameters, `${placeOf('schema')}schema`);
-  return { ...walked({ kind: 'ai', index: 0, ...step }, parameters, name), assets: [], schemas };
+  return { variant: variantOf(step, parameters, name), step, assets: [], schemas };
 }
 
-function walked(compiled: CompiledStep, parameters: Given, name: string | undefined) {
-  const variant = { parameters, segments: planOf([compiled]), ...present({ name }) };
-  return { variant, compiled };
+function variantOf(step: CompiledStep, parameters: Given, name: string | undefined): CheckedVariant {
+  return { parameters, segments: planOf([step]), ...present({ name }) };
 }
+
+/** The contract of a render, made once, because the validator of a contract is kept. */
+const RENDER_FIELDS = contract(OPS.render_template.fields);
 
 /** A render job has rows instead of assets and variants. */
-function renderJob(body: JobWork, op: RenderOp): Omit<CheckedJob, 'op'> {
-  refuse(body, ['model', 'prompt'], 'a render runs no model');
-  refuse(body, ['variants'], 'a render makes one image of each of its items');
+function renderJob(body: JobWork, op: RenderOp): Omit<CheckedWork, 'op'> {
+  refuseFields(body, ['model', 'prompt'], 'a render runs no model');
+  refuseFields(body, ['variants'], 'a render makes one image of each of its items');
   checkParameters(op, body.parameters, 'parameters.');
   const { templateId, items } = body;
-  const sent = Object.fromEntries(
-    Object.entries({ templateId, items }).filter(([, value]) => value !== undefined),
-  );
-  const violation = firstViolation(contract(op.fields), sent, op.op);
+  const violation = firstViolation(RENDER_FIELDS, present({ templateId, items }), op.op);
   if (violation !== undefined) throw invalidParam(violation.key, violation.message, violation.details);
   return {
     type: op.jobType,
     takes: 'rows',
-    count: 1,
     variants: [{ parameters: {}, segments: [] }],
-    subjects: [],
-    references: [],
-    named: [],
-    schemas: [],
-    warnings: [],
+    ...{ subjects: [], named: [], schemas: [], warnings: [] },
     produces: op.produces,
   };
-}
-
-function refuse(body: JobWork, fields: readonly (keyof JobWork)[], why: string): void {
-  const sent = fields.find((field) => body[field] !== undefined);
-  if (sent !== undefined) throw invalidParam(sent, `${sent} must be left out: ${why}.`);
 }

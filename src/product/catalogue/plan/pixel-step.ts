@@ -4,15 +4,9 @@ import { mergeFragments } from '../merge.ts';
 import type { Checked, Given, PixelOp } from '../op.ts';
 import type { DeterministicStep } from './compiled-step.ts';
 
-/** A deterministic op that runs alone, checked and compiled. */
-export interface LonePixelStep {
-  step: DeterministicStep;
-  /** The parameters with normalized spelling, which are shown, stored and run. */
-  parameters: Checked;
-}
-
 /**
  * Checks the parameters of an op against its contract and for conflicts in its pass, for calls and jobs alike.
+ * @returns its compiled step, and the parameters with normalized spelling, which are shown, stored and run.
  * @param placeOf returns the prefix of a parameter's name in a refusal.
  * @throws ApiError invalid_param on the parameter at fault.
  */
@@ -20,7 +14,7 @@ export function lonePixelStep(
   op: PixelOp,
   given: Given,
   placeOf: (key: string) => string = () => '',
-): LonePixelStep {
+): { step: DeterministicStep; parameters: Checked } {
   const parameters = checkParameters(op, given, placeOf);
   const fragment = op.compile(parameters);
   const { conflict } = mergeFragments([fragment]);

@@ -1,11 +1,10 @@
 import type { Pass } from '../../../../workers/protocol.ts';
 import { present } from '../../../platform/names/present.ts';
-import { findOp } from '../index.ts';
+import { OPS } from '../index.ts';
 import { mergeFragments } from '../merge.ts';
 import type { AiOp, Given, JobType } from '../op.ts';
 import { type Layer, layersOf } from '../registry.ts';
-import type { AiStep, CompiledStep, DeterministicStep } from './compiled-step.ts';
-import { segmentsOf } from './segments.ts';
+import { type AiStep, type CompiledStep, type DeterministicStep, segmentsOf } from './compiled-step.ts';
 
 /** Adjacent deterministic steps, which are joined so that an item is decoded and encoded only once. */
 export interface PassSegment {
@@ -57,10 +56,8 @@ export function planOf(steps: readonly CompiledStep[]): Segment[] {
   return segmentsOf(steps).map((segment, index) => {
     const [first] = segment;
     if (first?.kind === 'ai') return modelSegment(first, index);
-    return passSegment(
-      segment.filter((step): step is DeterministicStep => step.kind === 'deterministic'),
-      index,
-    );
+    const pass = segment.filter((step) => step.kind === 'deterministic');
+    return passSegment(pass, index);
   });
 }
 
@@ -78,9 +75,7 @@ export function takenBy([first]: readonly Segment[]): Taken {
 
 function modelSegment(step: AiStep, index: number): ModelSegment {
   const { index: place, op, model, prompt, parameters, schema } = step;
-  const definition = findOp(op);
-  if (definition?.runs !== 'model') throw new Error(`${op} runs no model.`);
-  const { jobType, produces } = definition;
+  const { jobType, produces } = OPS[op];
   return {
     ...{ runs: 'model', index, stepIndexes: [place], op, jobType, model, parameters, produces },
     ...present({ prompt, schema }),

@@ -3,9 +3,9 @@ import { present } from '../../../platform/names/present.ts';
 import type { Models } from '../../models/models.ts';
 import { findOp } from '../index.ts';
 import { schemasOf } from './ai-step.ts';
-import type { CheckedJob, JobWork } from './checked-job.ts';
+import type { CheckedWork, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
-import { assetsOfSteps, assetsOfSubjects } from './named-assets.ts';
+import { assetsOf } from './named-assets.ts';
 import { planOf } from './plan.ts';
 import type { PresetStep, Subject } from './step.ts';
 import { compileSteps } from './steps.ts';
@@ -27,7 +27,7 @@ const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
  * may not be offered any more, and an override may be invalid.
  * @throws ApiError invalid_param on the invalid override, on model, or on presetId for a step that is no longer valid.
  */
-export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Models): CheckedJob {
+export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Models): CheckedWork {
   const aiIndex = overriddenStep(body, stored.steps);
   const subjects = [...stored.subjects];
   const checked = mergedVariants(body).map((variant) => {
@@ -48,9 +48,7 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
       parameters,
       segments: planOf(compiled),
     })),
-    named: [...assetsOfSteps(steps, compiled, 'steps'), ...assetsOfSubjects(subjects, 'subjects')].map(
-      (asset) => ({ ...asset, param: 'presetId' }),
-    ),
+    named: assetsOf(steps, compiled, subjects).map((asset) => ({ ...asset, param: 'presetId' })),
     // The schemas of the preset itself were compiled when it was saved.
     schemas: checked.flatMap(({ variant: { parameters, placeOf } }) =>
       schemasOf(parameters, `${placeOf('schema')}schema`),
@@ -78,11 +76,7 @@ function overridden(
 ): PresetStep[] {
   return steps.map((step, index) => {
     if (index !== aiIndex) return step;
-    return {
-      ...step,
-      ...present({ model, prompt }),
-      parameters: { ...step.parameters, ...parameters },
-    };
+    return { ...step, ...present({ model, prompt }), parameters: { ...step.parameters, ...parameters } };
   });
 }
 
@@ -107,12 +101,7 @@ function atItsPlace(
       const param = field === 'parameters' ? `${placeOf(key)}${key}`.replace(/\.$/, '') : field;
       throw invalidParam(param, message, error.details);
     }
-    throw invalidParam(
-      'presetId',
-      `The preset has a step that is no longer accepted, save it again: ${message}`,
-      {
-        step: error.param,
-      },
-    );
+    const problem = `The preset has a step that is no longer accepted, save it again: ${message}`;
+    throw invalidParam('presetId', problem, { step: error.param });
   }
 }

@@ -1,10 +1,22 @@
 import { invalidParam } from '../../../platform/http/errors.ts';
+import type { Models } from '../../models/models.ts';
 import { warningsOf } from '../checks/warnings.ts';
-import type { CheckedJob, JobWork } from './checked-job.ts';
+import type { CheckedWork, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { planOf, takenBy, typeOf } from './plan.ts';
-import type { Subject } from './step.ts';
-import { referencesOf } from './subjects.ts';
+import type { PresetStep, Subject } from './step.ts';
+import { readSteps } from './steps.ts';
+
+/** A job of a list of steps that is run once. */
+export function checkStepsJob(body: JobWork, steps: readonly PresetStep[], models: Models): CheckedWork {
+  const { compiled, subjects, named, schemas } = readSteps(steps, body.subjects ?? [], models);
+  return {
+    ...jobOfSteps(body, compiled, subjects, 'these steps run'),
+    variants: [{ parameters: {}, segments: planOf(compiled) }],
+    named,
+    schemas,
+  };
+}
 
 /**
  * The properties of a job of compiled steps, sent or of a preset, that are the same for all variants.
@@ -16,7 +28,7 @@ export function jobOfSteps(
   compiled: readonly CompiledStep[],
   subjects: Subject[],
   whose: string,
-): Omit<CheckedJob, 'variants' | 'named' | 'schemas'> {
+): Omit<CheckedWork, 'variants' | 'named' | 'schemas'> {
   const segments = planOf(compiled);
   const type = typeOf(segments);
   if (sent !== undefined && sent !== type) {
@@ -26,9 +38,7 @@ export function jobOfSteps(
   return {
     type,
     takes: takenBy(segments),
-    count: 1,
     subjects,
-    references: referencesOf(subjects),
     warnings: warningsOf(compiled),
     produces: segments.at(-1)?.produces ?? 'image',
   };

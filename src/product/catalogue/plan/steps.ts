@@ -6,11 +6,12 @@ import { findOp, OPS } from '../index.ts';
 import { mergeFragments } from '../merge.ts';
 import { type AiOp, isPixelOp, type Op, type PixelOp } from '../op.ts';
 import { checkRegistryStep } from '../registry.ts';
-import { checkAiStep, placeOfStep, type SentSchema, schemasOf } from './ai-step.ts';
-import { besideParameters } from './beside-parameters.ts';
-import type { AiStep, CompiledStep, DeterministicStep } from './compiled-step.ts';
-import { segmentsOf } from './segments.ts';
-import type { PresetStep } from './step.ts';
+import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
+import { type AiStep, type CompiledStep, segmentsOf } from './compiled-step.ts';
+import { besideParameters, refuseFields } from './fields.ts';
+import { assetsOf, type NamedAsset } from './named-assets.ts';
+import type { PresetStep, Subject } from './step.ts';
+import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
 
 /** Ops that a step can be, in the catalogue's order. */
 const STEP_OPS = Object.values<Op>(OPS).filter(isStepOp);
@@ -27,30 +28,51 @@ export function compileSteps(steps: readonly PresetStep[], models: Models, where
   return compiled;
 }
 
-/** The schemas that were sent for the answers of steps. */
-export function schemasOfSteps(compiled: readonly CompiledStep[], where: string): SentSchema[] {
-  return compiled.flatMap((step) =>
-    step.kind === 'ai' ? schemasOf(step.parameters, `${where}[${step.index}].parameters.schema`) : [],
+/** A list of steps with its subjects, valid by all rules but for what only a store or a thread knows. */
+export interface ReadSteps {
+  compiled: CompiledStep[];
+  subjects: Subject[];
+  /** The assets that it names, whose existence is still to be checked. */
+  named: NamedAsset[];
+  /** Schemas that were sent for answers, which are still to be compiled. */
+  schemas: SentSchema[];
+}
+
+/**
+ * Checks steps and their subjects, except for the existence of their assets.
+ * @param where the prefix of the field names: '', or `versions[2].` for an earlier version of a preset.
+ * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
+ */
+export function readSteps(
+  steps: readonly PresetStep[],
+  sentSubjects: readonly unknown[],
+  models: Models,
+  where = '',
+): ReadSteps {
+  const compiled = compileSteps(steps, models, `${where}steps`);
+  const subjects = readSubjects(sentSubjects, `${where}subjects`);
+  checkSubjectsAreUsed(compiled, subjects, models, where);
+  const schemas = compiled.flatMap((step) =>
+    step.kind === 'ai' ? schemasOf(step.parameters, `${where}steps[${step.index}].parameters.schema`) : [],
   );
+  return { compiled, subjects, named: assetsOf(steps, compiled, subjects, where), schemas };
 }
 
 function compileStep(step: PresetStep, index: number, models: Models, at: string): CompiledStep {
+  const inStep = { at: `${at}.` };
   if ((step.op === undefined) === (step.operation === undefined)) {
     const said = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
     throw invalidParam(at, `${at} has ${said}: a step is one or the other.`);
   }
   if (step.op === undefined) {
-    refuseFields(step, ['model', 'prompt', 'parameters'], at, 'a step with operation takes params alone');
-    return {
-      kind: 'deterministic',
-      index,
-      fragment: checkRegistryStep(step.operation, step.params, `${at}.`),
-    };
+    refuseFields(step, ['model', 'prompt', 'parameters'], 'a step with operation takes params alone', inStep);
+    const fragment = checkRegistryStep(step.operation, step.params, `${at}.`);
+    return { kind: 'deterministic', index, fragment };
   }
   const op = stepOp(step.op, at);
-  refuseFields(step, ['params'], at, 'a step with op takes parameters');
+  refuseFields(step, ['params'], 'a step with op takes parameters', inStep);
   if (op.runs === 'model') return aiStep(step, op, index, models, at);
-  refuseFields(step, ['model', 'prompt'], at, `${op.op} is deterministic and runs no model`);
+  refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, inStep);
   const parameters = checkParameters(op, step.parameters, `${at}.parameters.`);
   return { kind: 'deterministic', index, fragment: op.compile(parameters) };
 }
@@ -58,7 +80,7 @@ function compileStep(step: PresetStep, index: number, models: Models, at: string
 function aiStep(step: PresetStep, op: AiOp, index: number, models: Models, at: string): AiStep {
   const model = chosenModel(models, step.model, op.modelCategory, `${at}.model`);
   const sent = besideParameters(op, step, `${at}.parameters.`);
-  return { kind: 'ai', index, ...checkAiStep(op, model, sent, placeOfStep(at)) };
+  return checkAiStep(op, model, sent, { index, before: `${at}.`, parameters: () => `${at}.parameters.` });
 }
 
 function stepOp(name: string, at: string): PixelOp | AiOp {
@@ -74,16 +96,6 @@ function stepOp(name: string, at: string): PixelOp | AiOp {
 
 function isStepOp(op: Op): op is PixelOp | AiOp {
   return op.runs === 'model' || isPixelOp(op);
-}
-
-function refuseFields(
-  step: PresetStep,
-  fields: readonly (keyof PresetStep)[],
-  at: string,
-  because: string,
-): void {
-  const sent = fields.find((field) => step[field] !== undefined);
-  if (sent !== undefined) throw invalidParam(`${at}.${sent}`, `${at}.${sent} must be left out: ${because}.`);
 }
 
 /** Refuses errors between steps: a JSON answer before the end, and a step in a chain that gets no image. */
@@ -118,7 +130,7 @@ function refuseConflicts(
   where: string,
 ): void {
   for (const segment of segmentsOf(compiled)) {
-    const pass = segment.filter((step): step is DeterministicStep => step.kind === 'deterministic');
+    const pass = segment.filter((step) => step.kind === 'deterministic');
     const { conflict } = mergeFragments(pass.map(({ fragment }) => fragment));
     if (conflict === undefined) continue;
     const index = pass[conflict.index]?.index ?? 0;

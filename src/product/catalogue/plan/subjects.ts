@@ -2,7 +2,7 @@ import { type ApiError, invalidParam } from '../../../platform/http/errors.ts';
 import { isLongerThan } from '../../../platform/names/lengths.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { PROMPT_MAX_CHARACTERS } from '../parameter.ts';
-import type { CompiledStep } from './compiled-step.ts';
+import type { AiStep, CompiledStep } from './compiled-step.ts';
 import {
   DESCRIPTOR_MAX_CHARACTERS,
   REFERENCES_MAX,
@@ -76,12 +76,12 @@ export function checkSubjectsAreUsed(
   models: Models,
   where = '',
 ): void {
-  if (subjects.length > 0 && !steps.some(showsSubjects)) {
+  const aiSteps = steps.filter((step) => step.kind === 'ai');
+  if (subjects.length > 0 && !aiSteps.some(showsSubjects)) {
     const message = 'Only generate and edit steps show subjects to a model: add one, or leave subjects out.';
     throw invalidParam(`${where}subjects`, message);
   }
-  for (const step of steps) {
-    if (step.kind !== 'ai') continue;
+  for (const step of aiSteps) {
     checkMentions(step.prompt, subjects, `${where}steps[${step.index}].prompt`);
     if (showsSubjects(step)) checkReferenceCount(step, subjects, models, `${where}subjects`);
   }
@@ -119,18 +119,17 @@ export function referencesOf(subjects: readonly Subject[]): string[] {
 }
 
 /** True when the step sends the subjects' pictures to its model. */
-export function showsSubjects(step: { op?: string } | CompiledStep): boolean {
-  return 'op' in step && step.op !== undefined && SUBJECT_OPS.includes(step.op);
+export function showsSubjects({ op }: { op: string }): boolean {
+  return SUBJECT_OPS.includes(op);
 }
 
 /** The edited picture counts towards the pictures that the model accepts. */
 function checkReferenceCount(
-  step: CompiledStep,
+  step: AiStep,
   subjects: readonly Subject[],
   models: Models,
   param: string,
 ): void {
-  if (step.kind !== 'ai') return;
   const images = referencesOf(subjects).length + (step.op === 'edit' ? 1 : 0);
   const limit = findModel(models, step.model)?.maxInputImages ?? 0;
   if (subjects.length === 0 || images <= limit) return;

@@ -26,3 +26,21 @@ export function besideParameters<T extends { parameters?: unknown }>(op: AiOp, s
   }
   return { ...sent, ...fields, parameters: left };
 }
+
+/**
+ * Refuses fields that have no meaning here.
+ * @param why the reason, as the end of the sentence; `beside` is the field that excludes them.
+ * @param at the prefix of their names, such as `steps[0].`
+ * @throws ApiError invalid_param on the first of them that was sent.
+ */
+export function refuseFields<T extends object>(
+  sent: T,
+  fields: readonly (keyof T & string)[],
+  why: string,
+  { at = '', beside }: { at?: string; beside?: string } = {},
+): void {
+  const field = fields.find((name) => sent[name] !== undefined);
+  if (field === undefined) return;
+  const where = beside === undefined ? '' : ` beside ${beside}`;
+  throw invalidParam(`${at}${field}`, `${at}${field} must be left out${where}: ${why}.`);
+}
