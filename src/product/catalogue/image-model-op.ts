@@ -1,18 +1,13 @@
 import type { TProperties } from '@sinclair/typebox';
+import { contract } from '../../../workers/image/operations/parameter.ts';
 import type { ModelCategory } from '../models/models.ts';
-import type { AiOp, Given } from './op.ts';
-import { contract } from './parameter.ts';
+import type { AiOp } from './op.ts';
 
-interface ImageModelOpSource<N extends ModelCategory> {
-  op: N;
-  description: string;
+interface ImageModelOpSource<N extends ModelCategory>
+  extends Pick<AiOp<N>, 'op' | 'description' | 'jobType' | 'requiresAssets' | 'requiresPrompt' | 'example'> {
   /** Parameters that every model of the category understands; others go to the model as sent. */
   parameters: TProperties;
   fields?: TProperties;
-  jobType: 'ai-generate' | 'ai-edit';
-  requiresAssets: boolean;
-  requiresPrompt: boolean;
-  example: Given;
 }
 
 /** An op that a model turns into an image; its model category carries its own name. */

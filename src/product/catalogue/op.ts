@@ -13,7 +13,7 @@ export type Checked = Given & { readonly [checked]: true };
 export interface Violation {
   key: string;
   message: string;
-  details?: Record<string, unknown>;
+  details?: Record<string, unknown> | undefined;
 }
 
 /** A part of a pass: the requirements of one deterministic step. */

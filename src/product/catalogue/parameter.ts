@@ -1,22 +1,6 @@
 import type { TInteger, TNumber, TSchema } from '@sinclair/typebox';
 import { text } from '../../../workers/image/operations/parameter.ts';
 
-export {
-  assetId,
-  choice,
-  colour,
-  contract,
-  EDGE_LIMIT_PX,
-  FOCAL,
-  flag,
-  gravity,
-  integer,
-  number,
-  optional,
-  position,
-  text,
-} from '../../../workers/image/operations/parameter.ts';
-
 interface Wording {
   description?: string;
   examples?: readonly unknown[];

@@ -1,10 +1,9 @@
 import type { Static } from '@sinclair/typebox';
 import { operations } from '../../../workers/image/operations/index.ts';
-import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
+import { choice, lossyWriter, optional } from '../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode } from '../../../workers/protocol.ts';
 import { present } from '../../platform/names/present.ts';
 import type { Given, Violation } from './op.ts';
-import { choice, optional } from './parameter.ts';
 
 const { quality, lossless, effort, background } = operations.webp.declared;
 const { frame, density } = operations.decode.declared;

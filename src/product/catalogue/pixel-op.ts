@@ -1,10 +1,5 @@
 import type { TProperties } from '@sinclair/typebox';
-import {
-  type ArgumentsOf,
-  operations,
-  type StepName,
-  type StepOperation,
-} from '../../../workers/image/operations/index.ts';
+import { type ArgumentsOf, operations, type StepName } from '../../../workers/image/operations/index.ts';
 import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Step } from '../../../workers/protocol.ts';
 import { present } from '../../platform/names/present.ts';
@@ -97,20 +92,13 @@ export function operationOp<const N extends string, O extends StepName>(
   return pixelOp<N, TProperties, StepOf<object>>({
     description,
     parameters: declared,
-    rule: (given) => violationOf(rule(given)),
+    rule,
     ...(source as unknown as Source<N, TProperties>),
     compile(params) {
-      const sent = own.filter((name) => params[name] !== undefined).map((name) => [name, params[name]]);
-      return { steps: [{ operation, params: Object.fromEntries(sent) }] };
+      const sent = present(Object.fromEntries(own.map((name) => [name, params[name]])));
+      return { steps: [{ operation, params: sent }] };
     },
   });
-}
-
-/** The refusal of an operation as a violation of its op. */
-export function violationOf(refused: ReturnType<StepOperation['rule']>): Violation | undefined {
-  if (refused === undefined) return undefined;
-  const { key, message, details } = refused;
-  return { key, message, ...present({ details }) };
 }
 
 /**
@@ -120,6 +108,5 @@ export function step<O extends StepName, const A extends ArgumentsOf<O>>(
   operation: O,
   params: A & Readonly<Record<Exclude<keyof A, keyof ArgumentsOf<O>>, never>>,
 ): StepOf<A> {
-  const sent = Object.entries(params).filter(([, value]) => value !== undefined);
-  return { operation, params: Object.fromEntries(sent) as unknown as A };
+  return { operation, params: present(params) as unknown as A };
 }

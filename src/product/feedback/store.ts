@@ -7,6 +7,7 @@ import {
   type Documents,
   order,
 } from '../../platform/stores/documents/port.ts';
+import type { Caller } from '../accounts/authentication.ts';
 import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';
 
@@ -14,7 +15,7 @@ import type { Feedback } from './schema.ts';
  * A stored report. Its context is kept as JSON text, because the caller chooses its keys, and not every store accepts
  * every key.
  */
-export interface FeedbackDocument {
+interface FeedbackDocument {
   _id: string;
   accountId: string;
   kind: Feedback['kind'];
@@ -33,12 +34,7 @@ export const FEEDBACK: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** Who files a report. */
-export interface Author {
-  accountId: string;
-  apiKeyId: string | null;
-}
-
+/** The reports of the accounts. */
 export class FeedbackStore {
   readonly #reports: Collection<FeedbackDocument>;
 
@@ -50,14 +46,12 @@ export class FeedbackStore {
     return new FeedbackStore(await documents.collection(FEEDBACK));
   }
 
-  async insert({ accountId, apiKeyId }: Author, report: Report, now: Date): Promise<Feedback> {
+  async insert({ accountId, apiKeyId }: Caller, report: Report, now: Date): Promise<Feedback> {
+    const { kind, message, op = null, context } = report;
     const document: FeedbackDocument = {
       _id: newId('fbk', now.getTime()),
-      accountId,
-      kind: report.kind,
-      message: report.message,
-      op: report.op ?? null,
-      contextJson: report.context === undefined ? null : JSON.stringify(report.context),
+      ...{ accountId, kind, message, op },
+      contextJson: context === undefined ? null : JSON.stringify(context),
       apiKeyId,
       createdAt: now.toISOString(),
     };
@@ -72,15 +66,14 @@ export class FeedbackStore {
   }
 }
 
-function feedbackOf(document: FeedbackDocument): Feedback {
-  const { _id: id, kind, message, op, contextJson, apiKeyId, createdAt } = document;
-  return {
-    id,
-    kind,
-    message,
-    ...present({ op }),
-    ...(contextJson === null ? {} : { context: JSON.parse(contextJson) }),
-    ...present({ apiKeyId }),
-    createdAt,
-  };
+function feedbackOf({
+  _id: id,
+  accountId: _,
+  contextJson,
+  op,
+  apiKeyId,
+  ...said
+}: FeedbackDocument): Feedback {
+  const context = contextJson === null ? null : JSON.parse(contextJson);
+  return { id, ...said, ...present({ op, context, apiKeyId }) };
 }

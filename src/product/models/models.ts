@@ -5,6 +5,8 @@ import { checkedData } from '../../platform/settings/checked-data.ts';
 /** The kind of work that a model does. Each AI op has the name of its kind. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
 
+const PROVIDERS = ['openai', 'gemini', 'replicate', 'sandbox', 'local'] as const;
+
 const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
 
 /** A parameter of a model in addition to those of its op. */
@@ -49,10 +51,7 @@ const Model = Type.Object(
     name: Type.String({ minLength: 1 }),
     description: Type.String({ minLength: 1 }),
     series: Type.String({ minLength: 1 }),
-    provider: Type.Unsafe<'openai' | 'gemini' | 'replicate' | 'sandbox' | 'local'>({
-      type: 'string',
-      enum: ['openai', 'gemini', 'replicate', 'sandbox', 'local'],
-    }),
+    provider: Type.Unsafe<(typeof PROVIDERS)[number]>({ type: 'string', enum: PROVIDERS }),
     providerModel: Type.String({ minLength: 1, description: "The model's name at its provider." }),
     fields: Type.Optional(
       Type.Record(Type.String(), Type.String(), {

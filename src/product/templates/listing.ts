@@ -10,13 +10,7 @@ import { order } from '../../platform/stores/documents/port.ts';
 import { summaryOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';
 import type { TemplateListQuery, TemplateSummary } from './schema.ts';
-import type { After, TemplatesStore } from './store.ts';
-
-/** The start of a page: in the built-ins, and in the account's own templates. */
-interface Start {
-  builtIn: number;
-  own: { after: After } | { skip: number };
-}
+import type { From, TemplatesStore } from './store.ts';
 
 /**
  * One page over two lists: the built-ins, then the account's templates, most recently updated first.
@@ -37,26 +31,26 @@ export async function listTemplates(
   const builtIns = filter === 'user' ? [] : BUILT_INS.map(summaryOf);
   const listsOwn = filter !== 'builtin';
 
-  async function rowsFrom(start: Start): Promise<TemplateSummary[]> {
-    const rows = builtIns.slice(start.builtIn, start.builtIn + perPage + 1);
+  /** @param skipped the number of built-ins before the page. */
+  async function rowsFrom(skipped: number, own: From): Promise<TemplateSummary[]> {
+    const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
     if (room === 0 || !listsOwn) return rows;
-    return [...rows, ...(await store.list(accountId, start.own, room)).map(summaryOf)];
+    return [...rows, ...(await store.list(accountId, own, room)).map(summaryOf)];
   }
 
   if (cursor !== undefined) {
     const [builtIn, updatedAt, id] = readCursor(cursor, listing, query.page);
-    const start: Start =
+    const rows =
       builtIn === true
-        ? { builtIn: builtIns.findIndex((row) => row.id === id) + 1, own: { skip: 0 } }
-        : { builtIn: builtIns.length, own: { after: { updatedAt: String(updatedAt), id: String(id) } } };
-    return cut(await rowsFrom(start), listing, perPage, {});
+        ? await rowsFrom(builtIns.findIndex((row) => row.id === id) + 1, { skip: 0 })
+        : await rowsFrom(builtIns.length, { after: { updatedAt: String(updatedAt), id: String(id) } });
+    return cut(rows, listing, perPage, {});
   }
   const page = pageNumber(query);
-  const builtIn = Math.min(page * perPage, builtIns.length);
-  const own = { skip: page * perPage - builtIn };
+  const skipped = Math.min(page * perPage, builtIns.length);
   const [rows, ownTotal] = await Promise.all([
-    rowsFrom({ builtIn, own }),
+    rowsFrom(skipped, { skip: page * perPage - skipped }),
     listsOwn ? store.count(accountId) : 0,
   ]);
   return cut(rows, listing, perPage, { total: builtIns.length + ownTotal, page });

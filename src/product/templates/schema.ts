@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { NOT_BLANK, NOT_RESERVED, REFERENCE } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../../platform/names/slugs.ts';
+import { VARIABLE_PATTERN } from './placeholders.ts';
 
 export const NAME_MAX_CHARACTERS = 200;
 export const HTML_MAX_BYTES = 256 * 1024;
@@ -47,22 +48,16 @@ const slug = Type.String({
 const sentVariables = Type.Array(
   Type.Unsafe<string>({
     description: 'A name, as text.',
-    documented: { type: 'string', pattern: '^[A-Za-z0-9_.]+$' },
+    documented: { type: 'string', pattern: VARIABLE_PATTERN },
   }),
-  {
-    maxItems: VARIABLES_MAX,
-    description: content.variables.description ?? '',
-  },
+  { maxItems: VARIABLES_MAX, description: content.variables.description ?? '' },
 );
 
 /** A template without its slug, as an entry of an import. Other fields are ignored. */
 export const TemplateEntry = Type.Object({
-  name: content.name,
+  ...content,
   description: Type.Optional(content.description),
-  html: content.html,
   css: Type.Optional(content.css),
-  width: content.width,
-  height: content.height,
   variables: Type.Optional(sentVariables),
 });
 export type TemplateEntry = Static<typeof TemplateEntry>;

@@ -34,11 +34,8 @@ export interface Draft {
   slug?: string | undefined;
 }
 
-/** The last row of the previous page, after which the listing continues. */
-export interface After {
-  updatedAt: string;
-  id: string;
-}
+/** Where a page begins: behind the last row of the one before, or after a number of rows. */
+export type From = { after: { updatedAt: string; id: string } } | { skip: number };
 
 export const TEMPLATES: DeclaredCollection = {
   name: 'templates',
@@ -156,12 +153,8 @@ export class TemplatesStore {
     return this.#versions.find(filter, { sort: order('-version'), limit });
   }
 
-  /** Rows of the listing, most recently updated first, after a given row or after skipping some. */
-  async list(
-    accountId: string,
-    from: { after: After } | { skip: number },
-    limit: number,
-  ): Promise<StoredSummary[]> {
+  /** Rows of the listing, most recently updated first. */
+  async list(accountId: string, from: From, limit: number): Promise<StoredSummary[]> {
     const filter: Filter = 'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
     const skip = 'skip' in from ? from.skip : 0;
     const sort = order('-updatedAt', '-_id');
@@ -173,6 +166,6 @@ export class TemplatesStore {
   }
 }
 
-function below({ updatedAt, id }: After): Filter {
+function below({ updatedAt, id }: { updatedAt: string; id: string }): Filter {
   return { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
 }

@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { firstViolation } from '../../../src/product/catalogue/checks/contract.ts';
-import { integer } from '../../../src/product/catalogue/parameter.ts';
 import { pixelOp, step } from '../../../src/product/catalogue/pixel-op.ts';
 import { operations } from '../../../workers/image/operations/index.ts';
+import { integer } from '../../../workers/image/operations/parameter.ts';
 
 // What does not compile is said by @ts-expect-error, which fails the check of types where it compiles after all.
 

@@ -9,6 +9,7 @@ import {
   spell,
   undeclared,
 } from '../../../platform/http/error-answers/violations.ts';
+import { isObject } from '../../../platform/names/json.ts';
 import { didYouMean } from '../../../platform/names/nearest.ts';
 import { present } from '../../../platform/names/present.ts';
 import type { Violation } from '../op.ts';
@@ -64,8 +65,7 @@ function contractOf(owner: string): Contract {
 }
 
 function unknownKey(schema: TSchema, value: unknown): string | undefined {
-  if (schema.additionalProperties !== false || typeof value !== 'object' || value === null) return undefined;
-  if (Array.isArray(value)) return undefined;
+  if (schema.additionalProperties !== false || !isObject(value)) return undefined;
   return Object.keys(value).find((key) => !Object.hasOwn(schema.properties ?? {}, key));
 }
 

@@ -134,20 +134,17 @@ function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] 
 }
 
 function noEffect(pass: Pass): StepWarning[] {
-  return pass
-    .filter(({ fragment: { decode, steps, encode, compareWith } }) => {
-      const silent = Object.keys(decode).length === 0 && Object.keys(encode).length === 0;
-      return (
-        silent &&
-        compareWith === undefined &&
-        steps.every((step) => operationOf(step)?.changesNothing(step.params))
-      );
-    })
-    .map(({ index }) => ({
-      code: 'no_effect',
-      message: `Step ${index} changes nothing as it is written.`,
-      steps: [index],
-    }));
+  const idle = pass.filter(
+    ({ fragment: { decode, steps, encode, compareWith } }) =>
+      compareWith === undefined &&
+      Object.keys({ ...decode, ...encode }).length === 0 &&
+      steps.every((step) => operationOf(step)?.changesNothing(step.params)),
+  );
+  return idle.map(({ index }) => ({
+    code: 'no_effect',
+    message: `Step ${index} changes nothing as it is written.`,
+    steps: [index],
+  }));
 }
 
 /** The last step that sets the format, and this format. */

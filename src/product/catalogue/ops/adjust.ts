@@ -1,4 +1,4 @@
-import { number, optional } from '../parameter.ts';
+import { number, optional } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 /** The fixed point of contrast: the middle of the 8-bit range, so that mid gray does not change. */

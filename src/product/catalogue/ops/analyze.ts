@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
+import { contract, optional } from '../../../../workers/image/operations/parameter.ts';
 import type { AiOp } from '../op.ts';
-import { contract, optional, prompt } from '../parameter.ts';
+import { prompt } from '../parameter.ts';
 
 const DEFAULT_PROMPT =
   'Describe the picture: what it shows, its size and its main colour, whether it has text, and words to find it by.';

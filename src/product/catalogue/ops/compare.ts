@@ -1,5 +1,5 @@
+import { assetId, contract } from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
-import { assetId, contract } from '../parameter.ts';
 
 export const compare: PixelOp<'compare'> = {
   op: 'compare',

@@ -1,4 +1,4 @@
-import { integer, number, optional } from '../parameter.ts';
+import { integer, number, optional } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp } from '../pixel-op.ts';
 
 /** Exactly one of these is the target. */

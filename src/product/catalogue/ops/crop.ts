@@ -1,5 +1,6 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
-import { adapted, optional } from '../parameter.ts';
+import { optional } from '../../../../workers/image/operations/parameter.ts';
+import { adapted } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 import { focalViolation } from './resize.ts';
 

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
+import { assetId, integer, optional } from '../../../../workers/image/operations/parameter.ts';
 import { imageModelOp } from '../image-model-op.ts';
-import { assetId, integer, optional, prompt } from '../parameter.ts';
+import { prompt } from '../parameter.ts';
 
 export const edit = imageModelOp({
   op: 'edit',

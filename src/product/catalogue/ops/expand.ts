@@ -1,5 +1,5 @@
+import { integer } from '../../../../workers/image/operations/parameter.ts';
 import { imageModelOp } from '../image-model-op.ts';
-import { integer } from '../parameter.ts';
 
 const MAX_PIXELS = 2000;
 

@@ -1,4 +1,4 @@
-import { integer } from '../parameter.ts';
+import { integer } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp } from '../pixel-op.ts';
 
 export const extractFrame = pixelOp({

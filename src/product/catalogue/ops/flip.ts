@@ -1,4 +1,4 @@
-import { choice } from '../parameter.ts';
+import { choice } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const STEPS = {

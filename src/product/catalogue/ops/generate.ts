@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
+import { integer, optional } from '../../../../workers/image/operations/parameter.ts';
 import { imageModelOp } from '../image-model-op.ts';
-import { integer, optional, prompt } from '../parameter.ts';
+import { prompt } from '../parameter.ts';
 
 export const generate = imageModelOp({
   op: 'generate',

@@ -1,5 +1,5 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
-import { integer, optional } from '../parameter.ts';
+import { integer, optional } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const MAX_PIXELS = 8192;

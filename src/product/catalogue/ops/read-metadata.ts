@@ -1,5 +1,5 @@
+import { contract } from '../../../../workers/image/operations/parameter.ts';
 import type { SyncOp } from '../op.ts';
-import { contract } from '../parameter.ts';
 
 export const readMetadata: SyncOp<'read_metadata'> = {
   op: 'read_metadata',

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { contract } from '../../../../workers/image/operations/parameter.ts';
 import type { RenderOp } from '../op.ts';
-import { contract } from '../parameter.ts';
 
 const TEMPLATE_ID = Type.String({ description: 'Id or slug of the template, optionally with @version.' });
 

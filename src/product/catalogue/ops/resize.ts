@@ -1,7 +1,7 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
+import { EDGE_LIMIT_PX, number } from '../../../../workers/image/operations/parameter.ts';
 import type { Violation } from '../op.ts';
-import { EDGE_LIMIT_PX, number } from '../parameter.ts';
-import { pixelOp, step, violationOf } from '../pixel-op.ts';
+import { pixelOp, step } from '../pixel-op.ts';
 
 const { background: _, ...OWN } = operations.resize.declared;
 
@@ -16,7 +16,7 @@ export const resize = pixelOp({
   },
   example: { width: 800, height: 600, fit: 'cover', gravity: 'attention', format: 'webp' },
   rule(given): Violation | undefined {
-    const refused = violationOf(operations.resize.rule(given));
+    const refused = operations.resize.rule(given);
     if (refused !== undefined) return refused;
     const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
     if (largest > EDGE_LIMIT_PX) {

@@ -1,4 +1,4 @@
-import { gravity, integer } from '../parameter.ts';
+import { gravity, integer } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 export const thumbnail = pixelOp({

@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox';
+import { contract } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParam } from '../../../platform/http/errors.ts';
 import { present } from '../../../platform/names/present.ts';
 import { leastAnswerProblem } from '../../models/least-answer.ts';
@@ -8,7 +9,7 @@ import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
 import { OPS } from '../index.ts';
 import type { AiOp, Given, Op } from '../op.ts';
-import { contract, prompt as promptSchema } from '../parameter.ts';
+import { prompt as promptSchema } from '../parameter.ts';
 import type { AiStep } from './compiled-step.ts';
 
 /** Ops without a default prompt accept one as well, because some of their models use it. */

@@ -1,3 +1,4 @@
+import { contract } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParam } from '../../../platform/http/errors.ts';
 import { present } from '../../../platform/names/present.ts';
 import { chosenModel } from '../../models/choice.ts';
@@ -15,7 +16,6 @@ import {
   type RenderOp,
   type SyncOp,
 } from '../op.ts';
-import { contract } from '../parameter.ts';
 import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
 import type { CheckedVariant, CheckedWork, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
