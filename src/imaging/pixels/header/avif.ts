@@ -1,37 +1,43 @@
 import { type IsoBox, isoBox, isoBoxes, isoBrands, type Stretch } from '../../../../workers/formats/boxes.ts';
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
-import { heifMeta } from '../../../../workers/formats/heif.ts';
+import {
+  type HeifReference,
+  heifAssociations,
+  heifItems,
+  heifMeta,
+  heifReferences,
+  primaryItem,
+} from '../../../../workers/formats/heif.ts';
 import type { Cicp } from '../../../../workers/protocol.ts';
 import { type Header, headerOf } from './facts.ts';
-import { type Items, readItems } from './items.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
 /** The brands of pictures that are not coded as AV1. */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
 const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
+const IMAGE_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2k1', 'unci', 'vvc1'];
 
 /** A still picture is the primary item and its properties; a sequence is a track whose samples are the frames. */
 export function readAvif(bytes: Bytes): Header | null {
   const format = readBrand(bytes);
   if (format === null) return null;
-  const file = { start: 0, end: bytes.length };
   const meta = heifMeta(bytes);
   const items = meta === undefined ? null : readItems(bytes, meta);
-  const still = items === null ? null : readPrimary(bytes, items);
-  const frames = readSequence(bytes, file);
-  const size = still ?? frames;
+  const still = items === null ? null : readPrimary(bytes, items.primaryProperties);
+  const sequence = readSequence(bytes);
+  const size = still ?? sequence;
   if (size === null) return null;
   const hasAlpha = items?.properties.some((property) => isAlpha(bytes, property)) ?? false;
   return headerOf({
     format,
     width: size.width,
     height: size.height,
-    frames: frames?.count ?? items?.pages ?? 1,
+    frames: sequence?.count ?? items?.pages ?? 1,
     bitDepth: still?.bitDepth ?? 8,
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
-    animated: frames !== null,
-    ...(still?.cicp !== undefined && { cicp: still.cicp }),
+    animated: sequence !== null,
+    ...(still?.cicp && { cicp: still.cicp }),
     ...(still === null && { stillMissing: true }),
   });
 }
@@ -42,23 +48,45 @@ function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
   return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;
 }
 
-interface Still {
-  width: number;
-  height: number;
-  bitDepth: number;
-  cicp?: Cicp;
+/**
+ * The properties of all items, those of the primary one in the order in which they are applied, and the number of
+ * pictures; null when the box says nothing about a picture.
+ */
+function readItems(bytes: Bytes, meta: Stretch) {
+  const primaryId = primaryItem(bytes, meta);
+  const list = isoBox(bytes, meta, 'iprp', 'ipco');
+  if (primaryId === undefined || list === undefined) return null;
+  const properties = [...isoBoxes(bytes, list)];
+  const primary = heifAssociations(bytes, meta).find(({ id }) => id === primaryId);
+  const primaryProperties = (primary?.properties ?? []).flatMap((place) => properties[place - 1] ?? []);
+  return { primaryProperties, properties, pages: countPages(bytes, meta) };
+}
+
+/** Pictures of their own: neither hidden, nor a thumbnail or a plane of another. */
+function countPages(bytes: Bytes, meta: Stretch): number {
+  const parts = new Set([...heifReferences(bytes, meta)].flatMap(partsIn));
+  const pages = heifItems(bytes, meta).filter(
+    ({ id, type, isHidden }) => !isHidden && !parts.has(id) && IMAGE_TYPES.includes(type),
+  );
+  return Math.max(1, [...pages].length);
+}
+
+/** Items that are a thumbnail or an auxiliary plane (alpha, depth) of another, or a tile of a grid. */
+function partsIn({ type, from, to }: HeifReference): readonly number[] {
+  if (type === 'thmb' || type === 'auxl') return [from];
+  return type === 'dimg' ? to : [];
 }
 
 /**
  * Decoders turn and mirror the picture by its own properties, so the size is the one after that. A profile wins over
  * code points.
  */
-function readPrimary(bytes: Bytes, items: Items): Still | null {
+function readPrimary(bytes: Bytes, properties: readonly IsoBox[]) {
   let size: { width: number; height: number } | null = null;
   let bitDepth = 8;
-  let cicp: Cicp | undefined;
+  let codePoints: Cicp | undefined;
   let hasProfile = false;
-  for (const { type, start } of items.primaryProperties) {
+  for (const { type, start } of properties) {
     if (type === 'ispe') size = { width: bytes.u32(start + 4), height: bytes.u32(start + 8) };
     if (type === 'pixi') bitDepth = bytes.u8(start + 5);
     if (type === 'irot' && bytes.u8(start) % 2 === 1 && size !== null) {
@@ -66,11 +94,10 @@ function readPrimary(bytes: Bytes, items: Items): Still | null {
     }
     if (type !== 'colr') continue;
     if (bytes.text(start, 4) === 'nclx')
-      cicp = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
+      codePoints = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
     else hasProfile = true;
   }
-  if (size === null) return null;
-  return { ...size, bitDepth, ...(cicp !== undefined && !hasProfile && { cicp }) };
+  return size && { ...size, bitDepth, cicp: hasProfile ? undefined : codePoints };
 }
 
 function isAlpha(bytes: Bytes, { type, start, end }: IsoBox): boolean {
@@ -78,8 +105,8 @@ function isAlpha(bytes: Bytes, { type, start, end }: IsoBox): boolean {
 }
 
 /** Size and samples of the first track that has a picture. */
-function readSequence(bytes: Bytes, file: Stretch): { width: number; height: number; count: number } | null {
-  const movie = isoBox(bytes, file, 'moov');
+function readSequence(bytes: Bytes): { width: number; height: number; count: number } | null {
+  const movie = isoBox(bytes, { start: 0, end: bytes.length }, 'moov');
   if (movie === undefined) return null;
   for (const track of isoBoxes(bytes, movie)) {
     const head = track.type === 'trak' ? isoBox(bytes, track, 'tkhd') : undefined;

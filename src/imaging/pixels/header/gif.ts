@@ -13,33 +13,40 @@ const SCREEN_AT = 6;
 const BROKEN_SCREENS = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
 const LARGEST_TRUSTED_SIDE = 2048;
 
-interface Walk {
-  frames: number;
-  /** Where the first frame ends on the screen. */
-  right: number;
-  bottom: number;
-  hasAlpha: boolean;
-  interlaced: boolean;
-  cutShort: boolean;
-}
-
 /**
  * Walks the blocks; a frame counts when its data end inside the file. The decoder would draw what there is of one more.
  */
 export function readGif(bytes: Bytes): Header | null {
-  const walk = readBlocks(bytes);
-  if (walk.frames === 0) return null;
+  let frames = 0;
+  /** Where the first frame ends on the screen. */
+  let [right, bottom] = [0, 0];
+  let hasAlpha = false;
+  let progressive = false;
+  let cutShort = false;
+  for (const block of gifBlocks(bytes)) {
+    const { kind, at, truncated } = block;
+    hasAlpha ||= isTransparent(bytes, block);
+    if (kind === 'image') cutShort = truncated;
+    if (kind !== 'image' || truncated) continue;
+    // The head of an image has its place and its size on the screen, then its flags.
+    frames += 1;
+    progressive ||= (bytes.u8(at + 9) & INTERLACED) !== 0;
+    if (frames > 1) continue;
+    right = bytes.u16(at + 1, true) + bytes.u16(at + 5, true);
+    bottom = bytes.u16(at + 3, true) + bytes.u16(at + 7, true);
+  }
+  if (frames === 0) return null;
   const screen = trustedScreen(bytes.u16(SCREEN_AT, true), bytes.u16(SCREEN_AT + 2, true));
   return headerOf({
     format: 'gif',
-    width: Math.max(screen.width, walk.right),
-    height: Math.max(screen.height, walk.bottom),
-    frames: walk.frames,
-    channels: walk.hasAlpha ? 4 : 3,
-    hasAlpha: walk.hasAlpha,
-    progressive: walk.interlaced,
-    animated: walk.frames > 1,
-    ...(walk.cutShort && { cutShort: true }),
+    width: Math.max(screen.width, right),
+    height: Math.max(screen.height, bottom),
+    frames,
+    channels: hasAlpha ? 4 : 3,
+    hasAlpha,
+    progressive,
+    animated: frames > 1,
+    ...(cutShort && { cutShort }),
   });
 }
 
@@ -52,27 +59,7 @@ function trustedScreen(width: number, height: number): { width: number; height: 
   return isBroken ? { width: 1, height: 1 } : { width, height };
 }
 
-function readBlocks(bytes: Bytes): Walk {
-  const walk: Walk = { frames: 0, right: 0, bottom: 0, hasAlpha: false, interlaced: false, cutShort: false };
-  for (const block of gifBlocks(bytes)) {
-    if (block.kind === 'image') readFrame(bytes, block, walk);
-    else if (isTransparent(bytes, block)) walk.hasAlpha = true;
-  }
-  return walk;
-}
-
 function isTransparent(bytes: Bytes, block: GifBlock): boolean {
   if (block.kind !== 'extension' || block.label !== GRAPHIC_CONTROL) return false;
   return block.start + 2 <= block.end && (bytes.u8(block.start + 1) & TRANSPARENT) !== 0;
-}
-
-/** The head of an image has its place and its size on the screen, then its flags. */
-function readFrame(bytes: Bytes, { at, truncated }: GifBlock, walk: Walk): void {
-  walk.cutShort = truncated;
-  if (truncated) return;
-  walk.frames += 1;
-  walk.interlaced ||= (bytes.u8(at + 9) & INTERLACED) !== 0;
-  if (walk.frames > 1) return;
-  walk.right = bytes.u16(at + 1, true) + bytes.u16(at + 5, true);
-  walk.bottom = bytes.u16(at + 3, true) + bytes.u16(at + 7, true);
 }

@@ -8,6 +8,7 @@ import { type Header, headerOf } from './facts.ts';
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 /** The second, third and fourth of each group of four are sequential-extended, progressive, lossless. */
 const isProgressive = (marker: number) => marker % 4 === 2;
+
 /** Walks the segments up to the first scan. */
 export function readJpeg(bytes: Bytes): Header | null {
   let header: Header | null = null;

@@ -14,22 +14,20 @@ export function readPng(bytes: Bytes): Header | null {
   const [head, ...others] = pngChunks(bytes);
   if (head?.type !== 'IHDR') return null;
   const { start } = head;
-  const [width, height] = [bytes.u32(start), bytes.u32(start + 4)];
   const [bitDepth, colourType] = [bytes.u8(start + 8), bytes.u8(start + 9)];
   const channels = CHANNELS[colourType];
   if (channels === undefined) return null;
-  const isInterlaced = bytes.u8(start + 12) === 1;
   const isPalette = colourType === PALETTE;
   const { orientation, isKeyed, cicp } = readOthers(bytes, others);
   return headerOf({
     format: 'png',
-    width,
-    height,
+    width: bytes.u32(start),
+    height: bytes.u32(start + 4),
     orientation,
     bitDepth: isPalette ? 8 : bitDepth,
     channels: isKeyed ? channels + 1 : channels,
     hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
-    progressive: isInterlaced,
+    progressive: bytes.u8(start + 12) === 1,
     ...present({ cicp }),
     ...((isPalette || bitDepth < 8) && { indexed: true }),
   });
