@@ -36,54 +36,20 @@ const LOSSLESS_TRIALS = 2;
 
 type Known = Encode & { format: OutputFormat };
 type Point = readonly [effort: number, ms: number];
-/** The cost of efforts from 0 to 9, in rising order; between two of them it is interpolated. */
-type ByEffort = readonly [Point, ...Point[]];
+const NOTHING: Point = [0, 0];
 
-const PALETTE_MS: ByEffort = [
-  [0, 450],
-  [5, 1_600],
-  [9, 3_200],
-];
-const ENCODE_MS: Readonly<Record<OutputFormat, ByEffort>> = {
-  jpeg: [
-    [0, 35],
-    [4, 80],
-    [6, 150],
-    [9, 320],
-  ],
-  png: [
-    [0, 10],
-    [3, 80],
-    [6, 105],
-    [9, 440],
-  ],
-  webp: [
-    [0, 60],
-    [3, 90],
-    [5, 190],
-    [7, 220],
-    [9, 640],
-  ],
-  avif: [
-    [1, 125],
-    [4, 460],
-    [7, 630],
-    [9, 1_400],
-  ],
+const PALETTE_MS = byEffort({ 0: 450, 5: 1_600, 9: 3_200 });
+const ENCODE_MS: Readonly<Record<OutputFormat, readonly Point[]>> = {
+  jpeg: byEffort({ 0: 35, 4: 80, 6: 150, 9: 320 }),
+  png: byEffort({ 0: 10, 3: 80, 6: 105, 9: 440 }),
+  webp: byEffort({ 0: 60, 3: 90, 5: 190, 7: 220, 9: 640 }),
+  avif: byEffort({ 1: 125, 4: 460, 7: 630, 9: 1_400 }),
   gif: PALETTE_MS,
-  tiff: [[0, 105]],
+  tiff: byEffort({ 0: 105 }),
 };
-const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, ByEffort>>> = {
-  webp: [
-    [0, 155],
-    [5, 670],
-    [9, 1_000],
-  ],
-  avif: [
-    [0, 430],
-    [5, 900],
-    [9, 1_600],
-  ],
+const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly Point[]>>> = {
+  webp: byEffort({ 0: 155, 5: 670, 9: 1_000 }),
+  avif: byEffort({ 0: 430, 5: 900, 9: 1_600 }),
 };
 /** The effort of palettes and lossless files where the caller chose none: about that of the encoder. */
 const FALLBACK_EFFORT = 5;
@@ -91,6 +57,12 @@ const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...US
 /** Above this the AVIF encoder is kept to little effort: see workers/image/encode/effort.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
+
+/** The cost of some efforts from 0 to 9, in rising order; between two of them it is interpolated. */
+function byEffort(costsMs: Readonly<Record<number, number>>): Point[] {
+  return Object.entries(costsMs).map(([effort, ms]) => [Number(effort), ms]);
+}
+
 /** CPU time that a pass may take, in milliseconds; null is a description. */
 export function estimatedMs(header: Header, pass: Pass | null): number {
   if (pass === null) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
@@ -161,9 +133,10 @@ function atEffort(encode: Known, megapixels: number): number {
   const { format, lossless, effort = usualEffort(encode, megapixels) } = encode;
   const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
   const kept = format === 'avif' && megapixels > largeAvif ? 0 : effort;
-  const [first] = points;
-  const [low, lowMs] = points.findLast(([known]) => known <= kept) ?? first;
-  const [high, highMs] = points.find(([known]) => known >= kept) ?? points.at(-1) ?? first;
+  const below = points.findLast(([known]) => known <= kept);
+  const above = points.find(([known]) => known >= kept);
+  const [low, lowMs] = below ?? above ?? NOTHING;
+  const [high, highMs] = above ?? below ?? NOTHING;
   return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
 }
 
@@ -174,7 +147,7 @@ function usualEffort({ format, lossless, palette, colors, target }: Known, megap
   return searched ?? (lossless || isPalette ? FALLBACK_EFFORT : (DEFAULT_EFFORTS[format] ?? FALLBACK_EFFORT));
 }
 
-function scaleOf({ format, lossless, palette, colors, target }: Known): ByEffort {
+function scaleOf({ format, lossless, palette, colors, target }: Known): readonly Point[] {
   const isPalette = palette ?? (colors !== undefined || target !== undefined);
   if (format === 'png' && isPalette) return PALETTE_MS;
   return (lossless && LOSSLESS_MS[format]) || ENCODE_MS[format];

@@ -6,7 +6,7 @@ import type { Header } from '../header/header.ts';
 
 const MOVING: readonly OutputFormat[] = ['webp', 'gif'];
 
-interface Size {
+export interface Size {
   width: number;
   height: number;
 }

@@ -2,7 +2,7 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import type { OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
 import type { Header } from '../header/header.ts';
-import { encodeOf, sizesOf } from './following.ts';
+import { encodeOf, type Size, sizesOf } from './following.ts';
 
 /*
  * The estimate is what 25-megapixel files were seen to take, in bytes per pixel (sharp 0.35, one thread): a thumbnail
@@ -20,12 +20,15 @@ const ENCODE: Readonly<Record<OutputFormat, number>> = {
   gif: 5,
   tiff: 2,
 };
+
 /** Memory that a pass is estimated to take at its peak; null is a description. */
 export function estimatedBytes(header: Header, pass: Pass | null): number {
   const decode = BASE_BYTES + decodeBytes(header);
   if (pass === null) return decode + header.pixels * DESCRIBE;
-  const { copies, framePixels } = follow(header, pass);
-  return decode + copies + framePixels * ENCODE[encodeOf(header, pass).format];
+  const sizes = sizesOf(header, pass);
+  const last = sizes.at(-1) ?? header;
+  const encode = last.width * last.height * ENCODE[encodeOf(header, pass).format];
+  return decode + largestCopies(header, pass, sizes) + encode;
 }
 
 function decodeBytes(header: Header): number {
@@ -37,19 +40,14 @@ function bytesPerPixel({ channels, bitDepth }: Header): number {
   return Math.max(3, channels) * Math.max(1, bitDepth / 8);
 }
 
-/** The largest copies on the way through the steps, and the pixels of a frame at its end. */
-function follow(header: Header, pass: Pass): { copies: number; framePixels: number } {
-  const sizes = sizesOf(header, pass);
-  const copyBytes = ({ width, height }: { width: number; height: number }, count: number) =>
-    count * width * height * header.frames * bytesPerPixel(header);
-  const turned = header.orientation !== 1 && pass.steps[0]?.operation !== 'resize' ? 1 : 0;
-  const copies = pass.steps.map(({ operation: name, params }, index) => {
+/** The bytes of the largest copies on the way through the steps. */
+function largestCopies(header: Header, { steps }: Pass, sizes: readonly Size[]): number {
+  const bytesOf = ({ width, height }: Size, copies: number) =>
+    copies * width * height * header.frames * bytesPerPixel(header);
+  const isTurned = header.orientation !== 1 && steps[0]?.operation !== 'resize';
+  const ofSteps = steps.map(({ operation: name, params }, index) => {
     const operation = operationNamed(name);
-    return copyBytes(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);
+    return bytesOf(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);
   });
-  const last = sizes.at(-1) ?? header;
-  return {
-    copies: Math.max(copyBytes(header, turned), ...copies),
-    framePixels: last.width * last.height,
-  };
+  return Math.max(bytesOf(header, isTurned ? 1 : 0), ...ofSteps);
 }
