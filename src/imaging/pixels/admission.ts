@@ -1,5 +1,4 @@
-import type { Clock } from '../../platform/clock/clock.ts';
-import { systemClock } from '../../platform/clock/clock.ts';
+import { type Clock, systemClock } from '../../platform/clock/clock.ts';
 import { createFairQueue } from '../../platform/fairness/fair-queue.ts';
 import { capacity } from './failures.ts';
 
@@ -26,7 +25,7 @@ export interface SlotRequest {
   /** The arrival of a call that `expect` let in: an overload does not refuse that call again. */
   arrival?: Arrival | undefined;
   /** Called once or more when the request is next in its queue, so that its input is read before its turn. */
-  prepare?: () => void;
+  prepare?: (() => void) | undefined;
   /** Ends the waiting; acquire rejects with its reason. */
   signal: AbortSignal;
 }

@@ -1,13 +1,6 @@
 import { hostMemoryBytes } from '../../platform/capacity/memory.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 
-/** Memory in bytes that the image work of one API process may be estimated to take at once, by pool. */
-export interface ImageBudgets {
-  quickBytes: number;
-  heavyBytes: number;
-  batchBytes: number;
-}
-
 /** The pools of all API processes together may take half of the memory: the rest is for browsers, stores and code. */
 const PART_OF_MEMORY = 2;
 /** What passes that take long, and items of large jobs, have beside the budget of quick passes. */
@@ -16,14 +9,11 @@ const PART_OF_QUICK = 2;
 const ALL_POOLS = 1 + 1 / PART_OF_QUICK + 1 / PART_OF_QUICK;
 
 /**
- * The budgets of each API process. The pools, their resize and the doctor's sum all take them from here.
+ * Memory in bytes that the image work of one API process may be estimated to take at once, by pool. The pools, their
+ * resize and the doctor's sum all take them from here.
  * @param settingMegabytes IMAGE_MEMORY_MEGABYTES; 0 shares half of the memory among all pools of all processes.
  */
-export function imageBudgets(
-  settingMegabytes: number,
-  processes: number,
-  memoryBytes = hostMemoryBytes(),
-): ImageBudgets {
+export function imageBudgets(settingMegabytes: number, processes: number, memoryBytes = hostMemoryBytes()) {
   const shareBytes = memoryBytes / PART_OF_MEMORY / ALL_POOLS / processes;
   const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE : shareBytes;
   return { quickBytes, heavyBytes: quickBytes / PART_OF_QUICK, batchBytes: quickBytes / PART_OF_QUICK };

@@ -44,8 +44,11 @@ export function unsupportedFormat(
   return new ApiError('unsupported_format', message, { param, details });
 }
 
-/** The error of the API for a failure in a worker. `paramOf` maps a parameter of the pass to the field of the call. */
-export function refusalOf(failure: Failure, paramOf: (passParam: string) => string): ApiError {
+/**
+ * The error of the API for a failure in a worker.
+ * @param paramOf maps a parameter of the pass to the field of the call; absent: they have the same name.
+ */
+export function refusalOf(failure: Failure, paramOf = (passParam: string) => passParam): ApiError {
   return new ApiError(failure.code, failure.message, {
     param: failure.param === undefined ? undefined : paramOf(failure.param),
     details: failure.details,

@@ -6,6 +6,7 @@ import type {
   DescribeTask,
   Failure,
   ImageFacts,
+  ImageResult,
   ImageTask,
   Pass,
   RawPixels,
@@ -21,18 +22,19 @@ import type { Log } from '../../platform/tracing/log.ts';
 import type { Arrival, WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
-import { drawingSizeOf } from './drawing-size.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
 import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf, tookTooLong } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import { ownedBytes } from './owned.ts';
-import { openPools, type Pool, type PoolResult } from './pools/pools.ts';
+import type { Pool } from './pools/pool.ts';
+import { openPools } from './pools/pools.ts';
+import type { AnswerOf } from './pools/threads.ts';
 import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
 import { headerOfFacts, isStored, type StoredFile } from './stored-file.ts';
-import { createRasterizer } from './vector.ts';
+import { createRasterizer, drawingSizeOf } from './vector.ts';
 
 interface PixelCall {
   /**
@@ -57,6 +59,8 @@ interface PixelCall {
   deadlineMs: number;
   /** Aborts when the client goes away; the result then rejects with its reason. */
   signal?: AbortSignal;
+  /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
+  paramOf?: (passParam: string) => string;
 }
 
 export interface TransformCall extends PixelCall {
@@ -65,15 +69,11 @@ export interface TransformCall extends PixelCall {
   layers?: Record<string, Uint8Array>;
   /** Whether the facts of the result are wanted, too. They are present where the same task can read them. */
   describes?: boolean;
-  /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
-  paramOf?: (passParam: string) => string;
 }
 
 interface CompareCall extends PixelCall {
   /** The file of the other image. */
   other: Uint8Array | StoredFile;
-  /** The field of the call that names the other image, such as `otherAssetId`. */
-  paramOf?: (passParam: string) => string;
 }
 
 /** A running call. */
@@ -171,6 +171,8 @@ interface Source {
   heldBytes: number;
   /** Wait for the rasterizer, in milliseconds. */
   queueMs: number;
+  /** The file of a drawing, whose pixels `open` answers. */
+  drawing?: Uint8Array;
 }
 
 /** The deadline of a call, and the native work that was begun for it. */
@@ -221,77 +223,51 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   /** A file as a thread reads it: itself, or the pixels of a drawing. A stored drawing is read at once. */
-  async function sourceOf(call: PixelCall, pass: Pass | null, context: CallContext): Promise<Source> {
-    const { bytes } = call;
-    if (!isStored(bytes)) return sourceIn({ ...call, bytes }, pass, context);
-    if (bytes.facts.format === 'svg') return sourceIn({ ...call, bytes: await bytes.read() }, pass, context);
-    let reading: Promise<Opened> | undefined;
-    const open = () => {
-      reading ??= bytes.read().then((read) => openedFrom(read, null, pass));
-      return reading;
-    };
-    // Where the reading fails, the call is refused when it has its slot.
-    const prepare = () => void open().catch(ignore);
-    return { header: headerOfFacts(bytes.facts), open, prepare, heldBytes: 0, queueMs: 0 };
-  }
-
-  function openedFrom(bytes: Uint8Array, known: Header | null | undefined, pass: Pass | null): Opened {
-    const header = readable(bytes, known, (read) => (pass === null ? read.frames : framesOf(read, pass)));
-    return { file: { input: ownedBytes(bytes) }, header };
-  }
-
-  async function sourceIn(
-    call: PixelCall & { bytes: Uint8Array },
-    pass: Pass | null,
-    { deadline }: CallContext,
-  ): Promise<Source> {
-    const { accountId, work, bytes } = call;
+  async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: CallContext): Promise<Source> {
+    const { accountId, work, bytes: file } = call;
+    if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, pass);
+    const bytes = isStored(file) ? await file.read() : file;
     const opened = openedFrom(bytes, call.header, pass);
     const { header } = opened;
-    const heldBytes = bytes.length;
-    if (header.format !== 'svg') return { header, open: () => opened, heldBytes, queueMs: 0 };
-    const drawing = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, deadline });
-    const { width, height, channels, pixels, queueMs } = drawing;
-    const drawn = { ...header, width, height, pixels: width * height };
-    const file = { input: pixels, raw: { width, height, channels } };
-    return { header: drawn, open: () => ({ file, header: drawn }), heldBytes: pixels.length, queueMs };
+    if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, queueMs: 0 };
+    const drawn = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, deadline });
+    const { width, height, channels, pixels: input, queueMs } = drawn;
+    const pixels = {
+      file: { input, raw: { width, height, channels } },
+      header: { ...header, width, height, pixels: width * height },
+    };
+    return { header: pixels.header, open: () => pixels, heldBytes: input.length, queueMs, drawing: bytes };
   }
 
-  /** Runs a task in the pool that it belongs to by what it is estimated to take. */
+  /**
+   * Runs a task in the pool that it belongs to by what it is estimated to take.
+   * @throws the refusal of the call where the worker reports a failure.
+   */
   async function runTask<T extends ImageTask>(
     makeTask: (opened: Opened, deadlineMs: number) => T | Promise<T>,
-    { accountId, work, arrival, inBatch = false }: PixelCall,
+    { accountId, work, arrival, inBatch = false, paramOf }: PixelCall,
     { source, pass }: { source: Source; pass: Pass | null },
     context: CallContext,
-  ): Promise<PoolResult<T>> {
-    const { header, heldBytes } = source;
+  ): Promise<AnswerOf<T> & Queued> {
+    const { header, heldBytes, prepare } = source;
     const { name, pool, took } = pools.choose(header, pass, inBatch);
     const bytes = estimatedBytes(header, pass);
-    const { prepare } = source;
-    const slotRequest = { accountId, work, arrival, bytes, heldBytes, ...present({ prepare }) };
     const begin = async (deadlineMs: number) => {
       context.working(insteadOf(header, pass, work));
       return makeTask(await source.open(), deadlineMs);
     };
-    const poolResult = await pool.run<T>({ makeTask: begin, slotRequest, took, ...context });
+    const slotRequest = { accountId, work, arrival, bytes, heldBytes, prepare };
+    const { result, queueMs } = await pool.run<T>({ makeTask: begin, slotRequest, took, ...context });
     selfTest.answered();
-    const { queueMs } = poolResult;
     log.debug?.({ pool: name, estimatedBytes: bytes, queueMs, inBatch }, 'A pass ran in the pool');
-    return poolResult;
-  }
-
-  /** A thread may notice the deadline before the clock here does: it is the same refusal. */
-  function refused(
-    failure: Failure,
-    { late }: CallContext,
-    paramOf: (passParam: string) => string = (name) => name,
-  ): ApiError {
-    const isLate = failure.details?.reason === 'deadline_exceeded';
-    return isLate ? late() : refusalOf(failure, paramOf);
+    if (!isFailure(result)) return { ...result, queueMs: queueMs + source.queueMs };
+    // A thread may notice the deadline before the clock here does: it is the same refusal.
+    const isLate = result.details?.reason === 'deadline_exceeded';
+    throw isLate ? context.late() : refusalOf(result, paramOf);
   }
 
   async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {
-    const { pass, layers, describes = false, paramOf = (name) => name } = call;
+    const { pass, layers, describes = false } = call;
     const source = await sourceOf(call, pass, context);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): TransformTask => ({
       kind: 'transform',
@@ -304,47 +280,34 @@ export function createPixels(options: PixelsOptions): Pixels {
       threads: pools.threadsFor(header, pass),
       deadlineMs,
     });
-    const { result, queueMs } = await runTask(makeTask, call, { source, pass }, context);
-    if (result.kind === 'failure') throw refused(result, context, paramOf);
-    return { ...result, queueMs: queueMs + source.queueMs };
+    return runTask(makeTask, call, { source, pass }, context);
   }
 
   async function compare(call: CompareCall, context: CallContext): Promise<PixelComparison> {
     const one = await sourceOf(call, null, context);
     const other = await sourceOf({ ...call, bytes: call.other, header: null }, null, context);
-    const makeTask = async (opened: Opened, deadlineMs: number): Promise<CompareTask> => {
-      const { file } = await other.open();
-      return {
-        kind: 'compare',
-        deadlineMs,
-        ...opened.file,
-        other: file.input,
-        ...present({ otherRaw: file.raw }),
-      };
+    const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<CompareTask> => {
+      const { input, raw } = (await other.open()).file;
+      return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw }) };
     };
-    // Both lie decoded in memory at once.
+    // Both lie decoded in memory at once. Their waits for the rasterizer are not counted.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
-    const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes };
-    const { result, queueMs } = await runTask(makeTask, call, { source, pass: null }, context);
-    if (result.kind === 'failure') throw refused(result, context, call.paramOf);
-    const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
-    return { ...result, queueMs, comparesFirstFrames };
+    const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, queueMs: 0 };
+    const compared = await runTask(makeTask, call, { source, pass: null }, context);
+    return { ...compared, comparesFirstFrames: one.header.frames > 1 || other.header.frames > 1 };
   }
 
   async function describe(call: PixelCall, context: CallContext): Promise<PixelFacts> {
-    const isDrawing = isStored(call.bytes) && call.bytes.facts.format === 'svg';
-    const bytes = isStored(call.bytes) && isDrawing ? await call.bytes.read() : call.bytes;
-    const source = await sourceOf({ ...call, bytes }, null, context);
-    const drawn = !isStored(bytes) && source.header.format === 'svg' ? drawingFacts(bytes) : {};
+    const source = await sourceOf(call, null, context);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): DescribeTask => ({
       kind: 'describe',
       ...file,
       ...readingsOf(header),
       deadlineMs,
     });
-    const { result, queueMs } = await runTask(makeTask, call, { source, pass: null }, context);
-    if (result.kind === 'failure') throw refused(result, context);
-    return { ...result, image: { ...result.image, ...drawn }, queueMs: queueMs + source.queueMs };
+    const described = await runTask(makeTask, call, { source, pass: null }, context);
+    const ofDrawing = source.drawing && drawingFacts(source.drawing);
+    return { ...described, image: { ...described.image, ...ofDrawing } };
   }
 
   const selfTest = createSelfTest(clock, (call) => begin(call, (context) => transform(call, context)).result);
@@ -365,6 +328,27 @@ export function createPixels(options: PixelsOptions): Pixels {
 }
 
 function ignore(): void {}
+
+function isFailure(result: ImageResult): result is Failure {
+  return result.kind === 'failure';
+}
+
+function openedFrom(bytes: Uint8Array, known: Header | null | undefined, pass: Pass | null): Opened {
+  const header = readable(bytes, known, (read) => (pass === null ? read.frames : framesOf(read, pass)));
+  return { file: { input: ownedBytes(bytes) }, header };
+}
+
+/** A file in a store: it is read when the call has its slot, or is next to have one. */
+function storedSource(file: StoredFile, pass: Pass | null): Source {
+  let reading: Promise<Opened> | undefined;
+  const open = () => {
+    reading ??= file.read().then((bytes) => openedFrom(bytes, null, pass));
+    return reading;
+  };
+  // Where the reading fails, the call is refused when it has its slot.
+  const prepare = () => void open().catch(ignore);
+  return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, queueMs: 0 };
+}
 
 /** Calls that would take less time than a pass over such a file. */
 function insteadOf(header: Header, pass: Pass | null, work: WorkClass | undefined): string[] {

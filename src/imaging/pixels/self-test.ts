@@ -9,20 +9,13 @@ interface TinyCall {
   pass: Pass;
 }
 
-/** Finds out whether the threads work. */
-interface SelfTest {
-  /** A call was answered, which proves the same for a few seconds. */
-  answered(): void;
-  /** Resolves when they work; rejects as the tiny call does when they do not. Those who ask together share one call. */
-  run(): Promise<void>;
-}
-
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_DEADLINE_MS = 10_000;
 /** How long an answer proves that the threads work. */
 const PROOF_MS = 5_000;
 
-export function createSelfTest(clock: Clock, transform: (call: TinyCall) => Promise<unknown>): SelfTest {
+/** Finds out whether the threads work. */
+export function createSelfTest(clock: Clock, transform: (call: TinyCall) => Promise<unknown>) {
   let lastAnswerMs = Number.NEGATIVE_INFINITY;
   let testing: Promise<void> | null = null;
 
@@ -35,10 +28,12 @@ export function createSelfTest(clock: Clock, transform: (call: TinyCall) => Prom
   }
 
   return {
-    answered() {
+    /** A call was answered, which proves the same for a few seconds. */
+    answered(): void {
       lastAnswerMs = clock.elapsedMs();
     },
-    async run() {
+    /** Resolves when they work; rejects as the tiny call does otherwise. Those who ask together share one call. */
+    async run(): Promise<void> {
       if (clock.elapsedMs() - lastAnswerMs < PROOF_MS) return;
       testing ??= testOnce();
       return testing;

@@ -1,10 +1,11 @@
-import { LIMIT_PIXELS } from '../../../workers/protocol.ts';
+import { LIMIT_PIXELS, type Pass } from '../../../workers/protocol.ts';
 import type { Rasterized, RasterizeResult, RasterizeTask } from '../../../workers/vector/protocol.ts';
 import type { Clock } from '../../platform/clock/clock.ts';
+import { present } from '../../platform/names/present.ts';
 import type { WaitingLimits, WorkClass } from './admission.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
-import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './pools/child-process-pool.ts';
+import { createChildProcessPool } from './pools/child-process-pool.ts';
 
 export interface Drawing extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */
@@ -23,17 +24,6 @@ interface DrawingCaller {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
 }
 
-/** Draws SVG in a process of its own, one drawing at a time, accounts in turn. */
-interface Rasterizer {
-  /**
-   * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
-   * worker_unreachable); the signal's reason when it aborts.
-   */
-  draw(request: DrawingRequest, caller: DrawingCaller): Promise<Drawing>;
-  /** Waits for the drawings under way, then ends the process. */
-  close(): Promise<void>;
-}
-
 interface RasterizerOptions {
   /** Time that one drawing may take. */
   timeoutMs: number;
@@ -42,9 +32,10 @@ interface RasterizerOptions {
   clock: Clock;
   /** Called when the process ends by itself. */
   onLost: (error: Error) => void;
-  processFile?: URL;
 }
 
+/** CSS pixels of SVG at sharp's own default. */
+const NATURAL_DENSITY = 72;
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const LOWEST_PRIORITY = 19;
 /** Said of a drawing that ended its process. */
@@ -52,25 +43,30 @@ const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
+ * Draws SVG in a process of its own, one drawing at a time, accounts in turn.
+ *
  * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it is drawn in a child
  * process of the lowest priority and of bounded memory. Raster images never wait for it.
  */
-export function createRasterizer(options: RasterizerOptions): Rasterizer {
-  const { timeoutMs, memoryMegabytes, limits, clock, onLost, processFile = VECTOR_PROCESS } = options;
+export function createRasterizer(options: RasterizerOptions) {
+  const { timeoutMs, clock } = options;
   const processes = createChildProcessPool<RasterizeTask, RasterizeResult>({
-    file: processFile,
+    ...options,
+    file: VECTOR_PROCESS,
     niceness: LOWEST_PRIORITY,
     slots: 1,
     budgetBytes: 0,
-    memoryMegabytes,
-    limits,
-    clock,
-    onLost,
+    diedMessage: PROCESS_DIED_MESSAGE,
   });
   const late = () => deadlineExceeded(processes.retryAfterSeconds());
 
   return {
-    async draw({ bytes, ...size }, { accountId, work, deadline }) {
+    /**
+     * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
+     * worker_unreachable); the signal's reason when it aborts.
+     */
+    async draw({ bytes, ...size }: DrawingRequest, caller: DrawingCaller): Promise<Drawing> {
+      const { deadline } = caller;
       let drawing: Deadline | undefined;
       const begin = async () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
@@ -80,21 +76,31 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
         return { task: { input, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };
       try {
-        const { reply, data, queueMs } = await processes.run({
-          accountId,
-          work,
-          bytes: 0,
-          deadline,
-          begin,
-        });
-        if (reply.kind === 'failure') throw refusalOf(reply, (name) => name);
+        const { reply, data, queueMs } = await processes.run({ ...caller, bytes: 0, begin });
+        if (reply.kind === 'failure') throw refusalOf(reply);
         return { ...reply, pixels: data, queueMs };
-      } catch (error) {
-        throw error instanceof ProcessDeath ? refusalOfDeath(error, PROCESS_DIED_MESSAGE) : error;
       } finally {
         drawing?.end();
       }
     },
+    /** Waits for the drawings under way, then ends the process. */
     close: processes.close,
   };
+}
+
+/**
+ * How finely a drawing is drawn for a pass: at the density that the pass names, else so that a resize at its start
+ * finds at least as many pixels as it asks for. A drawing has no size of its own to lose sharpness against.
+ */
+export function drawingSizeOf(pass: Pass | null): Pick<RasterizeTask, 'density' | 'atLeast'> {
+  if (pass === null) return { density: NATURAL_DENSITY };
+  if (pass.decode.density !== undefined) return { density: pass.decode.density };
+  const first = pass.steps.find((step) => step.operation !== 'autoOrient');
+  if (first?.operation !== 'resize') return { density: NATURAL_DENSITY };
+  const { width, height } = first.params;
+  return { density: NATURAL_DENSITY, atLeast: present({ width: pixels(width), height: pixels(height) }) };
+}
+
+function pixels(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }

@@ -1,13 +1,6 @@
 import type { Clock } from '../../../platform/clock/clock.ts';
-import type { ApiError } from '../../../platform/http/errors.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
-import {
-  type Admission,
-  type AdmissionStats,
-  createAdmission,
-  type SlotRequest,
-  type WaitingLimits,
-} from '../admission.ts';
+import { createAdmission, type SlotRequest, type WaitingLimits } from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
 import { unsupportedFormat, workerUnreachable } from '../failures.ts';
 import {
@@ -17,48 +10,25 @@ import {
   type TaskProcess,
 } from './child-process.ts';
 
-export { ProcessDeath };
+export interface PoolOptions {
+  slots: number;
+  budgetBytes: number;
+  limits: () => WaitingLimits;
+  clock: Clock;
+  /** Called when a worker ends by itself. */
+  onLost: (error: Error) => void;
+}
+
+interface ChildProcessPoolOptions extends PoolOptions, ChildProcessOptions {
+  /** What is said when the task itself ended its process: the same call would do it again. */
+  diedMessage: string;
+}
 
 /** Work for a process that can be killed. */
 interface ChildProcessCall<Task> extends Omit<SlotRequest, 'signal'> {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
   /** Called when a slot is there. Its signal ends the work: the process is killed. */
   begin(): Promise<{ task: Task; signal: AbortSignal }>;
-}
-
-interface ChildProcessResult<Reply> {
-  reply: Reply;
-  /** Owns the whole of its memory. */
-  data: Uint8Array<ArrayBuffer>;
-  queueMs: number;
-}
-
-/** A few slots for work that nothing stops but a kill, each with a process of its own. */
-interface ChildProcessPool<Task extends { input: Uint8Array }, Reply> {
-  /**
-   * Settles when the work has really ended: its slot is free again, and a killed process is gone.
-   * @throws provider_unavailable capacity; ProcessDeath; the reason of the signal that ended the waiting or the work.
-   */
-  run(request: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
-  retryAfterSeconds(): number;
-  expect: Admission['expect'];
-  stats(): AdmissionStats;
-  /**
-   * Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work
-   * for a while.
-   */
-  resize(size: { slots: number; budgetBytes: number }): void;
-  /** Waits for the work under way, then ends the processes. */
-  close(): Promise<void>;
-}
-
-interface ChildProcessPoolOptions extends ChildProcessOptions {
-  slots: number;
-  budgetBytes: number;
-  limits: () => WaitingLimits;
-  clock: Clock;
-  /** Called when a process ends by itself. */
-  onLost: (error: Error) => void;
 }
 
 /** A process that did larger work than this is replaced: what it has not given back yet would be the next one's. */
@@ -68,11 +38,13 @@ const LARGE_RESULT_BYTES = 64 * MEGABYTE;
 /** A process without work for as long is ended. */
 const IDLE_MS = 60_000;
 
+/** A few slots for work that nothing stops but a kill, each with a process of its own. */
 export function createChildProcessPool<Task extends { input: Uint8Array }, Reply>(
   options: ChildProcessPoolOptions,
-): ChildProcessPool<Task, Reply> {
-  const { slots, clock, onLost } = options;
-  const admission = createAdmission({ ...options, slots });
+) {
+  const { clock, onLost, diedMessage } = options;
+  const admission = createAdmission(options);
+  const { retryAfterSeconds, expect, stats } = admission;
   /** Processes without work, and what stops the clock that ends them. */
   const idle = new Map<TaskProcess, () => void>();
 
@@ -115,14 +87,22 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
       await process.kill();
       if (signal.aborted) throw signal.reason;
       onLost(error as Error);
-      throw error;
+      if (!(error instanceof ProcessDeath)) throw error;
+      throw error.byTask ? unsupportedFormat(diedMessage) : workerUnreachable(error);
     } finally {
       signal.removeEventListener('abort', kill);
     }
   }
 
   return {
-    async run({ deadline, begin, ...slotRequest }) {
+    retryAfterSeconds,
+    expect,
+    stats,
+    /**
+     * Settles when the work has really ended: its slot is free again, and a killed process is gone.
+     * @throws provider_unavailable, unsupported_format; the reason of the signal that ended the waiting or the work.
+     */
+    async run({ deadline, begin, ...slotRequest }: ChildProcessCall<Task>) {
       const { signal, waiting } = deadline;
       const slot = await waiting(admission.acquire({ ...slotRequest, signal }));
       try {
@@ -135,18 +115,15 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
         slot.release();
       }
     },
-    retryAfterSeconds: admission.retryAfterSeconds,
-    expect: admission.expect,
-    stats: admission.stats,
-    resize: ({ slots, budgetBytes }) => admission.resize({ slots, budgetBytes }),
+    /**
+     * Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no
+     * work for a while.
+     */
+    resize: admission.resize,
+    /** Waits for the work under way, then ends the processes. */
     async close() {
       await admission.idle();
       await Promise.all([...idle.keys()].map((process) => process.kill()));
     },
   };
-}
-
-/** @param byTask what is said when the task itself ended its process: the same call would do it again. */
-export function refusalOfDeath(death: ProcessDeath, byTask: string): ApiError {
-  return death.byTask ? unsupportedFormat(byTask) : workerUnreachable(death);
 }

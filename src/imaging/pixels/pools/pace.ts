@@ -1,14 +1,3 @@
-/**
- * How long passes of a kind take on this host beside what they are estimated to take. Six photographs took 0.15 to 1.07
- * of it, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than 2 s,
- * would wait for the few processes of heavy work.
- */
-interface Pace {
-  /** The estimate, corrected by what was seen of this kind. */
-  corrected(kind: string, estimatedMs: number): number;
-  saw(kind: string, estimatedMs: number, tookMs: number): void;
-}
-
 /** Shorter passes are mostly about what is not their pixels. */
 const SHORTEST_MS = 25;
 const LOWEST = 0.4;
@@ -20,12 +9,18 @@ const HIGHEST = 4;
 const SLOWER_WEIGHT = 0.5;
 const QUICKER_WEIGHT = 0.05;
 
-export function createPace(): Pace {
+/**
+ * How long passes of a kind take on this host beside what they are estimated to take. Six photographs took 0.15 to 1.07
+ * of it, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than 2 s,
+ * would wait for the few processes of heavy work.
+ */
+export function createPace() {
   const factors = new Map<string, number>();
   const factorOf = (kind: string) => factors.get(kind) ?? 1;
   return {
-    corrected: (kind, estimatedMs) => factorOf(kind) * estimatedMs,
-    saw(kind, estimatedMs, tookMs) {
+    /** The estimate, corrected by what was seen of this kind. */
+    corrected: (kind: string, estimatedMs: number) => factorOf(kind) * estimatedMs,
+    saw(kind: string, estimatedMs: number, tookMs: number): void {
       if (Math.max(estimatedMs, tookMs) < SHORTEST_MS) return;
       const known = factorOf(kind);
       const seen = Math.min(HIGHEST, Math.max(LOWEST, tookMs / estimatedMs));

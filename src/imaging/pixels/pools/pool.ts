@@ -1,15 +1,9 @@
 import type { ImageTask } from '../../../../workers/protocol.ts';
-import type { Clock } from '../../../platform/clock/clock.ts';
-import {
-  type Admission,
-  type AdmissionStats,
-  createAdmission,
-  type SlotRequest,
-  type WaitingLimits,
-} from '../admission.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import { type Admission, createAdmission, type SlotRequest } from '../admission.ts';
 import { type Deadline, unlessAborted } from '../deadline.ts';
 import { capacity, workerUnreachable } from '../failures.ts';
-import { createChildProcessPool, ProcessDeath, refusalOfDeath } from './child-process-pool.ts';
+import { createChildProcessPool, type PoolOptions } from './child-process-pool.ts';
 import { createThreads, type ResultOf } from './threads.ts';
 
 /** A task on its way to a worker. */
@@ -27,29 +21,18 @@ interface PoolCall<T extends ImageTask> {
   took(tookMs: number, succeeded: boolean): void;
 }
 
-export interface PoolResult<T extends ImageTask> {
+interface PoolResult<T extends ImageTask> {
   result: ResultOf<T>;
   queueMs: number;
 }
 
 /** A pool of workers for image tasks, whose slots the accounts take in turn. */
-export interface Pool {
+export interface Pool extends Pick<Admission, 'stats' | 'retryAfterSeconds' | 'expect'> {
   /** @throws ApiError provider_unavailable, unsupported_format; the deadline's reason when it ends. */
   run<T extends ImageTask>(call: PoolCall<T>): Promise<PoolResult<T>>;
-  stats(): AdmissionStats;
-  retryAfterSeconds(): number;
-  expect: Admission['expect'];
   /** Changes the number of slots and their memory in all. No call fails. */
   resize(size: { slots: number; budgetBytes: number }): void;
   close(): Promise<void>;
-}
-
-interface PoolOptions {
-  slots: number;
-  budgetBytes: number;
-  limits: () => WaitingLimits;
-  clock: Clock;
-  onLost: (error: Error) => void;
 }
 
 /** The message for a pass that ended its child process. */
@@ -62,7 +45,8 @@ const PROCESS_DIED_MESSAGE =
  */
 export function createThreadPool(options: PoolOptions & { threadFile: URL }): Pool {
   const { slots, onLost, threadFile, clock } = options;
-  const admission = createAdmission({ ...options, slots, callsBesideJobs: true });
+  const admission = createAdmission({ ...options, callsBesideJobs: true });
+  const { stats, retryAfterSeconds, expect } = admission;
   const workers = createThreads({ threads: slots, threadFile, onLost });
 
   function lost(cause: Error): never {
@@ -71,6 +55,9 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
   }
 
   return {
+    stats,
+    retryAfterSeconds,
+    expect,
     async run({ makeTask, slotRequest, deadline, follow, took }) {
       const { signal } = deadline;
       const slot = await deadline.waiting(admission.acquire({ ...slotRequest, signal }));
@@ -89,9 +76,6 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
       follow(native);
       return { result: await unlessAborted(native, signal), queueMs: slot.queueMs };
     },
-    stats: admission.stats,
-    retryAfterSeconds: admission.retryAfterSeconds,
-    expect: admission.expect,
     resize({ slots, budgetBytes }) {
       workers.resize(slots);
       admission.resize({ slots, budgetBytes });
@@ -108,20 +92,14 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
  * for all passes where the operator wants the decoders isolated.
  */
 export function createProcessPool(
-  options: PoolOptions & { processFile: URL; memoryMegabytes: number; niceness: number },
+  options: PoolOptions & { file: URL; memoryMegabytes: number; niceness: number },
 ): Pool {
   const processes = createChildProcessPool<ImageTask, ResultOf<ImageTask>>({
     ...options,
-    file: options.processFile,
+    diedMessage: PROCESS_DIED_MESSAGE,
   });
-
-  /** The refusal of a call: for want of capacity where its deadline passed before it had a slot. */
-  function withoutSlot(error: unknown, begun: boolean): unknown {
-    const isLate = (error as { details?: { reason?: unknown } })?.details?.reason === 'deadline_exceeded';
-    return isLate && !begun ? capacity(processes.retryAfterSeconds()) : error;
-  }
-
   return {
+    ...processes,
     async run<T extends ImageTask>({ makeTask, slotRequest, deadline, follow }: PoolCall<T>) {
       let begun = false;
       const begin = async () => {
@@ -135,15 +113,10 @@ export function createProcessPool(
         const result = reply.kind === 'transformed' ? { ...reply, data } : reply;
         return { result: result as ResultOf<T>, queueMs };
       } catch (error) {
-        throw error instanceof ProcessDeath
-          ? refusalOfDeath(error, PROCESS_DIED_MESSAGE)
-          : withoutSlot(error, begun);
+        // A call whose deadline passed before it had a slot is refused for want of capacity.
+        const isLate = error instanceof ApiError && error.details?.reason === 'deadline_exceeded';
+        throw isLate && !begun ? capacity(processes.retryAfterSeconds()) : error;
       }
     },
-    stats: processes.stats,
-    retryAfterSeconds: processes.retryAfterSeconds,
-    expect: processes.expect,
-    resize: processes.resize,
-    close: processes.close,
   };
 }

@@ -8,26 +8,7 @@ import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
 import type { Header } from '../header/header.ts';
 import { createPace } from './pace.ts';
-import { createProcessPool, createThreadPool, type Pool } from './pool.ts';
-
-export type { Pool, PoolResult } from './pool.ts';
-
-/** Passes that take a moment, and those that may take longer. */
-interface Pools {
-  quick: Pool;
-  heavy: Pool;
-  /** Items of large jobs that take a moment. */
-  batch: Pool;
-  /** The pool of a pass (null is a description), and the receiver of its duration. */
-  choose(
-    header: Header,
-    pass: Pass | null,
-    inBatch: boolean,
-  ): { name: 'quick' | 'heavy' | 'batch'; pool: Pool; took: (tookMs: number, succeeded: boolean) => void };
-  /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by a second one. */
-  threadsFor(header: Header, pass: Pass): number;
-  close(): Promise<void>;
-}
+import { createProcessPool, createThreadPool } from './pool.ts';
 
 interface PoolsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
@@ -63,71 +44,76 @@ const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.met
  * account's pass holds up the calls of the others. Items of a large job run in a process for another reason: libuv's
  * threads are shared by all that a process does, so only a process of its own can have a priority of its own.
  */
-export function openPools(options: PoolsOptions): Pools {
+export function openPools(options: PoolsOptions) {
   const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
-  const budgets = () => imageBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
-  let { quickBytes, heavyBytes, batchBytes } = budgets();
+  const sizesNow = () => {
+    const budgets = imageBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
+    const slots = capacity.imageThreads();
+    return {
+      quick: { slots, budgetBytes: budgets.quickBytes },
+      heavy: { slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: budgets.heavyBytes },
+      batch: { slots, budgetBytes: budgets.batchBytes },
+    };
+  };
+  let sizes = sizesNow();
   const limits = () => ({
     calls: capacity.imageQueue(),
-    heldBytes: quickBytes / HELD_SHARE,
+    heldBytes: sizes.quick.budgetBytes / HELD_SHARE,
     waitMs: capacity.imageWaitMs(),
   });
   const shared = { ...options, limits };
-  const slots = capacity.imageThreads();
-  const inProcesses = { ...shared, processFile, memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES };
-  const quick =
-    settings.IMAGE_ISOLATION === 'process'
-      ? createProcessPool({ ...inProcesses, slots, budgetBytes: quickBytes, niceness: 0 })
-      : createThreadPool({ ...shared, slots, budgetBytes: quickBytes, threadFile });
-  const heavy = createProcessPool({
-    ...inProcesses,
-    slots: settings.IMAGE_HEAVY_SLOTS,
-    budgetBytes: heavyBytes,
-    niceness: HEAVY_NICENESS,
-  });
-  const batch = createProcessPool({
-    ...inProcesses,
-    slots,
-    budgetBytes: batchBytes,
-    niceness: BATCH_NICENESS,
-  });
+  const memoryMegabytes = settings.IMAGE_PROCESS_MEMORY_MEGABYTES;
+  const inProcesses = { ...shared, file: processFile, memoryMegabytes };
+  const pools = {
+    /** Passes that take a moment. */
+    quick:
+      settings.IMAGE_ISOLATION === 'process'
+        ? createProcessPool({ ...inProcesses, ...sizes.quick, niceness: 0 })
+        : createThreadPool({ ...shared, ...sizes.quick, threadFile }),
+    /** Passes that may take longer. */
+    heavy: createProcessPool({ ...inProcesses, ...sizes.heavy, niceness: HEAVY_NICENESS }),
+    /** Items of large jobs that take a moment. */
+    batch: createProcessPool({ ...inProcesses, ...sizes.batch, niceness: BATCH_NICENESS }),
+  };
+  const { quick, heavy, batch } = pools;
   const pace = createPace();
   capacity.onChange(() => {
-    const slots = capacity.imageThreads();
-    ({ quickBytes, heavyBytes, batchBytes } = budgets());
-    quick.resize({ slots, budgetBytes: quickBytes });
-    batch.resize({ slots, budgetBytes: batchBytes });
-    heavy.resize({ slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: heavyBytes });
+    sizes = sizesNow();
+    quick.resize(sizes.quick);
+    batch.resize(sizes.batch);
+    heavy.resize(sizes.heavy);
   });
 
   /** Whether the call that asks is the only one that has a slot, and none waits. */
   function isAlone(): boolean {
-    const inHand = [quick, heavy, batch].map((pool) => {
+    let inHand = 0;
+    for (const pool of [quick, heavy, batch]) {
       const { busy, waiting, jobsWaiting } = pool.stats();
-      return busy + waiting + jobsWaiting;
-    });
-    return inHand.reduce((total, count) => total + count) === 1;
+      inHand += busy + waiting + jobsWaiting;
+    }
+    return inHand === 1;
   }
 
   return {
-    quick,
-    heavy,
-    batch,
-    choose(header, pass, inBatch) {
+    ...pools,
+    /** The pool of a pass (null is a description), and the receiver of its duration. */
+    choose(header: Header, pass: Pass | null, inBatch: boolean) {
       const kind = kindOf(header, pass);
       const estimateMs = estimatedMs(header, pass);
       const isHeavy = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS;
-      const name = isHeavy ? 'heavy' : inBatch ? 'batch' : 'quick';
+      const usual = inBatch ? 'batch' : 'quick';
+      const name = isHeavy ? 'heavy' : usual;
       return {
         name,
-        pool: { quick, heavy, batch }[name],
-        took(tookMs, succeeded) {
+        pool: pools[name],
+        took(tookMs: number, succeeded: boolean): void {
           // A refusal comes early and says nothing of the pace.
           if (succeeded || tookMs > estimateMs) pace.saw(kind, estimateMs, tookMs);
         },
       };
     },
-    threadsFor(header, pass) {
+    /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by the second. */
+    threadsFor(header: Header, pass: Pass): number {
       const granted = capacity.processes() * capacity.imageThreads();
       // The encoder of AVIF writes other bytes with each number of threads.
       const gains = encodeOf(header, pass).format !== 'avif' && divisibleMs(header, pass) >= DIVIDED_FROM_MS;

@@ -13,10 +13,13 @@ import type {
 } from '../../../../workers/protocol.ts';
 import { shareOnce } from '../../../../workers/transport/once.ts';
 
-/** The answer to a task. */
-export type ResultOf<T extends ImageTask> =
-  | (T extends TransformTask ? Transformed : T extends CompareTask ? Compared : Described)
-  | Failure;
+/** The answer to a task that succeeded. */
+export type AnswerOf<T extends ImageTask> = T extends TransformTask
+  ? Transformed
+  : T extends CompareTask
+    ? Compared
+    : Described;
+export type ResultOf<T extends ImageTask> = AnswerOf<T> | Failure;
 
 /**
  * A call, and the item of a job beside it: sharp's own work is on threads of libuv, so neither holds up the other's.
@@ -25,27 +28,13 @@ const TASKS_A_THREAD = 2;
 /** Longer than any task: what still runs then is lost to libvips. */
 const RETIRE_MS = 180_000;
 
-/** Threads that run image tasks: one each, or a call beside the item of a job. */
-interface Threads {
-  /**
-   * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
-   * The task's input is transferred. Rejects when its thread died.
-   */
-  run<T extends ImageTask>(task: T): Promise<ResultOf<T>>;
-  /** Changes the number of threads: new tasks go to new threads, the old ones end with the tasks that they have. */
-  resize(threads: number): void;
-  close(): Promise<void>;
-}
-
 /**
+ * Threads that run image tasks: one each, or a call beside the item of a job.
+ *
  * The caller never runs more tasks at once than the threads take: calls wait in admission, where accounts
  * take turns and clients may leave. A dead thread is replaced.
  */
-export function createThreads(options: {
-  threads: number;
-  threadFile: URL;
-  onLost: (error: Error) => void;
-}): Threads {
+export function createThreads(options: { threads: number; threadFile: URL; onLost: (error: Error) => void }) {
   const { threadFile, onLost } = options;
   let { threads } = options;
   const running = new WeakMap<Piscina, Set<Promise<unknown>>>();
@@ -86,7 +75,11 @@ export function createThreads(options: {
   }
 
   return {
-    run<T extends ImageTask>(task: T) {
+    /**
+     * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
+     * The task's input is transferred. Rejects when its thread died.
+     */
+    run<T extends ImageTask>(task: T): Promise<ResultOf<T>> {
       const answer = piscina.run(task, { transferList: [task.input.buffer] }) as Promise<ResultOf<T>>;
       const tasks = running.get(piscina) ?? new Set();
       running.set(piscina, tasks);
@@ -95,7 +88,8 @@ export function createThreads(options: {
       answer.then(ended, ended);
       return answer;
     },
-    resize(count) {
+    /** Changes the number of threads: new tasks go to new threads, the old ones end with the tasks that they have. */
+    resize(count: number): void {
       if (count === threads || isClosed) return;
       threads = count;
       const old = piscina;
@@ -103,7 +97,7 @@ export function createThreads(options: {
       const retired: Promise<void> = retire(old).finally(() => retiring.delete(retired));
       retiring.add(retired);
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       await Promise.all([...retiring, piscina.destroy()]);
     },
