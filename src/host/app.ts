@@ -5,9 +5,8 @@ import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { meteredPixels } from '../imaging/pixels/metered.ts';
 import { createPixels } from '../imaging/pixels/pixels.ts';
-import { openRenders } from '../imaging/renders/open.ts';
-import type { Renders } from '../imaging/renders/renders.ts';
-import { type Capacity, createCapacity } from '../platform/capacity/capacity.ts';
+import { openRenders, type Renders } from '../imaging/renders/renders.ts';
+import { createCapacity } from '../platform/capacity/capacity.ts';
 import { systemClock } from '../platform/clock/clock.ts';
 import { openSharedClock, type SharedClock } from '../platform/clock/shared-clock.ts';
 import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
@@ -24,9 +23,7 @@ import { homeRoutes } from '../platform/http/pages/home.ts';
 import { llmsRoutes } from '../platform/http/pages/llms.ts';
 import { countOpenPaths } from '../platform/http/pages/open-paths.ts';
 import { addressOf, createServer } from '../platform/http/server.ts';
-import type { Slice } from '../platform/http/slice.ts';
-import { createMeters, type Meters } from '../platform/metrics/meters.ts';
-import type { PoolStats } from '../platform/metrics/pools.ts';
+import { createMeters } from '../platform/metrics/meters.ts';
 import { present } from '../platform/names/present.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
 import { createFreeSpaceCheck } from '../platform/stores/free-space.ts';
@@ -75,38 +72,33 @@ const POOLS_TIMEOUT_MS = 3_000;
 
 /** The composition root: the parts of a process in the order in which they start. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { settings } = options;
-  const { tracing } = options;
+  const { settings, tracing, log, hostId, processId } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
-  const clock = await openSharedClock({
-    ask: () => stores.coordination.time(),
-    now: options.now,
-    log: options.log,
-  });
+  const clock = await openSharedClock({ ask: () => stores.coordination.time(), now: options.now, log });
   meters.clock.watch(clock.differenceMs);
   const checkFreeSpace = createFreeSpaceCheck(settings.stores, stores);
-  const server = createServer(settings.http, options.log);
+  const server = createServer(settings.http, log);
   installTracing(server, tracing);
   countOpenPaths(server, {
     coordination: stores.coordination,
-    hostId: options.hostId,
+    hostId,
     requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
   });
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
-  const threads = await openThreads(options, capacity, meters);
-  await installOpenApi(server, {
-    version: packageJson.version,
-    publicUrl,
-    webhookPayloads: PAYLOADS,
-  });
+  const pixels = meteredPixels(createPixels({ settings: settings.pixels, capacity, log }), meters.pools);
+  const renders = await openRenders(settings.renders, capacity, settings.stores.DATA_DIR, log);
+  await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
   meters.pools.watch({
-    image: () => threads.pixels.stats(),
-    heavy: () => threads.pixels.heavyStats(),
-    batch: () => threads.pixels.batchStats(),
-    render: () => renderStats(threads.renders),
+    image: () => pixels.stats(),
+    heavy: () => pixels.heavyStats(),
+    batch: () => pixels.batchStats(),
+    render: () => {
+      const { threads, busy, waiting } = renders.stats();
+      return { threads, busy, queued: waiting };
+    },
   });
   installMetrics(server, {
     requests: meters.requests,
@@ -114,18 +106,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
     port: settings.http.METRICS_PORT,
     token: settings.http.METRICS_TOKEN,
   });
-  const slices = await openSlices({
-    settings,
-    platform: {
-      ...{ documents: stores.documents, coordination: stores.coordination, objects: stores.objects },
-      ...{ log: options.log, hostId: options.hostId, processId: options.processId, now: clock.now },
-      ...{ meters, tracing: options.tracing, capacity, publicUrl },
-      draining: draining.signal,
-      ...present({ storesOpenedAt: options.storesOpenedAt }),
-    },
-    pixels: threads.pixels,
-    renders: threads.renders,
-  });
+  const platform = {
+    ...{ documents: stores.documents, coordination: stores.coordination, objects: stores.objects },
+    ...{ log, hostId, processId, now: clock.now, meters, tracing, capacity, publicUrl },
+    draining: draining.signal,
+    ...present({ storesOpenedAt: options.storesOpenedAt }),
+  };
+  const slices = await openSlices(settings, platform, { pixels, renders });
 
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
@@ -141,13 +128,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,
-    remarks: () => remarksOn(threads.renders, checkFreeSpace, clock),
+    remarks: () => remarksOn(renders, checkFreeSpace, clock),
     clockDifferenceMs: () => Math.round(clock.differenceMs()),
     checks: {
       documents: () => stores.documents.ping(),
       coordination: () => stores.coordination.ping(),
       objects: () => stores.objects.ping(),
-      pixels: () => threads.pixels.selfTest(),
+      pixels: () => pixels.selfTest(),
     },
   });
   await server.register(homeRoutes, { publicUrl });
@@ -168,18 +155,18 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // Work beside the calls.
   const sweeper = createSweeper({
     coordination: stores.coordination,
-    owner: `${options.hostId}/${options.processId}`,
+    owner: `${hostId}/${processId}`,
     tasks: slices.all.flatMap(({ sweeps = [] }) => sweeps),
     intervalMs: settings.processes.SWEEP_INTERVAL_MS,
     now: clock.now,
     yields: clock.yields,
-    log: options.log,
+    log,
   });
   sweeper.start();
   const endControls = await answerControls(
     stores.coordination,
     options,
-    processControls({ ...threads, capacity, clock, log: options.log }),
+    processControls({ pixels, renders, capacity, clock, log }),
   );
 
   async function drain(timeoutMs: number): Promise<void> {
@@ -193,40 +180,21 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await server.close();
     const leftMs = startedMs + timeoutMs - performance.now();
     await atMost(Math.max(leftMs, LEAST_STOP_MS), Promise.all([swept, stopAll()]));
-    await atMost(POOLS_TIMEOUT_MS, Promise.all([threads.pixels.close(), threads.renders.close()]));
+    await atMost(POOLS_TIMEOUT_MS, Promise.all([pixels.close(), renders.close()]));
   }
 
   /** Slices close in the reverse order, so that each can still use those that were opened before it. */
   async function stopAll(): Promise<void> {
-    for (const slice of slices.all.toReversed()) await stop(slice);
-  }
-
-  async function stop(slice: Slice): Promise<void> {
-    try {
-      await slice.stop?.();
-    } catch (error) {
-      options.log.error(
-        { err: error },
-        'A slice did not stop as it should; the next start finishes its work',
-      );
+    for (const slice of slices.all.toReversed()) {
+      try {
+        await slice.stop?.();
+      } catch (error) {
+        log.error({ err: error }, 'A slice did not stop as it should; the next start finishes its work');
+      }
     }
   }
 
   return { server, connections, drain, sweep: () => sweeper.sweep() };
-}
-
-/** The image pools and the render threads. */
-async function openThreads({ settings, log }: AppOptions, capacity: Capacity, meters: Meters) {
-  const { pixels, renders, stores } = settings;
-  return {
-    pixels: meteredPixels(createPixels({ settings: pixels, capacity, log }), meters.pools),
-    renders: await openRenders({
-      settings: renders,
-      capacity,
-      dataDir: stores.DATA_DIR,
-      log,
-    }),
-  };
 }
 
 /** Installs the checks before each call: the gate, the Idempotency-Key, free disk space, the parsing of the body. */
@@ -258,11 +226,6 @@ async function remarksOn(
     ...(hasFreeSpace ? [] : [STORAGE_FULL]),
     ...(clock.isWrong() ? [WRONG_CLOCK] : []),
   ];
-}
-
-function renderStats(renders: Renders): PoolStats {
-  const { threads, busy, waiting } = renders.stats();
-  return { threads, busy, queued: waiting };
 }
 
 /** Waits for work to end, with a timeout. */

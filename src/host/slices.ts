@@ -11,9 +11,7 @@ import type { Meters } from '../platform/metrics/meters.ts';
 import { MEGABYTE } from '../platform/names/units.ts';
 import { createOutbound } from '../platform/outbound/outbound.ts';
 import { tracedOutbound } from '../platform/outbound/traced.ts';
-import type { Coordination } from '../platform/stores/coordination/port.ts';
-import type { Documents } from '../platform/stores/documents/port.ts';
-import type { Objects } from '../platform/stores/objects/port.ts';
+import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { JOB_WAITS } from '../product/accounts/gate/gate.ts';
 import { type Accounts, openAccounts } from '../product/accounts/open.ts';
@@ -37,10 +35,7 @@ import { openImages } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
 
 /** The stores of a process, its clock, its log and its end: what every slice may be given. */
-export interface Platform {
-  documents: Documents;
-  coordination: Coordination;
-  objects: Objects;
+export interface Platform extends Omit<Stores, 'close'> {
   /** The metrics of the process; a slice may declare metrics of its own beside them. */
   meters: Meters;
   tracing: Tracing;
@@ -57,18 +52,15 @@ export interface Platform {
   log: Logger;
 }
 
-export interface SlicesOptions {
-  settings: Settings;
-  platform: Platform;
-  pixels: Pixels;
-  renders: Renders;
-}
-
 /** When this release was unpacked: the guidelines' date. */
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
 /** Opens the slices, one statement each, in an order in which each finds what it needs. */
-export async function openSlices({ settings, platform, pixels, renders }: SlicesOptions) {
+export async function openSlices(
+  settings: Settings,
+  platform: Platform,
+  { pixels, renders }: { pixels: Pixels; renders: Renders },
+) {
   const { documents, publicUrl, log } = platform;
   const all: Slice[] = [];
   const added = <S extends Slice>(slice: S): S => {

@@ -34,9 +34,17 @@ export function lateness(
     },
     late() {
       const drewLongerThanItWaited = clock.elapsedMs() - turnMs > turnMs - cameMs;
-      return drewLongerThanItWaited
-        ? deadlineExceeded(retryAfterSeconds())
-        : rendererBusy(retryAfterSeconds());
+      if (drewLongerThanItWaited)
+        return unavailable(
+          'deadline_exceeded',
+          'The page was not drawn in time; make it simpler, or make the same call again later.',
+          retryAfterSeconds(),
+        );
+      return unavailable(
+        'capacity',
+        'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
+        retryAfterSeconds(),
+      );
     },
   };
 }
@@ -75,22 +83,6 @@ function refusalOf({ reason, message }: RenderFailure, late: () => ApiError): Ap
         NO_BROWSER_RETRY_SECONDS,
       );
   }
-}
-
-function deadlineExceeded(retryAfterSeconds: number): ApiError {
-  return unavailable(
-    'deadline_exceeded',
-    'The page was not drawn in time; make it simpler, or make the same call again later.',
-    retryAfterSeconds,
-  );
-}
-
-function rendererBusy(retryAfterSeconds: number): ApiError {
-  return unavailable(
-    'capacity',
-    'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
-    retryAfterSeconds,
-  );
 }
 
 export function madeRoom(drawnMs: number, retryAfterSeconds: number): ApiError {

@@ -1,6 +1,6 @@
 import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock/clock.ts';
-import { createAdmission, type Slot, type WorkClass } from '../pixels/admission.ts';
+import { type Admission, createAdmission, type Slot, type WorkClass } from '../pixels/admission.ts';
 import { unlessAborted } from '../pixels/deadline.ts';
 import type { RenderThread } from './thread.ts';
 import { createUsualTime } from './usual-time.ts';
@@ -47,7 +47,7 @@ export type PoolOutcome =
   | { kind: 'withdrawn' };
 
 /** Render threads with their queue, in which no page keeps the others waiting for long. */
-export interface RenderPool {
+export interface RenderPool extends Pick<Admission, 'retryAfterSeconds' | 'stats' | 'idle'> {
   /** @throws ApiError capacity when the queue is full; the signal's reason; Error when the thread was lost. */
   draw(page: PoolPage): Promise<PoolOutcome>;
   /** Withdraws the pages of an account whose drawing has not begun; their outcome is `withdrawn`. */
@@ -58,11 +58,6 @@ export interface RenderPool {
   threads(): readonly RenderThread[];
   /** Replaces the threads. A thread that is left out ends once its pages are finished. */
   resize(threads: readonly RenderThread[]): void;
-  retryAfterSeconds(): number;
-  /** The number of slots taken, and of calls that wait for one. */
-  stats(): { busy: number; waiting: number };
-  /** Resolves when no page is drawn and none waits. */
-  idle(): Promise<void>;
 }
 
 /** Drawing time from which a killed page counts as a burden to others. */
@@ -303,11 +298,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     },
     review,
     threads: () => threads,
-    retryAfterSeconds: () => admission.retryAfterSeconds(),
-    stats() {
-      const { busy, waiting } = admission.stats();
-      return { busy, waiting };
-    },
-    idle: () => admission.idle(),
+    retryAfterSeconds: admission.retryAfterSeconds,
+    stats: admission.stats,
+    idle: admission.idle,
   };
 }

@@ -1,29 +1,25 @@
-import type { PageEncode, RenderTask } from '../../../workers/render/protocol.ts';
+import { join } from 'node:path';
+import type { RenderTask, RenderThreadOptions } from '../../../workers/render/protocol.ts';
+import type { Capacity } from '../../platform/capacity/capacity.ts';
 import { type Clock, systemClock } from '../../platform/clock/clock.ts';
-import type { AdmissionStats, WorkClass } from '../pixels/admission.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { WorkClass } from '../pixels/admission.ts';
 import { deadlineOf, unlessAborted } from '../pixels/deadline.ts';
 import type { Work } from '../pixels/pixels.ts';
 import { lateness, madeRoom, pageOf, type RenderedPage, rethrown } from './answers.ts';
+import type { rendersSettings } from './config.ts';
 import { createRenderPool, type PoolOutcome, type PoolPage, type RenderPool } from './pool.ts';
+import { sandboxObstacle } from './sandbox.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
-import { createStandby } from './standby.ts';
+import { createStandby, WARM_TIMEOUT_MS } from './standby.ts';
 import { createRenderThread, type RenderLog } from './thread.ts';
 
-export interface RendersOptions {
+export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** RENDER_THREADS. */
   threads: number;
   /** RENDER_QUEUE. */
   queueLimit: number;
-  /** BROWSER_PATH; empty to search for a browser. */
-  browserPath: string;
-  /** Folder into which the bundled browser is unpacked when the machine has none. */
-  cacheDir: string;
-  /** RENDER_RECYCLE_PAGES. */
-  recycleAfterPages: number;
-  /** RENDER_MEMORY_MEGABYTES, in bytes. */
-  recycleAboveBytes: number;
-  /** RENDER_SANDBOX. */
-  sandbox: 'auto' | 'required';
   /** Whether the host allows the browser its sandbox, as far as that is known before one was started. */
   sandboxed: boolean;
   /** How long a page may be drawn while pages of other accounts wait, in milliseconds; absent: 5 s. */
@@ -32,29 +28,12 @@ export interface RendersOptions {
   clock?: Clock;
 }
 
-export interface RenderRequest {
-  /** The whole document, with every placeholder filled. */
-  html: string;
-  /** Width and height in CSS pixels. */
-  width: number;
-  height: number;
-  /** Pixels of the picture per CSS pixel; absent: 1. */
-  scale?: number;
-  /** Absent: PNG. */
-  encode?: PageEncode;
-  accountId: string;
+/** A page to draw. A job's deadline is extended by the time that it waits. */
+export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   /** Jobs yield to calls and wait without a limit. Absent: a call. */
   work?: WorkClass;
-  /** Assets that the page may load, by id. Any other asset does not load. */
-  assets: RenderTask['assets'];
-  /** Epoch milliseconds. A job's deadline is extended by the time that it waits. */
-  deadlineMs: number;
   /** Ends the waiting, and the drawing, when nobody waits for the picture any more. */
   signal?: AbortSignal;
-}
-
-interface RendersStats extends Pick<AdmissionStats, 'busy' | 'waiting'> {
-  threads: number;
 }
 
 /** The only access to the render threads and their browsers. */
@@ -76,7 +55,7 @@ export interface Renders {
    * resolves.
    */
   warm(): Promise<void>;
-  stats(): RendersStats;
+  stats(): { threads: number; busy: number; waiting: number };
   /** False where the browser runs without a sandbox. */
   isSandboxed(): boolean;
   /** Changes the number of render threads of this process, without a failed render. */
@@ -95,13 +74,36 @@ const SLOW_POOL_IDLE_MS = 60_000;
 const LONG_MS = 1_000;
 /** Niceness of the slow pool, so that other processes get the CPU first. */
 const SLOW_NICENESS = 10;
-const WARM_TIMEOUT_MS = 90_000;
+
+/**
+ * Opens the render threads as the operator's settings say.
+ * @param dataDir DATA_DIR; the bundled browser is unpacked in a folder below it.
+ */
+export async function openRenders(
+  settings: SettingsOf<typeof rendersSettings>,
+  capacity: Capacity,
+  dataDir: string,
+  log: RenderLog,
+): Promise<Renders> {
+  const renders = createRenders({
+    threads: capacity.renderThreads(),
+    queueLimit: settings.RENDER_QUEUE,
+    browserPath: settings.BROWSER_PATH,
+    cacheDir: join(dataDir, 'browser'),
+    sandbox: settings.RENDER_SANDBOX,
+    sandboxed: (await sandboxObstacle()) === null,
+    recycleAfterPages: settings.RENDER_RECYCLE_PAGES,
+    recycleAboveBytes: settings.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+    log,
+  });
+  capacity.onChange(() => renders.resize(capacity.renderThreads()));
+  return renders;
+}
 
 export function createRenders(options: RendersOptions): Renders {
-  const { log, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, clock = systemClock } = options;
-  const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
-  const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
-  let isSandboxed = options.sandboxed;
+  const { threads, queueLimit, sandboxed, fairDrawingMs = FAIR_DRAWING_MS, log, ...others } = options;
+  const { clock = systemClock, ...browser } = others;
+  let isSandboxed = sandboxed;
   const onUnsandboxed = () => {
     isSandboxed = false;
   };
@@ -116,13 +118,9 @@ export function createRenders(options: RendersOptions): Renders {
     slowAccounts.mark(accountId);
     commonPool.withdraw(accountId);
   }
-  const standby = createStandby({
-    newThread,
-    clock,
-    onReady: () => commonPool.review(),
-  });
+  const standby = createStandby({ newThread, clock, onReady: () => commonPool.review() });
   const commonPool = createRenderPool({
-    threads: Array.from({ length: options.threads }, () => newThread()),
+    threads: Array.from({ length: threads }, () => newThread()),
     slotsPerThread: SLOTS_PER_THREAD,
     queueLimit,
     fairDrawingMs,
@@ -166,7 +164,7 @@ export function createRenders(options: RendersOptions): Renders {
     return { outcome: await drawSlowly(page), pool: slowPool };
   }
 
-  function begin({ html, signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
+  function begin({ signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
     const { accountId, deadlineMs } = drawing;
     const { onDrawing, late } = lateness(clock, () => commonPool.retryAfterSeconds());
     const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
@@ -176,12 +174,7 @@ export function createRenders(options: RendersOptions): Renders {
       signal: deadline.signal,
       waiting: deadline.waiting,
       onDrawing,
-      task: () => ({
-        kind: 'render',
-        html,
-        ...drawing,
-        deadlineMs: deadline.deadlineMs(),
-      }),
+      task: () => ({ kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() }),
     };
     const drawn = drawIn(page);
 

@@ -4,12 +4,7 @@ import type { Clock } from '../../platform/clock/clock.ts';
 export const SLOW_FOR_MS = 60_000;
 
 /** Accounts whose last page had to be stopped. For the next minute their pages are drawn in a separate browser. */
-interface SlowAccounts {
-  mark(accountId: string): void;
-  has(accountId: string): boolean;
-}
-
-export function createSlowAccounts(clock: Clock): SlowAccounts {
+export function createSlowAccounts(clock: Clock) {
   /**
    * End of each mark by account id, in milliseconds of the monotonic clock. The entries are in the order of the marks,
    * so the oldest come first.
@@ -25,11 +20,11 @@ export function createSlowAccounts(clock: Clock): SlowAccounts {
   }
 
   return {
-    mark(accountId) {
+    mark(accountId: string): void {
       until.delete(accountId);
       until.set(accountId, clock.elapsedMs() + SLOW_FOR_MS);
       forgetPast();
     },
-    has: (accountId) => (until.get(accountId) ?? Number.NEGATIVE_INFINITY) > clock.elapsedMs(),
+    has: (accountId: string) => (until.get(accountId) ?? Number.NEGATIVE_INFINITY) > clock.elapsedMs(),
   };
 }

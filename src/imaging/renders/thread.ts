@@ -15,13 +15,6 @@ export interface RenderLog {
   error(message: string): void;
 }
 
-/** The events of a thread besides its answers. */
-interface RenderThreadEvents {
-  log: RenderLog;
-  /** Called when its browser runs without a sandbox. */
-  onUnsandboxed: () => void;
-}
-
 /** Time past its deadline in which a thread may still answer before it counts as hung. */
 const GRACE_MS = 3_000;
 
@@ -71,9 +64,10 @@ export interface RenderThread {
   stop(): Promise<void>;
 }
 
+/** @param onUnsandboxed called when its browser runs without a sandbox. */
 export function createRenderThread(
   options: RenderThreadOptions,
-  { log, onUnsandboxed }: RenderThreadEvents,
+  { log, onUnsandboxed }: { log: RenderLog; onUnsandboxed: () => void },
 ): RenderThread {
   const pool = new Piscina<Watched, RenderAnswer>({
     filename: ENTRY,
