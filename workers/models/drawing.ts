@@ -1,4 +1,5 @@
 import sharp, { type OverlayOptions } from 'sharp';
+import { escaped } from '../image/markup.ts';
 import { outputOf } from '../transport/output.ts';
 
 /** A picture to draw: a text on a background whose colours and shapes the seed decides. */
@@ -143,11 +144,6 @@ function printable(text: string): string {
   const characters = [...words];
   if (characters.length <= LONGEST_TEXT_CHARACTERS) return words;
   return `${characters.slice(0, LONGEST_TEXT_CHARACTERS).join('')}…`;
-}
-
-/** Escapes the characters that have a meaning in Pango's markup. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 /** A generator of numbers from 0 to 1 that is repeatable for each seed (mulberry32, public domain). */

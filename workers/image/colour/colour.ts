@@ -20,6 +20,11 @@ export function colourOf(text: string, key: string): Rgba {
   );
 }
 
+/** The colour of new areas: the step's argument `background`, or that of the pass where it is left out. */
+export function backgroundOr(fill: Rgba, background: string | undefined): Rgba {
+  return background === undefined ? fill : colourOf(background, 'background');
+}
+
 /** Whether a colour has no hue. */
 export function isGreyColour(value: unknown): boolean {
   const { r = 0, g = 0, b = 0 } = (typeof value === 'string' && cssColour(value)) || {};

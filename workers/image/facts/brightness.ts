@@ -1,7 +1,7 @@
 import type { Pixels } from '../pixels/pixels.ts';
 
 /** Weights of red, green and blue in the brightness (Rec. 709). */
-const LUMA = [0.2126, 0.7152, 0.0722] as const;
+export const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
 /**
  * Steps of the histogram, sixteen per 8-bit level, so that a percentile is not rounded to the levels of a single

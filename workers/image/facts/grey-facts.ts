@@ -1,19 +1,20 @@
 import { LIGHT_OF, shareOf } from '../colour/light.ts';
 import type { Size } from '../pixels/geometry.ts';
+import { LUMA } from './brightness.ts';
 
 /** One 8-bit channel. */
 interface Grey extends Size {
   data: Uint8Array;
 }
 
-/** Contribution of each channel value to the luminance, 0 to 255 (ITU-R BT.709). */
-const [RED, GREEN, BLUE] = [0.2126, 0.7152, 0.0722].map((weight) =>
-  LIGHT_OF.map((light) => 255 * weight * light),
-) as [Float64Array, Float64Array, Float64Array];
+/** Contribution of each channel value to the luminance, 0 to 255. */
+const [RED, GREEN, BLUE] = LUMA.map((weight) => LIGHT_OF.map((light) => 255 * weight * light)) as [
+  Float64Array,
+  Float64Array,
+  Float64Array,
+];
 /** The grey of each integer luminance, and the difference to the next one: libvips interpolates between them. */
-const GREY = Float64Array.from({ length: 256 }, (_, luminance) => {
-  return Math.round(255 * shareOf(luminance / 255));
-});
+const GREY = Float64Array.from({ length: 256 }, (_, luminance) => Math.round(255 * shareOf(luminance / 255)));
 const TO_NEXT = GREY.map((grey, luminance) => (GREY[luminance + 1] ?? grey) - grey);
 
 /**

@@ -1,4 +1,5 @@
 import type { Metadata } from 'sharp';
+import { escaped, printable } from '../markup.ts';
 import { iptcOf } from './iptc.ts';
 import type { Plain } from './plain.ts';
 import { readTags } from './tags.ts';
@@ -55,22 +56,15 @@ function documentOf(xmp: Tags, iptc: Tags): string | undefined {
 
 /** The texts in the shape of their field. The languages are unknown, so the first text is the default for all. */
 function shaped(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string {
-  const [first = ''] = texts;
-  if (shape === 'text') return escaped(first);
-  if (shape === 'Alt') return `<rdf:Alt><rdf:li xml:lang="x-default">${escaped(first)}</rdf:li></rdf:Alt>`;
-  return `<rdf:${shape}>${texts.map((text) => `<rdf:li>${escaped(text)}</rdf:li>`).join('')}</rdf:${shape}>`;
+  const items = texts.map((text) => escaped(printable(text)));
+  const [first = ''] = items;
+  if (shape === 'text') return first;
+  if (shape === 'Alt') return `<rdf:Alt><rdf:li xml:lang="x-default">${first}</rdf:li></rdf:Alt>`;
+  return `<rdf:${shape}>${items.map((item) => `<rdf:li>${item}</rdf:li>`).join('')}</rdf:${shape}>`;
 }
 
 /** The texts of a tag that holds one or a list. */
 function textsOf(value: Plain | undefined): string[] {
   const values = Array.isArray(value) ? value : [value];
   return values.filter((one): one is string => typeof one === 'string' && one.trim() !== '');
-}
-
-/** Escapes a text for XML and removes the characters that XML forbids. */
-function escaped(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/[^\P{Cc}\n\t]|[\uFFFE\uFFFF]/gu, '')
-    .replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

@@ -1,4 +1,4 @@
-import { colourOf, isTranslucent } from '../colour/colour.ts';
+import { backgroundOr, isTranslucent } from '../colour/colour.ts';
 import type { Size } from '../pixels/geometry.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
@@ -13,6 +13,7 @@ const AFFINE_MS = {
   nohalo: 520,
   vertexSplitQuadraticBasisSpline: 35,
 };
+const INTERPOLATORS = Object.keys(AFFINE_MS) as (keyof typeof AFFINE_MS)[];
 
 export const affine = defineStep({
   description: 'Maps the picture by a 2 × 2 matrix, with offsets before and after.',
@@ -23,29 +24,16 @@ export const affine = defineStep({
     idy: number(-OFFSET, OFFSET, 'Offset down, before.', { default: 0 }),
     odx: number(-OFFSET, OFFSET, 'Offset across, after.', { default: 0 }),
     ody: number(-OFFSET, OFFSET, 'Offset down, after.', { default: 0 }),
-    interpolator: choice(
-      [
-        'nearest',
-        'bilinear',
-        'bicubic',
-        'locallyBoundedBicubic',
-        'nohalo',
-        'vertexSplitQuadraticBasisSpline',
-      ],
-      'How pixels between pixels are made.',
-      { default: 'bicubic' },
-    ),
+    interpolator: choice(INTERPOLATORS, 'How pixels between pixels are made.', { default: 'bicubic' }),
   },
   grey: 'keeps',
   copies: 2,
-  sizeAfter: 'depends',
   alphaAfter: ({ background }) => (isTranslucent(background) ? true : undefined),
-  changesNothing: 'never',
   cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
   frames: 'each',
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
-    const opened = background === undefined ? fill : colourOf(background, 'background');
+    const opened = backgroundOr(fill, background);
     picture.becomesAbout(mappedSize(picture, matrix));
     (await picture.at('affine')).affine(matrix as [number, number, number, number], {
       ...offsets,

@@ -6,9 +6,7 @@ export const bandbool = defineStep({
   parameters: { operator: choice(['and', 'or', 'eor'], 'How bits are joined.') },
   grey: 'makes',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: 'kept',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 5,
   async apply(picture, { operator }) {
     (await picture.at('bandbool')).bandbool(operator);

@@ -1,5 +1,5 @@
 import { blurBy } from '../pixels/gaussian.ts';
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 
 export const blur = defineStep({
@@ -8,10 +8,8 @@ export const blur = defineStep({
     sigma: number(0.3, 1000, 'Strength of the blur: the standard deviation in pixels.', { default: 3 }),
   },
   grey: 'keeps',
+  ...IN_PLACE,
   copies: 2,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 110,
   // On a strip, neighbouring frames would bleed into each other.
   frames: 'each',

@@ -19,7 +19,6 @@ export const border = defineStep({
   },
   grey: 'keeps',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: ({ radius, width, color }) =>
     radius > 0 || (width > 0 && isTranslucent(color)) ? true : undefined,
   changesNothing: ({ width, radius }) => width === 0 && radius === 0,

@@ -1,55 +1,28 @@
 import { overlay } from '../overlay.ts';
+import { BLEND_MODES } from '../pixels/blend.ts';
 import { EDGE_LIMIT_PX, place } from '../pixels/geometry.ts';
 import { fade, repeat } from '../pixels/paint.ts';
 import { defineStep } from './operation.ts';
 import { assetId, choice, flag, integer, number, optional, position } from './parameter.ts';
+
+const offset = (description: string) => integer(-EDGE_LIMIT_PX, EDGE_LIMIT_PX, description);
 
 export const composite = defineStep({
   description: 'Lays a second asset over the picture.',
   parameters: {
     layerAssetId: assetId('The asset to lay over.'),
     position: position('Where the layer sits when x and y are left out.', { default: 'southeast' }),
-    x: optional(
-      integer(
-        -EDGE_LIMIT_PX,
-        EDGE_LIMIT_PX,
-        'Left edge of the layer in pixels; comes with y, instead of position.',
-      ),
-    ),
-    y: optional(
-      integer(
-        -EDGE_LIMIT_PX,
-        EDGE_LIMIT_PX,
-        'Top edge of the layer in pixels; comes with x, instead of position.',
-      ),
-    ),
+    x: optional(offset('Left edge of the layer in pixels; comes with y, instead of position.')),
+    y: optional(offset('Top edge of the layer in pixels; comes with x, instead of position.')),
     scale: optional(
       number(0.01, 1, "Width of the layer as a share of the picture's; its own size when left out."),
     ),
     opacity: number(0, 1, 'How solid the layer is.', { default: 1 }),
-    blend: choice(
-      [
-        'over',
-        'multiply',
-        'screen',
-        'overlay',
-        'darken',
-        'lighten',
-        'color-dodge',
-        'color-burn',
-        'hard-light',
-        'soft-light',
-        'difference',
-        'exclusion',
-      ],
-      'How the layer mixes with the picture.',
-      { default: 'over' },
-    ),
+    blend: choice(['over', ...BLEND_MODES], 'How the layer mixes with the picture.', { default: 'over' }),
     tile: flag('Whether the layer is repeated over the whole picture.', { default: false }),
   },
   // Other blend modes add an alpha channel for the blending and drop it afterwards, which takes a second copy.
   copies: ({ blend }) => (blend === 'over' ? 1 : 2),
-  sizeAfter: 'depends',
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: ({ blend }) => (blend === 'over' ? 40 : 80),

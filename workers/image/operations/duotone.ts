@@ -1,9 +1,7 @@
 import { colourOf } from '../colour/colour.ts';
+import { LUMA } from '../facts/brightness.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { colour } from './parameter.ts';
-
-/** Weights of red, green and blue in the brightness (Rec. 709). */
-const LUMA = [0.2126, 0.7152, 0.0722] as const;
 
 export const duotone = defineStep({
   description: 'Draws the picture in two colours, one for the dark and one for the light tones.',

@@ -1,4 +1,4 @@
-import { colourOf, opensUp } from '../colour/colour.ts';
+import { backgroundOr, opensUp } from '../colour/colour.ts';
 import { pad } from '../sizing.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';
@@ -21,7 +21,6 @@ export const extend = defineStep({
   },
   grey: 'keeps',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: ({ background, extendWith }) =>
     extendWith === 'background' && opensUp(background) ? true : undefined,
   changesNothing: ({ top, right, bottom, left }) => top + right + bottom + left === 0,
@@ -31,11 +30,6 @@ export const extend = defineStep({
     height: input.height + top + bottom,
   }),
   async apply(picture, { extendWith, background, ...room }, { fill }) {
-    await pad(
-      picture,
-      room,
-      background === undefined ? fill : colourOf(background, 'background'),
-      extendWith,
-    );
+    await pad(picture, room, backgroundOr(fill, background), extendWith);
   },
 });

@@ -7,9 +7,7 @@ export const extractChannel = defineStep({
   parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
   grey: 'makes',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: 'dropped',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 2,
   profile: () => 'srgb',
   async apply(picture, { channel }) {

@@ -17,7 +17,6 @@ export const extract = defineStep({
   copies: 0,
   sizeAfter: 'said',
   alphaAfter: 'kept',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 2,
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),

@@ -1,14 +1,12 @@
 import { recolour } from '../pixels/paint.ts';
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 
 export const gamma = defineStep({
   description: 'Lifts the dark tones: each channel becomes its 1/gamma-th power.',
   parameters: { gamma: number(1, 3, '1 changes nothing.', { default: 2.2 }) },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
+  ...IN_PLACE,
   changesNothing: ({ gamma }) => gamma === 1,
   cpuMsPerMegapixel: 15,
   async apply(picture, { gamma }) {

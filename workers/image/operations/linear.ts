@@ -1,4 +1,4 @@
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 
 export const linear = defineStep({
@@ -8,9 +8,7 @@ export const linear = defineStep({
     b: number(-100_000, 100_000, 'Offset, where channels run from 0 to 255.', { default: 0 }),
   },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
+  ...IN_PLACE,
   changesNothing: ({ a, b }) => a === 1 && b === 0,
   cpuMsPerMegapixel: 6,
   async apply(picture, { a, b }) {

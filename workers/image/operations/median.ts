@@ -1,13 +1,11 @@
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { integer } from './parameter.ts';
 
 export const median = defineStep({
   description: 'Removes speckles: each pixel becomes the middle value of those around it.',
   parameters: { size: integer(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }) },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
+  ...IN_PLACE,
   changesNothing: ({ size }) => size === 1,
   cpuMsPerMegapixel: ({ size }) => 160 + 1.2 * size,
   frames: 'each',

@@ -1,4 +1,4 @@
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 
 export const modulate = defineStep({
@@ -9,9 +9,7 @@ export const modulate = defineStep({
     hue: number(-360, 360, 'Degrees around the colour wheel, rounded to whole ones.', { default: 0 }),
     lightness: number(-100, 100, 'Added to the lightness, which runs from 0 to 100.', { default: 0 }),
   },
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
+  ...IN_PLACE,
   changesNothing: ({ brightness, saturation, hue, lightness }) =>
     brightness === 1 && saturation === 1 && lightness === 0 && hue % 360 === 0,
   cpuMsPerMegapixel: 55,

@@ -109,10 +109,11 @@ interface StepSource<P extends TProperties> {
   commutesWithFlatten?: true | ((params: Filled<P>) => boolean);
   profile?(params: Filled<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: Filled<P>) => number);
-  sizeAfter: StepOperation['sizeAfter'];
+  /** Absent: it depends on anything. */
+  sizeAfter?: 'kept' | 'said';
   /** The effect on transparency; a function returns undefined where transparency stays as it was. */
   alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
-  changesNothing: 'never' | ((params: Filled<P>) => boolean);
+  changesNothing?(params: Filled<P>): boolean;
   /**
    * `keeps`: a grey picture stays grey if the colours among its arguments are grey; `makes`: any picture becomes grey.
    */
@@ -124,60 +125,39 @@ interface StepSource<P extends TProperties> {
   apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
 }
 
-/** Properties of an operation that changes each pixel in its place. */
-export const IN_PLACE = {
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
-} as const;
+/** Facts of an operation that works on one copy and keeps size and transparency. */
+export const IN_PLACE = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
 
 /**
  * Defines a step. By default it takes an animation as one strip, does not commute with flattening, may colour a grey
- * picture and keeps the size.
+ * picture, may change something, and keeps the size, which is not relied on.
  */
 export function defineStep<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
-  const {
-    parameters,
-    cpuMsPerMegapixel,
-    copies,
-    alphaAfter,
-    changesNothing,
-    rule,
-    size,
-    profile,
-    grey,
-    commutesWithFlatten,
-    apply,
-  } = source;
-  const isIdentity = changesNothing === 'never' ? () => false : changesNothing;
+  const { parameters, alphaAfter, changesNothing, rule, size, profile, apply } = source;
   const filled = filler(parameters);
+  const isIdentity: StepOperation['changesNothing'] = (params) => changesNothing?.(filled(params)) ?? false;
   return {
     frames: 'strip',
+    sizeAfter: 'depends',
     ...source,
     kind: 'step',
     declared: parameters,
     parameters: contract(parameters),
-    commutesWithFlatten: (params) =>
-      typeof commutesWithFlatten === 'function'
-        ? commutesWithFlatten(filled(params))
-        : commutesWithFlatten === true,
-    cpuMsPerMegapixel: (params) =>
-      typeof cpuMsPerMegapixel === 'number' ? cpuMsPerMegapixel : cpuMsPerMegapixel(filled(params)),
-    copies: (params) => (typeof copies === 'number' ? copies : copies(filled(params))),
-    changesNothing: (params) => isIdentity(filled(params)),
+    commutesWithFlatten: (params) => factOf(source.commutesWithFlatten, filled(params)) ?? false,
+    cpuMsPerMegapixel: (params) => factOf(source.cpuMsPerMegapixel, filled(params)),
+    copies: (params) => factOf(source.copies, filled(params)),
+    changesNothing: isIdentity,
     transparentAfter(params) {
-      if (alphaAfter === 'kept' || isIdentity(filled(params))) return undefined;
+      if (alphaAfter === 'kept' || isIdentity(params)) return undefined;
       return typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter === 'added';
     },
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
     rule: (params) => rule?.(filled(params)),
     profile: (params) => profile?.(filled(params)),
     greyAfter(wasGrey, params) {
-      const effect = typeof grey === 'function' ? grey(filled(params)) : grey;
-      return (
-        effect === 'makes' || (effect === 'keeps' && wasGrey && hasGreyColours(parameters, filled(params)))
-      );
+      const effect = factOf(source.grey, filled(params));
+      if (effect === 'keeps') return wasGrey && hasGreyColours(parameters, filled(params));
+      return effect === 'makes';
     },
     async apply(picture, params, pass) {
       const refusal = rule?.(filled(params));
@@ -185,6 +165,14 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
       await apply(picture, filled(params), pass);
     },
   };
+}
+
+/** A fact of an operation that may depend on its arguments. */
+function factOf<P, V extends number | string | boolean | undefined>(
+  fact: V | ((params: P) => V),
+  params: P,
+): V {
+  return typeof fact === 'function' ? fact(params) : fact;
 }
 
 function hasGreyColours(parameters: TProperties, params: Readonly<Record<string, unknown>>): boolean {
@@ -198,12 +186,13 @@ export function defineSetting<P extends TProperties>(source: {
   parameters: P;
   settings(params: Filled<P>): { decode?: Decode; encode?: Encode };
 }): SettingOperation<P> {
-  const filled = filler(source.parameters);
+  const { description, parameters, settings } = source;
+  const filled = filler(parameters);
   return {
     kind: 'setting',
-    description: source.description,
-    declared: source.parameters,
-    parameters: contract(source.parameters),
-    settings: (params) => source.settings(filled(params)),
+    description,
+    declared: parameters,
+    parameters: contract(parameters),
+    settings: (params) => settings(filled(params)),
   };
 }

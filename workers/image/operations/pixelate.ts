@@ -7,9 +7,7 @@ export const pixelate = defineStep({
   parameters: { size: integer(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
   grey: 'keeps',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: 'kept',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 32,
   frames: 'each',
   async apply(picture, { size }) {

@@ -23,9 +23,7 @@ export const placeholder = defineStep({
   },
   grey: 'keeps',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: 'kept',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 20,
   // An animation is represented by its first frame.
   frames: 'first',

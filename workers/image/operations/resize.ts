@@ -1,5 +1,5 @@
 import type { PassWarning } from '../../protocol.ts';
-import { colourOf, isTranslucent } from '../colour/colour.ts';
+import { backgroundOr, isTranslucent } from '../colour/colour.ts';
 import { EDGE_LIMIT_PX, type Fit, fitInto, place, type Size } from '../pixels/geometry.ts';
 import { BadArgument } from '../refusal.ts';
 import { pad, scaleLinear, scaleTo } from '../sizing.ts';
@@ -40,7 +40,6 @@ export const resize = defineStep({
   copies: ({ enlarge, kernel, linear }) => (enlarge || linear || kernel === 'nearest' ? 2 : 0),
   sizeAfter: 'said',
   alphaAfter: ({ fit, background }) => (fit === 'contain' && isTranslucent(background) ? true : undefined),
-  changesNothing: 'never',
   cpuMsPerMegapixel: ({ enlarge }) => (enlarge ? 60 : 25),
   commutesWithFlatten: true,
   rule({ width, height }) {
@@ -70,11 +69,7 @@ export const resize = defineStep({
     );
     const right = fitting.result.width - fitting.scaled.width - left;
     const bottom = fitting.result.height - fitting.scaled.height - top;
-    await pad(
-      picture,
-      { left, top, right, bottom },
-      background === undefined ? pass.fill : colourOf(background, 'background'),
-    );
+    await pad(picture, { left, top, right, bottom }, backgroundOr(pass.fill, background));
   },
 });
 

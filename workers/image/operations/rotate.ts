@@ -1,4 +1,4 @@
-import { colourOf, opensUp } from '../colour/colour.ts';
+import { backgroundOr, opensUp } from '../colour/colour.ts';
 import { assertSize, turnedSize } from '../pixels/geometry.ts';
 import { turned } from '../pixels/turn.ts';
 import { defineStep } from './operation.ts';
@@ -12,7 +12,6 @@ export const rotate = defineStep({
   },
   grey: 'keeps',
   copies: 3,
-  sizeAfter: 'depends',
   alphaAfter: ({ angle, background }) => (angle % 90 !== 0 && opensUp(background) ? true : undefined),
   changesNothing: ({ angle }) => angle % 360 === 0,
   cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
@@ -27,7 +26,7 @@ export const rotate = defineStep({
       if (angle % 180 !== 0) picture.swapSides();
       return;
     }
-    const corners = background === undefined ? fill : colourOf(background, 'background');
+    const corners = backgroundOr(fill, background);
     assertSize(turnedSize(picture, angle));
     picture.replace(await turned(await picture.pixels(), angle, corners, sharp));
   },

@@ -19,7 +19,6 @@ export const roundCorners = defineStep({
   },
   grey: 'keeps',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: 'added',
   changesNothing: ({ radius }) => radius === 0 || radius === '0%',
   cpuMsPerMegapixel: 12,

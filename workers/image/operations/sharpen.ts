@@ -1,4 +1,4 @@
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 
 export const sharpen = defineStep({
@@ -12,9 +12,7 @@ export const sharpen = defineStep({
     y3: number(0, 10_000, 'The most that is darkened.', { default: 20 }),
   },
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
+  ...IN_PLACE,
   changesNothing: ({ m1, m2 }) => m1 === 0 && m2 === 0,
   cpuMsPerMegapixel: ({ sigma }) => 50 + 6 * sigma,
   frames: 'each',

@@ -1,5 +1,6 @@
 import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
 import { colourOf, type Rgba, TRANSPARENT } from '../colour/colour.ts';
+import { escaped, printable } from '../markup.ts';
 import { overlay } from '../overlay.ts';
 import { AREA_LIMIT_PX, type Place, place } from '../pixels/geometry.ts';
 import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
@@ -34,12 +35,11 @@ export const text = defineStep({
   },
   grey: 'keeps',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
   async apply(picture, { text, font = 'sans', size: said, color, position, margin, opacity, rotate }, pass) {
-    const written = printable(text);
+    const written = drawable(text);
     if (written.trim() === '') return;
     const size = sizePx(said, picture.width);
     const colour = colourOf(color, 'color');
@@ -49,7 +49,7 @@ export const text = defineStep({
     };
     const letters = await draw(
       written,
-      `${printable(font)} ${size}`,
+      `${drawable(font)} ${size}`,
       lineWidth(written, size, room.width),
       alignAt(position),
       pass,
@@ -69,12 +69,9 @@ function sizePx(said: number | string, widthPx: number): number {
   return Math.min(SIZE_LIMIT_PX, Math.max(1, Math.round(share * widthPx)));
 }
 
-/** The text without control characters, for which a font has no glyph and which Pango's markup parser rejects. */
-function printable(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/\r\n?/g, '\n')
-    .replace(/[^\P{Cc}\n\t]|[\uFFFE\uFFFF]/gu, '');
+/** The text without the characters that Pango cannot draw. */
+function drawable(text: string): string {
+  return printable(text.replace(/\r\n?/g, '\n'));
 }
 
 type Align = 'left' | 'centre' | 'right';
@@ -132,11 +129,6 @@ function sided(text: string): string {
     .split('\n')
     .map((line) => (FROM_RIGHT.test(line) ? `\u200e\u2067${line}\u2069` : line))
     .join('\n');
-}
-
-/** Escapes the characters that have a meaning in Pango's markup. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 function inked({ data: mask, width, height }: Pixels, { r, g, b, alpha }: Rgba): Pixels {

@@ -1,4 +1,4 @@
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 import { flag, integer } from './parameter.ts';
 
 export const threshold = defineStep({
@@ -8,10 +8,8 @@ export const threshold = defineStep({
     greyscale: flag('By brightness; false takes each channel for itself.', { default: true }),
   },
   grey: ({ greyscale }) => (greyscale ? 'makes' : 'keeps'),
+  ...IN_PLACE,
   copies: 3,
-  sizeAfter: 'kept',
-  alphaAfter: 'kept',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 8,
   async apply(picture, { threshold, greyscale }) {
     // sharp treats 0 as "off", but here it makes every pixel white.

@@ -20,9 +20,7 @@ export const trim = defineStep({
   },
   grey: 'keeps',
   copies: 1,
-  sizeAfter: 'depends',
   alphaAfter: 'kept',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 150,
   async apply(picture, { threshold, background }) {
     if (Math.min(picture.width, picture.height) < SMALLEST_EDGE_PX) return;

@@ -1,13 +1,11 @@
-import { defineStep } from './operation.ts';
+import { defineStep, IN_PLACE } from './operation.ts';
 
 export const unflatten = defineStep({
   description: 'Makes white pixels transparent.',
   parameters: {},
   grey: 'keeps',
-  copies: 1,
-  sizeAfter: 'kept',
+  ...IN_PLACE,
   alphaAfter: 'added',
-  changesNothing: 'never',
   cpuMsPerMegapixel: 10,
   async apply(picture) {
     (await picture.at('unflatten')).unflatten();

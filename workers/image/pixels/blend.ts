@@ -23,6 +23,7 @@ const FORMULAS = {
 type Formula = (below: number, above: number) => number;
 
 export type BlendMode = keyof typeof FORMULAS;
+export const BLEND_MODES = Object.keys(FORMULAS) as BlendMode[];
 
 function hardLight(below: number, above: number): number {
   return above <= 0.5 ? 2 * below * above : 1 - 2 * (1 - below) * (1 - above);

@@ -1,0 +1,11 @@
+/** Text for XML documents and for Pango's markup. */
+
+/** The text without control characters, which XML forbids and for which a font has no glyph. */
+export function printable(text: string): string {
+  return text.toWellFormed().replace(/[^\P{Cc}\n\t]|[\uFFFE\uFFFF]/gu, '');
+}
+
+/** Escapes the characters that have a meaning in markup. */
+export function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
