@@ -39,15 +39,8 @@ function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
   if (at + headBytes > limit) return undefined;
   const boxBytes = isLong ? bytes.u64(at + HEAD_BYTES) : size === TO_THE_END ? limit - at : size;
   if (boxBytes < headBytes) return undefined;
-  const end = Math.min(at + boxBytes, limit);
-  return {
-    type: bytes.fourCharacters(at + 4),
-    at,
-    start: at + headBytes,
-    end,
-    next: end,
-    truncated: at + boxBytes > limit,
-  };
+  const end = at + boxBytes;
+  return { type: bytes.fourCharacters(at + 4), at, start: at + headBytes, end, next: end, truncated: false };
 }
 
 /** Follows a path of types: each is the first box of its type in the box before it. */

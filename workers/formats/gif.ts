@@ -62,22 +62,12 @@ function blockAt(bytes: Bytes, at: number): GifBlock | undefined {
     const start = at + EXTENSION_HEAD_BYTES;
     if (start > length) return undefined;
     const end = endOfList(bytes, start);
-    const next = Math.min(end, length);
-    return {
-      kind: 'extension',
-      label: bytes.u8(at + 1),
-      at,
-      start,
-      end: next,
-      next,
-      truncated: end > length,
-    };
+    return { kind: 'extension', label: bytes.u8(at + 1), at, start, end, next: end, truncated: false };
   }
   const start = at + IMAGE_HEAD_BYTES;
   if (block !== IMAGE || start >= length) return undefined;
   const end = endOfList(bytes, start + colourTableBytes(bytes.u8(at + IMAGE_FLAGS_AT)) + CODE_WIDTH_BYTES);
-  const next = Math.min(end, length);
-  return { kind: 'image', at, start, end: next, next, truncated: end > length };
+  return { kind: 'image', at, start, end, next: end, truncated: false };
 }
 
 function colourTableBytes(flags: number): number {

@@ -52,8 +52,7 @@ function segmentAt(bytes: Bytes, codeAt: number): JpegSegment | undefined {
   if (start > bytes.length) return undefined;
   // The length includes its own two bytes.
   const end = Math.max(start, behind + bytes.u16(behind));
-  const next = Math.min(end, bytes.length);
-  return { marker, at, start, end: next, next, truncated: end > bytes.length };
+  return { marker, at, start, end, next: end, truncated: false };
 }
 
 /**

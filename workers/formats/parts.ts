@@ -36,8 +36,10 @@ export class TooManyParts extends RangeError {
 
 /**
  * The parts between two offsets, in sequence. Every step goes forward, and there are at most MOST_PARTS of them, so the
- * iteration ends whatever the file claims. A part is read only when the caller asks for it.
- * @param partAt reads the part that begins at or after an offset; undefined where no complete head of a part stands.
+ * iteration ends whatever the file claims. A part is read only when the caller asks for it. Here a part that claims to
+ * reach beyond `to` is cut there, and marked as truncated.
+ * @param partAt reads the part that begins at or after an offset, with `end` and `next` as the file claims them;
+ * undefined where no complete head of a part stands.
  * @param isLast whether the format ends with this part. Bytes behind it do not belong to the file.
  * @throws TooManyParts
  */
@@ -53,6 +55,11 @@ export function* partsBetween<P extends Part>(
     if (part === undefined) return;
     count += 1;
     if (count > MOST_PARTS) throw new TooManyParts();
+    if (part.next > to) {
+      part.truncated = true;
+      part.end = Math.min(part.end, to);
+      part.next = to;
+    }
     yield part;
     if (part.truncated || isLast(part)) return;
     at = part.next;

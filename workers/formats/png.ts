@@ -1,5 +1,5 @@
-import { crc32 } from 'node:zlib';
-import type { Bytes } from './bytes.ts';
+import { crc32, inflateSync } from 'node:zlib';
+import { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
 /** PNG (W3C, third edition), section 5: a signature, then chunks of length, type, content and checksum. */
@@ -32,15 +32,8 @@ function chunkAt(bytes: Bytes, at: number): PngChunk | undefined {
   const start = at + HEAD_BYTES;
   if (start > bytes.length) return undefined;
   const end = start + bytes.u32(at);
-  const next = end + CHECKSUM_BYTES;
-  return {
-    type: bytes.fourCharacters(at + 4),
-    at,
-    start,
-    end: Math.min(end, bytes.length),
-    next: Math.min(next, bytes.length),
-    truncated: next > bytes.length,
-  };
+  const type = bytes.fourCharacters(at + 4);
+  return { type, at, start, end, next: end + CHECKSUM_BYTES, truncated: false };
 }
 
 /** Builds a chunk with its length and checksum. */
@@ -49,4 +42,33 @@ export function pngChunk(type: string, content: Uint8Array): Buffer {
   chunk.writeUInt32BE(content.byteLength, 0);
   chunk.writeUInt32BE(crc32(chunk.subarray(4, -CHECKSUM_BYTES)), chunk.byteLength - CHECKSUM_BYTES);
   return chunk;
+}
+
+/**
+ * A copy of a PNG in which chunks are replaced; the same bytes where none is, and for a file that is no PNG.
+ * @param replacement returns the bytes to write instead of a chunk; undefined keeps the chunk.
+ */
+export function withChunks(
+  input: Uint8Array<ArrayBuffer>,
+  replacement: (chunk: PngChunk, png: Buffer) => Uint8Array | undefined,
+): Uint8Array<ArrayBuffer> {
+  const png = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
+  const pieces: Uint8Array[] = [];
+  let keptFrom = 0;
+  for (const chunk of pngChunks(new Bytes(png))) {
+    const piece = replacement(chunk, png);
+    if (piece === undefined) continue;
+    pieces.push(png.subarray(keptFrom, chunk.at), piece);
+    keptFrom = chunk.next;
+  }
+  return keptFrom === 0 ? input : Buffer.concat([...pieces, png.subarray(keptFrom)]);
+}
+
+/** The content of a deflate stream; undefined where it is longer than the limit, or incomplete. */
+export function inflated(packed: Uint8Array, limitBytes: number): Buffer | undefined {
+  try {
+    return inflateSync(packed, { maxOutputLength: Math.max(limitBytes, 1) });
+  } catch {
+    return undefined;
+  }
 }

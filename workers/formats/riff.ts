@@ -27,14 +27,13 @@ export function webpChunks(bytes: Bytes): Iterable<RiffChunk> {
 function chunkAt(bytes: Bytes, at: number): RiffChunk | undefined {
   const start = at + HEAD_BYTES;
   if (start > bytes.length) return undefined;
-  const size = bytes.u32(at + 4, true);
-  const next = start + size + (size % 2);
+  const end = start + bytes.u32(at + 4, true);
   return {
     type: bytes.fourCharacters(at),
     at,
     start,
-    end: Math.min(start + size, bytes.length),
-    next: Math.min(next, bytes.length),
-    truncated: next > bytes.length,
+    end,
+    next: end + ((end - start) % 2),
+    truncated: false,
   };
 }

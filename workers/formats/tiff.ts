@@ -6,44 +6,20 @@ import { MOST_PARTS, TooManyParts } from './parts.ts';
  * values, which stand in the entry or at the offset that it holds. EXIF has the same structure.
  */
 
-const CLASSIC = 42;
-const BIG = 43;
 /** Prefix of the TIFF structure in the EXIF block of a JPEG; some writers use it in other formats. */
 export const EXIF_PREFIX = 'Exif\0\0';
 
-/** The differences between TIFF and BigTIFF: lengths in bytes, and offsets. */
-interface Layout {
-  littleEndian: boolean;
-  isBig: boolean;
-  /** Bytes of a count or an offset. */
-  wordBytes: 4 | 8;
-  /** Bytes of the number of entries of a directory. */
-  countBytes: 2 | 8;
-  entryBytes: 12 | 20;
-  /** Offset of the field that holds the offset of the first directory, the last field of the head. */
-  firstAt: 4 | 8;
-  headBytes: 8 | 16;
-}
+/**
+ * The differences between TIFF and BigTIFF, as bytes of a count or an offset, of the number of entries of a directory,
+ * of an entry, and of the head, which ends with the offset of the first directory.
+ */
+const CLASSIC = { version: 42, isBig: false, wordBytes: 4, countBytes: 2, entryBytes: 12, headBytes: 8 };
+const BIG = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entryBytes: 20, headBytes: 16 };
 
-/** Bytes of one value, by type. The length of any other type is unknown. */
-const TYPE_BYTES: Readonly<Record<number, number>> = {
-  1: 1,
-  2: 1,
-  3: 2,
-  4: 4,
-  5: 8,
-  6: 1,
-  7: 1,
-  8: 2,
-  9: 4,
-  10: 8,
-  11: 4,
-  12: 8,
-  13: 4,
-  16: 8,
-  17: 8,
-  18: 8,
-};
+type Layout = typeof CLASSIC & { littleEndian: boolean };
+
+/** Bytes of one value, by type from 0 to 18; 0 where the length is unknown. */
+const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
 const BYTE = 1;
 export const SHORT = 3;
 const LONG = 4;
@@ -94,7 +70,7 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
   if (layout === undefined) return;
   const seen = new Set<number>();
   let entriesLeft = bytes.length / layout.entryBytes;
-  for (let at = wordAt(bytes, layout, layout.firstAt); at !== 0 && !seen.has(at); ) {
+  for (let at = firstAt(bytes, layout); at !== 0 && !seen.has(at); ) {
     const directory = directoryAt(bytes, layout, at);
     if (directory === undefined || (directory.entries.length === 0 && !directory.truncated)) return;
     seen.add(at);
@@ -115,7 +91,7 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
 export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
   if (layout === undefined || layout.isBig) return;
-  const pending: { at: number; ledBy?: TiffEntry }[] = [{ at: wordAt(bytes, layout, layout.firstAt) }];
+  const pending: { at: number; ledBy?: TiffEntry }[] = [{ at: firstAt(bytes, layout) }];
   const seen: TiffDirectory[] = [];
   for (const { at, ledBy } of pending) {
     if (seen.some((other) => other.at === at)) continue;
@@ -144,32 +120,19 @@ export function soundExifDirectories(bytes: Bytes): readonly TiffDirectory[] {
   }
 }
 
-const CLASSIC_LAYOUT = {
-  isBig: false,
-  wordBytes: 4,
-  countBytes: 2,
-  entryBytes: 12,
-  firstAt: 4,
-  headBytes: 8,
-} as const;
-const BIG_LAYOUT = {
-  isBig: true,
-  wordBytes: 8,
-  countBytes: 8,
-  entryBytes: 20,
-  firstAt: 8,
-  headBytes: 16,
-} as const;
-
 function layoutOf(bytes: Bytes): Layout | undefined {
   const order = bytes.text(0, 2);
-  if (bytes.length < CLASSIC_LAYOUT.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
+  if (bytes.length < CLASSIC.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
   const littleEndian = order === 'II';
   const version = bytes.u16(2, littleEndian);
-  if (version === CLASSIC) return { littleEndian, ...CLASSIC_LAYOUT };
-  return version === BIG && bytes.length >= BIG_LAYOUT.headBytes
-    ? { littleEndian, ...BIG_LAYOUT }
-    : undefined;
+  const layout = version === BIG.version ? BIG : CLASSIC;
+  if (version !== layout.version || bytes.length < layout.headBytes) return undefined;
+  return { littleEndian, ...layout };
+}
+
+/** Offset of the first directory. */
+function firstAt(bytes: Bytes, layout: Layout): number {
+  return wordAt(bytes, layout, layout.headBytes - layout.wordBytes);
 }
 
 function wordAt(bytes: Bytes, { littleEndian, isBig }: Layout, at: number): number {

@@ -1,11 +1,6 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
-import {
-  type Decode,
-  type InputHeader,
-  LIMIT_PIXELS,
-  type RawPixels,
-  type TransformTask,
-} from '../protocol.ts';
+import { type Decode, type InputHeader, LIMIT_PIXELS, type TransformTask } from '../protocol.ts';
+import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { invalid, unsupported } from './refusal.ts';
@@ -64,7 +59,7 @@ function isMoving(format: string): boolean {
  */
 export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<Source> {
   const { raw, header } = task;
-  if (raw !== undefined) return sourceOfPixels(raw);
+  if (raw !== undefined) return sourceOfHeader({ ...RAW_HEADER, ...raw });
   // The sender's header lacks the colour space and the profile, which matter only for kept metadata and deep channels.
   if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return sourceOfHeader(header);
   const source = await readHeader(task.input);
@@ -101,7 +96,10 @@ function sourceOfMetadata(header: Metadata): Source {
   };
 }
 
-function sourceOfHeader(header: InputHeader): Source {
+/** The facts of pixels that have no file. */
+const RAW_HEADER = { format: 'raw', orientation: 1, hasAlpha: true, isGrey: false, isIndexed: false };
+
+function sourceOfHeader(header: Omit<InputHeader, 'format' | 'bitDepth'> & { format: string }): Source {
   const { format, width, height, orientation, hasAlpha, isGrey, isIndexed } = header;
   const isSideways = orientation >= 5;
   return {
@@ -114,23 +112,6 @@ function sourceOfHeader(header: InputHeader): Source {
     isRgb: !isGrey,
     isGrey,
     isIndexed,
-    isDeep: false,
-    is16Bit: false,
-    hasProfile: false,
-  };
-}
-
-function sourceOfPixels({ width, height }: RawPixels): Source {
-  return {
-    format: 'raw',
-    width,
-    height,
-    frames: 1,
-    hasAlpha: true,
-    oriented: false,
-    isRgb: true,
-    isGrey: false,
-    isIndexed: false,
     isDeep: false,
     is16Bit: false,
     hasProfile: false,
@@ -213,9 +194,14 @@ export function openOptions(
   };
 }
 
-/** Opens a still picture whose header was not read before, upright. */
-export function openFile(file: Uint8Array): Sharp {
-  return sharp(file, { ...STRICT, autoOrient: true });
+/** Opens a still picture whose header was not read before, upright and without PNG texts that are costly to read. */
+export function openFile(file: Uint8Array<ArrayBuffer>): Sharp {
+  return sharp(withoutBulkyTexts(file), { ...STRICT, autoOrient: true });
+}
+
+/** The blocks of metadata of a file whose size was checked before. */
+export function metadataOf(input: Uint8Array): Promise<Metadata> {
+  return sharp(input, { failOn: 'error', limitInputPixels: false }).metadata();
 }
 
 /** Opens a pipeline on pixels; grey pixels are treated as RGB. */

@@ -1,6 +1,5 @@
 import type { TransformTask } from '../protocol.ts';
 import { openFile } from './input.ts';
-import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import type { PassContext } from './operations/operation.ts';
 import { pixelsOf } from './pixels/pixels.ts';
 import { BadArgument } from './refusal.ts';
@@ -11,8 +10,7 @@ export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
     const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
     if (file === undefined)
       throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
-    const pipeline = openFile(withoutBulkyTexts(new Uint8Array(file)));
-    return pixelsOf(prepare(pipeline)).catch(() => {
+    return pixelsOf(prepare(openFile(new Uint8Array(file)))).catch(() => {
       throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
     });
   };

@@ -15,7 +15,7 @@ import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { staysGrey, writeResult } from './encode/writing.ts';
 import { argumentFailure, failureOf } from './failure.ts';
-import { chooseFrames, chosenPage, openOptions, readSource, type Source } from './input.ts';
+import { chooseFrames, chosenPage, metadataOf, openOptions, readSource, type Source } from './input.ts';
 import { layersOf } from './layers.ts';
 import {
   type CarriedBlocks,
@@ -192,7 +192,7 @@ async function paintable(
   const { steps, encode } = painting;
   const texts = [...steps.flatMap(coloursOf).map(([, text]) => text), encode.background ?? []].flat();
   if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
-  const { icc } = await sharp(input, { failOn: 'error', limitInputPixels: false }).metadata();
+  const { icc } = await metadataOf(input);
   if (icc === undefined) return painting;
   const said = await inProfile(texts, icc);
   const again = (text: string) => said.get(text) ?? text;

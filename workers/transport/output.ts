@@ -1,4 +1,5 @@
 import type { OutputInfo, Sharp } from 'sharp';
+import { freeNow } from './pipe.ts';
 
 /** The result of a pipeline. The bytes fill their whole buffer. */
 export interface Output {
@@ -15,7 +16,7 @@ export interface Output {
 export async function outputOf(pipeline: Sharp): Promise<Output> {
   const { data: native, info } = await pipeline.toBuffer({ resolveWithObject: true });
   const data = new Uint8Array(native);
-  free(native);
+  freeNow(native);
   return { data, info };
 }
 
@@ -28,9 +29,4 @@ export async function localOutputOf(pipeline: Sharp): Promise<Output> {
   const { buffer, byteLength } = native;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
   return { data: isWhole ? new Uint8Array(buffer) : new Uint8Array(native), info };
-}
-
-/** Frees the memory at once, because results of several megabytes pile up between two runs of the garbage collector. */
-function free({ buffer, byteLength }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

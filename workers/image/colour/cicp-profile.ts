@@ -1,4 +1,5 @@
 import type { Cicp } from '../../protocol.ts';
+import { linearOf } from './light.ts';
 
 /**
  * Builds ICC profiles for colours that a file names by code points (ITU-T H.273), as AVIFs of phones and PNGs of HDR
@@ -8,33 +9,13 @@ import type { Cicp } from '../../protocol.ts';
  */
 
 type Triple = readonly [number, number, number];
+type Point = readonly [x: number, y: number];
 
-/** x and y of red, green and blue. The white point of all of them is D65. */
-const PRIMARIES: Record<number, { name: string; points: readonly [number, number][] }> = {
-  1: {
-    name: 'BT.709',
-    points: [
-      [0.64, 0.33],
-      [0.3, 0.6],
-      [0.15, 0.06],
-    ],
-  },
-  9: {
-    name: 'BT.2020',
-    points: [
-      [0.708, 0.292],
-      [0.17, 0.797],
-      [0.131, 0.046],
-    ],
-  },
-  12: {
-    name: 'Display P3',
-    points: [
-      [0.68, 0.32],
-      [0.265, 0.69],
-      [0.15, 0.06],
-    ],
-  },
+/** The white point of all of them is D65. */
+const PRIMARIES: Record<number, { name: string; red: Point; green: Point; blue: Point }> = {
+  1: { name: 'BT.709', red: [0.64, 0.33], green: [0.3, 0.6], blue: [0.15, 0.06] },
+  9: { name: 'BT.2020', red: [0.708, 0.292], green: [0.17, 0.797], blue: [0.131, 0.046] },
+  12: { name: 'Display P3', red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06] },
 };
 const BT709 = 1;
 const PQ = 16;
@@ -43,7 +24,7 @@ const HLG = 18;
 const D65: Triple = [0.95047, 1, 1.08883];
 const D50: Triple = [0.9642, 1, 0.8249];
 /** The Bradford matrix. */
-const CONES: readonly Triple[] = [
+const CONES: Matrix = [
   [0.8951, 0.2664, -0.1614],
   [-0.7502, 1.7135, 0.0367],
   [0.0389, -0.0685, 1.0296],
@@ -66,14 +47,14 @@ export function isHdr({ transfer }: Cicp): boolean {
 
 /** Builds an ICC profile, version 2.4, of a display with these colours. */
 export function profileFor({ primaries, transfer }: Cicp): Buffer {
-  const { name, points } = PRIMARIES[primaries] ?? (PRIMARIES[BT709] as (typeof PRIMARIES)[number]);
-  const columns = columnsOf(points);
-  const curve = curveTag(CURVES[transfer] ?? srgbToLinear);
+  const { name, red, green, blue } = PRIMARIES[primaries] ?? (PRIMARIES[BT709] as (typeof PRIMARIES)[number]);
+  const columns = columnsOf([red, green, blue]);
+  const curve = curveTag(CURVES[transfer] ?? linearOf);
   const tags: [string, Buffer][] = [
     ['desc', descriptionTag(isHdr({ primaries, transfer }) ? `${name}, tone-mapped` : name)],
     ['cprt', textTag('No copyright, use freely')],
     ['wtpt', xyzTag(D50)],
-    ...(['r', 'g', 'b'] as const).flatMap((channel, index): [string, Buffer][] => [
+    ...['r', 'g', 'b'].flatMap((channel, index): [string, Buffer][] => [
       [`${channel}XYZ`, xyzTag(columns[index] as Triple)],
       [`${channel}TRC`, curve],
     ]),
@@ -89,10 +70,6 @@ const CURVES: Record<number, (value: number) => number> = {
   [PQ]: (value) => toneMapped(pqToNits(value)),
   [HLG]: (value) => toneMapped(PEAK_NITS * hlgToScene(value) ** 1.2),
 };
-
-function srgbToLinear(value: number): number {
-  return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-}
 
 function pqToNits(value: number): number {
   const root = value ** (32 / 2523);
@@ -125,51 +102,44 @@ function toneMapped(nits: number): number {
 }
 
 /** XYZ of red, green and blue as seen under D50; they add up to its white. */
-function columnsOf(points: readonly [number, number][]): Triple[] {
+function columnsOf(points: readonly Point[]): Triple[] {
   const bright = points.map(([x, y]): Triple => [x / y, 1, (1 - x - y) / y]);
-  const shares = solve(transposed(bright), D65);
-  const adapt = adaptation();
-  return bright.map((column, index) =>
-    times(adapt, column.map((one) => one * (shares[index] as number)) as unknown as Triple),
+  const shares = solve(
+    triple((row) => triple((column) => bright[column]?.[row] as number)),
+    D65,
+  );
+  return bright.map((colour, index) => adapted(triple((axis) => colour[axis] * shares[index as Axis])));
+}
+
+/** A colour under D65 as it is seen under D50. */
+function adapted(colour: Triple): Triple {
+  const [cones, from, to] = [times(CONES, colour), times(CONES, D65), times(CONES, D50)];
+  return solve(
+    CONES,
+    triple((cone) => (cones[cone] * to[cone]) / from[cone]),
   );
 }
 
-function adaptation(): Triple[] {
-  const [from, to] = [times(CONES, D65), times(CONES, D50)];
-  const scaled = CONES.map(
-    (row, index) =>
-      row.map((one) => (one * (to[index] as number)) / (from[index] as number)) as unknown as Triple,
-  );
-  const columns = [0, 1, 2].map((index) =>
-    solve(CONES, scaled.map((row) => row[index] as number) as unknown as Triple),
-  );
-  return transposed(columns);
+type Axis = 0 | 1 | 2;
+type Matrix = readonly [Triple, Triple, Triple];
+
+function triple<T>(at: (axis: Axis) => T): readonly [T, T, T] {
+  return [at(0), at(1), at(2)];
 }
 
-function times(matrix: readonly Triple[], [x, y, z]: Triple): Triple {
-  return matrix.map(([a, b, c]) => a * x + b * y + c * z) as unknown as Triple;
-}
-
-function transposed(rows: readonly Triple[]): Triple[] {
-  return [0, 1, 2].map((index) => rows.map((row) => row[index] as number) as unknown as Triple);
+function times(matrix: Matrix, [x, y, z]: Triple): Triple {
+  return triple((row) => matrix[row][0] * x + matrix[row][1] * y + matrix[row][2] * z);
 }
 
 /** Solves the equations by Cramer's rule. */
-function solve(matrix: readonly Triple[], right: Triple): Triple {
+function solve(matrix: Matrix, right: Triple): Triple {
   const whole = determinant(matrix);
-  return [0, 1, 2].map(
-    (column) =>
-      determinant(
-        matrix.map(
-          (row, index) =>
-            row.map((one, at) => (at === column ? (right[index] as number) : one)) as unknown as Triple,
-        ),
-      ) / whole,
-  ) as unknown as Triple;
+  const replaced = (column: Axis) =>
+    triple((row) => triple((at) => (at === column ? right[row] : matrix[row][at])));
+  return triple((column) => determinant(replaced(column)) / whole);
 }
 
-function determinant(rows: readonly Triple[]): number {
-  const [[a, b, c], [d, e, f], [g, h, i]] = rows as unknown as readonly [Triple, Triple, Triple];
+function determinant([[a, b, c], [d, e, f], [g, h, i]]: Matrix): number {
   return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
 }
 
@@ -183,9 +153,10 @@ function textTag(text: string): Buffer {
 
 /** A description with the plain text only, without its Unicode and script forms. */
 function descriptionTag(text: string): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(text.length + 1);
-  return typed('desc', Buffer.concat([length, Buffer.from(`${text}\0`, 'latin1'), Buffer.alloc(8 + 3 + 67)]));
+  const body = Buffer.alloc(4 + text.length + 1 + 8 + 3 + 67);
+  body.writeUInt32BE(text.length + 1);
+  body.write(text, 4, 'latin1');
+  return typed('desc', body);
 }
 
 function xyzTag(values: Triple): Buffer {

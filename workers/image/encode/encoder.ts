@@ -3,18 +3,10 @@ import type { Encode, OutputFormat } from '../../protocol.ts';
 import type { Size } from '../pixels/geometry.ts';
 import { invalid } from '../refusal.ts';
 import { avifEffort, jpegEffort, scaled, webpEffort } from './effort.ts';
-import { lossyWriter } from './lossless.ts';
 import { movingEffort } from './moving-effort.ts';
 
-/** The abilities of an encoder, and the options that it is called with. */
-interface Encoder {
-  contentType: string;
-  hasAlpha: boolean;
-  /** Longest side that the encoder writes; infinity where the format sets no limit. */
-  edgeLimitPx: number;
-  /** @param size of one frame. */
-  apply(pipeline: Sharp, encode: Settings, motion: Motion, size: Size): Sharp;
-}
+/** Sets an encoder on a pipeline. @param size of one frame. */
+type Encoder = (pipeline: Sharp, encode: Settings, motion: Motion, size: Size) => Sharp;
 
 /** Settings of an encoder beyond those that a pass asks for. */
 export interface Settings extends Encode {
@@ -47,106 +39,87 @@ const QUALITY = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
 /** Quality from which colours are not subsampled. */
 const FULL_CHROMA_FROM_QUALITY = 90;
 
-/** Longest side of a JPEG that the encoder accepts, below the 65535 that the format allows. */
-const JPEG_EDGE_PX = 65_500;
+/** Longest side that an encoder writes. That of JPEG is below the 65535 that the format allows. */
+const EDGE_LIMITS_PX: Partial<Record<OutputFormat, number>> = {
+  jpeg: 65_500,
+  webp: 16_383,
+  avif: 16_384,
+  gif: 65_535,
+};
 
 /**
  * mozjpeg's table by N. Robidoux, made for visual quality: its files are 9 % smaller than those of the standard's own
  * table at equal SSIMULACRA 2, in the same time. At equal SSIM of the luma they are 3 % larger.
  */
 const SEEN_QUANTISATION = 3;
-const ENCODERS = {
-  jpeg: {
-    contentType: 'image/jpeg',
-    hasAlpha: false,
-    edgeLimitPx: JPEG_EDGE_PX,
-    apply: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
-      pipeline.jpeg({
-        ...(tune !== 'ssim' && { quantisationTable: SEEN_QUANTISATION }),
-        ...jpegEffort(quality, size, { effort, progressive }),
-        chromaSubsampling: chroma ?? chromaFor(quality),
-      }),
-  },
-  png: {
-    contentType: 'image/png',
-    hasAlpha: true,
-    edgeLimitPx: Number.POSITIVE_INFINITY,
-    apply: (pipeline, { quality, palette, colors, dither, effort, filtered, progressive = false }) =>
-      (palette ?? colors !== undefined)
-        ? pipeline.png({
-            progressive,
-            palette: true,
-            ...(quality !== undefined && { quality }),
-            ...(colors !== undefined && { colors }),
-            ...(dither !== undefined && { dither }),
-            ...(effort !== undefined && { effort: effort + 1 }),
-          })
-        : pipeline.png({
-            progressive,
-            ...(effort !== undefined && { compressionLevel: effort }),
-            ...(filtered !== undefined && { adaptiveFiltering: filtered }),
-          }),
-  },
-  webp: {
-    contentType: 'image/webp',
-    hasAlpha: true,
-    edgeLimitPx: 16383,
-    apply: (pipeline, { quality = QUALITY.webp, lossless, effort, sharpColours, tune }, motion) =>
-      pipeline.webp({
-        quality,
-        ...(lossless === true
-          ? { lossless, ...(effort !== undefined && { effort: scaled(effort, 6) }) }
-          : webpEffort(effort, sharpColours)),
-        ...(tune === 'ssim' && { smartSubsample: false }),
-        ...motion,
-      }),
-  },
-  avif: {
-    contentType: 'image/avif',
-    hasAlpha: true,
-    edgeLimitPx: 16384,
-    apply: (pipeline, { quality = QUALITY.avif, lossless = false, effort, chroma, tune }, _, size) =>
-      pipeline.avif({
-        quality,
-        lossless,
-        effort: avifEffort(effort, lossless, size),
-        chromaSubsampling: lossless ? '4:4:4' : (chroma ?? chromaFor(quality)),
-        ...(tune !== undefined && { tune }),
-      }),
-  },
-  gif: {
-    contentType: 'image/gif',
-    hasAlpha: true,
-    edgeLimitPx: 65535,
-    apply: (pipeline, { colors, effort, dither, interFrameMaxError, progressive = false }, motion) =>
-      pipeline.gif({
-        progressive,
-        keepDuplicateFrames: true,
-        ...(colors !== undefined && { colors }),
-        ...(effort !== undefined && { effort: effort + 1 }),
-        ...(dither !== undefined && { dither }),
-        ...(interFrameMaxError !== undefined && { interFrameMaxError }),
-        ...motion,
-      }),
-  },
-  tiff: {
-    contentType: 'image/tiff',
-    hasAlpha: true,
-    edgeLimitPx: Number.POSITIVE_INFINITY,
-    apply: (pipeline, { quality }) =>
-      quality === undefined
-        ? pipeline.tiff({ compression: 'lzw', predictor: 'horizontal' })
-        : pipeline.tiff({ compression: 'jpeg', quality }),
-  },
-} satisfies Record<OutputFormat, Encoder>;
+
+const ENCODERS: Record<OutputFormat, Encoder> = {
+  jpeg: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
+    pipeline.jpeg({
+      ...(tune !== 'ssim' && { quantisationTable: SEEN_QUANTISATION }),
+      ...jpegEffort(quality, size, { effort, progressive }),
+      chromaSubsampling: chroma ?? chromaFor(quality),
+    }),
+  png: (pipeline, { quality, palette, colors, dither, effort, filtered, progressive = false }) =>
+    (palette ?? colors !== undefined)
+      ? pipeline.png({
+          progressive,
+          palette: true,
+          ...(quality !== undefined && { quality }),
+          ...(colors !== undefined && { colors }),
+          ...(dither !== undefined && { dither }),
+          ...(effort !== undefined && { effort: effort + 1 }),
+        })
+      : pipeline.png({
+          progressive,
+          ...(effort !== undefined && { compressionLevel: effort }),
+          ...(filtered !== undefined && { adaptiveFiltering: filtered }),
+        }),
+  webp: (pipeline, { quality = QUALITY.webp, lossless, effort, sharpColours, tune }, motion) =>
+    pipeline.webp({
+      quality,
+      ...(lossless === true
+        ? { lossless, ...(effort !== undefined && { effort: scaled(effort, 6) }) }
+        : webpEffort(effort, sharpColours)),
+      ...(tune === 'ssim' && { smartSubsample: false }),
+      ...motion,
+    }),
+  avif: (pipeline, { quality = QUALITY.avif, lossless = false, effort, chroma, tune }, _, size) =>
+    pipeline.avif({
+      quality,
+      lossless,
+      effort: avifEffort(effort, lossless, size),
+      chromaSubsampling: lossless ? '4:4:4' : (chroma ?? chromaFor(quality)),
+      ...(tune !== undefined && { tune }),
+    }),
+  gif: (pipeline, { colors, effort, dither, interFrameMaxError, progressive = false }, motion) =>
+    pipeline.gif({
+      progressive,
+      keepDuplicateFrames: true,
+      ...(colors !== undefined && { colors }),
+      ...(effort !== undefined && { effort: effort + 1 }),
+      ...(dither !== undefined && { dither }),
+      ...(interFrameMaxError !== undefined && { interFrameMaxError }),
+      ...motion,
+    }),
+  tiff: (pipeline, { quality }) =>
+    quality === undefined
+      ? pipeline.tiff({ compression: 'lzw', predictor: 'horizontal' })
+      : pipeline.tiff({ compression: 'jpeg', quality }),
+};
 
 export function contentTypeOf(format: OutputFormat): string {
-  return ENCODERS[format].contentType;
+  return `image/${format}`;
 }
 
-/** Whether the result can be transparent. A TIFF with a quality cannot, because it holds JPEG strips. */
-export function canBeTransparent({ format, quality }: Encode & { format: OutputFormat }): boolean {
-  return ENCODERS[format].hasAlpha && !(format === 'tiff' && quality !== undefined);
+/** Whether the result can be transparent. */
+export function canBeTransparent(encode: Encode & { format: OutputFormat }): boolean {
+  return codecOf(encode) !== 'jpeg';
+}
+
+/** The format by whose codec the result is written: a TIFF with a quality holds JPEG strips. */
+function codecOf({ format, quality }: Encode & { format: OutputFormat }): OutputFormat {
+  return format === 'tiff' && quality !== undefined ? 'jpeg' : format;
 }
 
 /** Whether a file of this format can carry an ICC profile. */
@@ -166,10 +139,21 @@ export function encodeWith(
   motion: Motion,
   size: Size & { frames: number },
 ): Sharp {
-  const encoder: Encoder = ENCODERS[encode.format];
   const { width, height, frames } = size;
   const effort = movingEffort(encode, { frames, megapixels: (width * height * frames) / 1e6 })?.effort;
-  return encoder.apply(pipeline, { ...encode, ...(effort !== undefined && { effort }) }, motion, size);
+  return ENCODERS[encode.format](
+    pipeline,
+    { ...encode, ...(effort !== undefined && { effort }) },
+    motion,
+    size,
+  );
+}
+
+/** The reason why lossless=true cannot be met, as words that follow "but"; undefined when it is not sent, or is met. */
+export function lossyWriter({ lossless, format, palette, colors }: Encode): string | undefined {
+  if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
+  if (format !== 'png') return `${format} has no lossless mode`;
+  return (palette ?? colors !== undefined) ? 'a palette is not' : undefined;
 }
 
 /** @throws Refusal invalid_param on `lossless` or `format`. */
@@ -179,16 +163,11 @@ export function assertEncodable(encode: Encode & { format: OutputFormat }, size?
   if (lossy !== undefined) {
     throw invalid('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
   }
-  const limitPx = edgeLimitPx(encode);
-  if (size !== undefined && Math.max(size.width, size.height) > limitPx) {
+  const limitPx = EDGE_LIMITS_PX[codecOf(encode)];
+  if (size !== undefined && limitPx !== undefined && Math.max(size.width, size.height) > limitPx) {
     const message = `The result is ${size.width} × ${size.height} pixels, but an edge of a ${format} has at most ${limitPx}: ask for a smaller size or another format.`;
     throw invalid('format', message, { limit: limitPx });
   }
-}
-
-/** The limit of a TIFF with a quality is that of JPEG, because it holds JPEG strips. */
-function edgeLimitPx({ format, quality }: Encode & { format: OutputFormat }): number {
-  return format === 'tiff' && quality !== undefined ? JPEG_EDGE_PX : ENCODERS[format].edgeLimitPx;
 }
 
 function chromaFor(quality: number): '4:2:0' | '4:4:4' {

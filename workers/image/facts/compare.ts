@@ -4,7 +4,6 @@ import { localOutputOf } from '../../transport/output.ts';
 import { failureOf } from '../failure.ts';
 import { openFile } from '../input.ts';
 import { lumaOf, ssim } from '../likeness/ssim.ts';
-import { withoutBulkyTexts } from '../metadata/png-guard.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
 
@@ -26,30 +25,27 @@ export async function compare(task: CompareTask): Promise<Compared | Failure> {
     const one = await decoded(task.input, task.raw);
     const other = await decoded(task.other, task.otherRaw);
     const decodedMs = performance.now();
-    if (one.width !== other.width || one.height !== other.height) throw otherSize(one, other);
+    assertSameSize(one, other);
     return {
       kind: 'compared',
       difference: differenceOf(one, other),
-      timings: {
-        decodeMs: decodedMs - startedMs,
-        processMs: performance.now() - decodedMs,
-        encodeMs: 0,
-      },
+      timings: { decodeMs: decodedMs - startedMs, processMs: performance.now() - decodedMs, encodeMs: 0 },
     };
   } catch (error) {
     return failureOf(error, true);
   }
 }
 
-function otherSize(one: Pixels, other: Pixels) {
-  return invalid(
+function assertSameSize(one: Pixels, other: Pixels): void {
+  if (one.width === other.width && one.height === other.height) return;
+  throw invalid(
     'otherAssetId',
     `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: bring them to one size first, as by a resize before the comparison.`,
   );
 }
 
 async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
-  const opened = raw === undefined ? openFile(withoutBulkyTexts(input)) : sharp(input, { raw });
+  const opened = raw === undefined ? openFile(input) : sharp(input, { raw });
   const { data, info } = await localOutputOf(opened.autoOrient().toColourspace('srgb').ensureAlpha().raw());
   return { data, width: info.width, height: info.height, channels: 4, frames: 1 };
 }

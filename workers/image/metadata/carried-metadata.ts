@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Encode, MetadataPolicy, OutputFormat } from '../../protocol.ts';
 import { canCarryProfile } from '../encode/encoder.ts';
-import { type Chosen, openOptions, openPixels, type Source } from '../input.ts';
+import { type Chosen, metadataOf, openOptions, openPixels, type Source } from '../input.ts';
 import type { Picture } from '../picture.ts';
 import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
 import { withIptc } from './iptc.ts';
@@ -85,20 +85,11 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
   const { input, source, chosen, policy, profile } = file;
   if (policy !== 'keep' || source.format === 'raw') return withRights(openPixels(pixels), file);
   const { data, width, height, channels, frames } = pixels;
-  const area = { width, height: height * frames };
+  const raw = { width, height: height * frames, channels };
   const canvas = sharp(input, openOptions({}, chosen, profile === 'own'))
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
-    .composite([
-      {
-        // sharp accepts any typed array here, and its type gives the bits per channel, but sharp's types allow buffers
-        // only.
-        input: data as Uint8Array as Buffer,
-        raw: { ...area, channels },
-        left: 0,
-        top: 0,
-        blend: 'source',
-      },
-    ]);
+    // sharp accepts any typed array here, and its type gives the bits per channel, but sharp's types allow buffers only.
+    .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
   // Layers are composited with 8 bits by default.
   if (isDeep(pixels)) canvas.pipelineColourspace('rgb16');
   return keepAll(channels === 4 ? canvas : canvas.removeAlpha(), file);
@@ -127,29 +118,21 @@ export async function withTags(
   { input, source, policy, carried }: CarriedFile,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (source.format === 'raw') return data;
-  const iptc = policy === 'copyright' ? await iptcRights(input, format) : undefined;
+  const asksRights = policy === 'copyright' && IPTC_FORMATS.includes(format);
+  const iptc = asksRights ? rightsOf(input, await metadataOf(input)).iptc : undefined;
   if (format === 'jpeg') return iptc === undefined ? data : withIptc(data, iptc);
   const keeps = (policy === 'keep' && carried.exif) || policy === 'copyright';
   if (format !== 'tiff' || !keeps) return data;
-  const exif = source.format === 'tiff' ? input : await exifOf(input);
+  const exif = source.format === 'tiff' ? input : (await metadataOf(input)).exif;
   return withExifTags(data, exif, policy === 'keep' ? 'all' : 'rights', iptc);
 }
 
 /** The formats that can hold IPTC. */
 const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
 
-async function iptcRights(input: Uint8Array<ArrayBuffer>, format: OutputFormat): Promise<Buffer | undefined> {
-  if (!IPTC_FORMATS.includes(format)) return undefined;
-  return rightsOf(input, await sharp(input, { failOn: 'error' }).metadata()).iptc;
-}
-
-async function exifOf(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array | undefined> {
-  return (await sharp(input, { failOn: 'error', limitInputPixels: false }).metadata()).exif;
-}
-
 async function withRights(pipeline: Sharp, { input, source, policy }: CarriedFile): Promise<Sharp> {
   if (policy !== 'copyright' || source.format === 'raw') return pipeline;
-  const { exif, xmp } = rightsOf(input, await sharp(input, { failOn: 'error' }).metadata());
+  const { exif, xmp } = rightsOf(input, await metadataOf(input));
   if (Object.keys(exif).length > 0) pipeline.withExif({ IFD0: exif });
   return xmp === undefined ? pipeline : pipeline.withXmp(xmp);
 }

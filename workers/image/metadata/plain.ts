@@ -11,20 +11,9 @@ const NAME_LIMIT_CHARACTERS = 128;
 
 export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
 
-/** Limits the total size of all tags of one file. */
-export class Budget {
-  #leftCharacters: number;
-
-  constructor(limitCharacters: number) {
-    this.#leftCharacters = limitCharacters;
-  }
-
-  /** Takes that many characters from the budget; false when fewer are left. */
-  take(characters: number): boolean {
-    if (characters > this.#leftCharacters) return false;
-    this.#leftCharacters -= characters;
-    return true;
-  }
+/** What the tags of a file may still take in total, in characters of JSON. */
+export interface Budget {
+  leftCharacters: number;
 }
 
 /**
@@ -36,7 +25,11 @@ export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Bu
   for (const [name, value] of tags) {
     if (!isTellable(name)) continue;
     const told = toPlain(value, 0);
-    if (told !== undefined && budget.take(JSON.stringify([name, told]).length)) plain[name] = told;
+    if (told === undefined) continue;
+    const characters = JSON.stringify([name, told]).length;
+    if (characters > budget.leftCharacters) continue;
+    budget.leftCharacters -= characters;
+    plain[name] = told;
   }
   return plain;
 }

@@ -1,6 +1,4 @@
-import { inflateSync } from 'node:zlib';
-import { Bytes } from '../../formats/bytes.ts';
-import { pngChunks } from '../../formats/png.ts';
+import { inflated, withChunks } from '../../formats/png.ts';
 
 /**
  * Limits the memory that a PNG's compressed texts can cost. libvips inflates all of them whenever it opens the file,
@@ -12,24 +10,21 @@ const TEXT_LIMIT_BYTES = 1024 * 1024;
 const ALL_TEXTS_LIMIT_BYTES = 4 * 1024 * 1024;
 /** Types of chunks with compressed texts: zTXt is always compressed, iTXt has a flag for it. */
 const TEXT_TYPES = ['zTXt', 'iTXt'];
+const NOTHING = new Uint8Array();
 
 /**
  * Returns the same bytes, or a copy without the texts that are too large. A file that is no PNG is returned as it is.
  */
 export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const png = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
-  const kept: Buffer[] = [];
-  let keptFrom = 0;
   let leftBytes = ALL_TEXTS_LIMIT_BYTES;
-  for (const { type, at, start, end, next } of pngChunks(new Bytes(png))) {
+  return withChunks(input, ({ type, start, end }, png) => {
     const packed = TEXT_TYPES.includes(type) ? packedText(type, png.subarray(start, end)) : undefined;
-    const textBytes = packed === undefined ? 0 : inflatedBytes(packed, Math.min(TEXT_LIMIT_BYTES, leftBytes));
-    if (textBytes === undefined) {
-      kept.push(png.subarray(keptFrom, at));
-      keptFrom = next;
-    } else leftBytes -= textBytes;
-  }
-  return keptFrom === 0 ? input : Buffer.concat([...kept, png.subarray(keptFrom)]);
+    if (packed === undefined) return undefined;
+    const text = inflated(packed, Math.min(TEXT_LIMIT_BYTES, leftBytes));
+    if (text === undefined) return NOTHING;
+    leftBytes -= text.byteLength;
+    return undefined;
+  });
 }
 
 /**
@@ -43,13 +38,4 @@ function packedText(type: string, data: Buffer): Buffer | undefined {
   if (data[keywordEnd + 1] !== 1) return undefined;
   const languageEnd = data.indexOf(0, keywordEnd + 3);
   return data.subarray(data.indexOf(0, languageEnd + 1) + 1);
-}
-
-/** Undefined when the text is larger than the limit, or is no complete deflate stream, whose size is unknown. */
-function inflatedBytes(packed: Buffer, limitBytes: number): number | undefined {
-  try {
-    return inflateSync(packed, { maxOutputLength: Math.max(limitBytes, 1) }).byteLength;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,5 @@
-import { inflateSync } from 'node:zlib';
 import { Bytes } from '../../formats/bytes.ts';
-import { pngChunk, pngChunks } from '../../formats/png.ts';
+import { inflated, pngChunk, pngChunks, withChunks } from '../../formats/png.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 
 /**
@@ -23,39 +22,33 @@ const KINDS = ['eXIf', 'iTXt'];
  * @throws TooManyParts
  */
 export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const png = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
-  const chunks = [...pngChunks(new Bytes(png))];
-  const told = new Set(chunks.filter(({ type }) => type === 'eXIf').map(({ type }) => type));
-  const kept: Buffer[] = [];
-  let keptFrom = 0;
-  for (const { type, at, start, end, next } of chunks) {
-    if (told.size === KINDS.length) break;
-    if (type !== 'zTXt' && type !== 'tEXt') continue;
+  const types = [...pngChunks(new Bytes(input))].map(({ type }) => type);
+  const found = new Set<string>(types.filter((type) => type === 'eXIf'));
+  return withChunks(input, ({ type, start, end }, png) => {
+    if (found.size === KINDS.length || (type !== 'zTXt' && type !== 'tEXt')) return undefined;
     const profile = rawProfileOf(type, png.subarray(start, end));
     const own = profile && chunkOf(profile);
     const kind = own?.toString('latin1', 4, 8) ?? '';
-    if (own === undefined || told.has(kind)) continue;
-    told.add(kind);
-    kept.push(png.subarray(keptFrom, at), own);
-    keptFrom = next;
-  }
-  return keptFrom === 0 ? input : Buffer.concat([...kept, png.subarray(keptFrom)]);
+    if (found.has(kind)) return undefined;
+    if (own !== undefined) found.add(kind);
+    return own;
+  });
 }
 
-/** The bytes that a text chunk encodes as a name, a length, and hex digits in lines. */
+/** The profile that a text chunk holds. */
 function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (!RAW_PROFILE.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
-  const text = type === 'tEXt' ? data.subarray(keywordEnd + 1) : inflated(data.subarray(keywordEnd + 2));
-  return text && Buffer.from(text.toString('latin1').trim().split('\n').slice(2).join(''), 'hex');
+  const text =
+    type === 'tEXt'
+      ? data.subarray(keywordEnd + 1)
+      : inflated(data.subarray(keywordEnd + 2), TEXT_LIMIT_BYTES);
+  return text && hexProfile(text.toString('latin1'));
 }
 
-function inflated(packed: Buffer): Buffer | undefined {
-  try {
-    return inflateSync(packed, { maxOutputLength: TEXT_LIMIT_BYTES });
-  } catch {
-    return undefined;
-  }
+/** The bytes of a profile that a text gives as a name, a length, and hex digits in lines. */
+export function hexProfile(text: string): Buffer {
+  return Buffer.from(text.trim().split('\n').slice(2).join(''), 'hex');
 }
 
 /** A chunk of the profile's kind; undefined for a profile that is neither EXIF nor XMP. */

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
-import sharp from 'sharp';
 import { Bytes } from '../../formats/bytes.ts';
 import { soundExifDirectories, withoutExifPrefix } from '../../formats/tiff.ts';
+import { metadataOf } from '../input.ts';
 
 /**
  * A file's EXIF may hold a small copy of the picture, and libvips carries it along: it would show what a crop cut away
@@ -24,16 +24,16 @@ const MAKER_NOTE = 0x927c;
  */
 export async function blankPreviews(
   input: Uint8Array<ArrayBuffer>,
-  options: { makerNote: boolean },
+  { makerNote }: { makerNote: boolean },
 ): Promise<boolean> {
-  const { exif } = await sharp(input, { failOn: 'error', limitInputPixels: false }).metadata();
+  const { exif } = await metadataOf(input);
   if (exif === undefined) return true;
   const tiff = withoutExifPrefix(exif);
   const file = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
   const at = file.indexOf(tiff);
   if (at === -1) return false;
   const end = at + tiff.length;
-  const tags = options.makerNote ? [...THUMBNAIL, MAKER_NOTE] : THUMBNAIL;
+  const tags = makerNote ? [...THUMBNAIL, MAKER_NOTE] : THUMBNAIL;
   if (!blankIn(file.subarray(at, end), tags)) return false;
   if (file.toString('latin1', at - 4, at) === 'eXIf')
     file.writeUInt32BE(crc32(file.subarray(at - 4, end)), end);

@@ -4,7 +4,8 @@ import { APP2, APP13, jpegSegment } from '../../formats/jpeg.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 import { withoutBulkyTags } from './exif-guard.ts';
 import { photoshopResource } from './iptc.ts';
-import { Budget, type Plain, plainTags } from './plain.ts';
+import { type Plain, plainTags } from './plain.ts';
+import { hexProfile } from './png-profiles.ts';
 
 /** The result of the reader: groups of tags, each a value or an object that holds one. */
 type Groups = Record<string, unknown>;
@@ -41,9 +42,7 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
 const UNTOLD =
   /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
-/**
- * Prefix under which ImageMagick stores a profile in a PNG: a text of its name, its length, and hex digits in lines.
- */
+/** Keyword under which ImageMagick stores a profile in a PNG, before the name of the profile. */
 const RAW_PROFILE = 'Raw profile type ';
 
 /**
@@ -61,7 +60,7 @@ export function readTags(
     ...read(xmpBlock(header), ['xmp']),
     ...read(profileBlock(header), ['icc', 'iptc']),
   };
-  const budget = new Budget(TAGS_LIMIT_CHARACTERS);
+  const budget = { leftCharacters: TAGS_LIMIT_CHARACTERS };
   const told: Record<string, Record<string, Plain>> = {};
   for (const group of TOLD) {
     const tags = Object.entries(groups[group] ?? {}).filter(
@@ -115,7 +114,7 @@ function xmpBlock(header: Metadata): Buffer | undefined {
 
 function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefined {
   const profile = comments.find(({ keyword }) => keyword === RAW_PROFILE + name);
-  return profile && Buffer.from(profile.text.trim().split('\n').slice(2).join(''), 'hex');
+  return profile && hexProfile(profile.text);
 }
 
 /** A JPEG without a picture that carries ICC and IPTC, because the reader does not accept these blocks alone. */

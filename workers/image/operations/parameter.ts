@@ -17,7 +17,7 @@ import { PLACE_NAMES, type Place } from '../pixels/geometry.ts';
 export { isTranslucent } from '../colour/colour.ts';
 export { COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
 export { searchEffort, USUAL_EFFORT } from '../encode/effort.ts';
-export { lossyWriter } from '../encode/lossless.ts';
+export { lossyWriter } from '../encode/encoder.ts';
 export { movingEffort } from '../encode/moving-effort.ts';
 export { EDGE_LIMIT_PX } from '../pixels/geometry.ts';
 
