@@ -88,7 +88,7 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
   const raw = { width, height: height * frames, channels };
   const canvas = sharp(input, openOptions({}, chosen, profile === 'own'))
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
-    // sharp accepts any typed array here, and its type gives the bits per channel, but sharp's types allow buffers only.
+    // sharp accepts any typed array, and its type gives the bits per channel, but sharp's types allow buffers only.
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
   // Layers are composited with 8 bits by default.
   if (isDeep(pixels)) canvas.pipelineColourspace('rgb16');
