@@ -109,18 +109,16 @@ class Tiles {
 
   mark(x: number, y: number): void {
     const tile = Math.floor(y / TILE_PX) * this.#columns + Math.floor(x / TILE_PX);
-    const box = this.#boxes.get(tile);
-    if (box === undefined) this.#boxes.set(tile, { left: x, top: y, right: x, bottom: y });
-    else grow(box, { left: x, top: y, right: x, bottom: y });
+    include(this.#boxes, tile, { left: x, top: y, right: x, bottom: y });
   }
 
   /** The regions, largest first; they do not overlap. */
   regions(): Difference['regions'] {
     let regions = this.#connected(this.#boxes);
-    for (;;) {
-      const merged = this.#connected(this.#covered(regions));
-      if (merged.length === regions.length) break;
-      regions = merged;
+    let count = 0;
+    while (regions.length !== count) {
+      count = regions.length;
+      regions = this.#connected(this.#covered(regions));
     }
     const shown = regions.map(({ left, top, right, bottom }) => ({
       x: left,
@@ -148,10 +146,7 @@ class Tiles {
       const [firstRow, lastRow] = [Math.floor(box.top / TILE_PX), Math.floor(box.bottom / TILE_PX)];
       for (let row = firstRow; row <= lastRow; row++)
         for (let column = firstColumn; column <= lastColumn; column++) {
-          const tile = row * this.#columns + column;
-          const there = covered.get(tile);
-          if (there === undefined) covered.set(tile, { ...box });
-          else grow(there, box);
+          include(covered, row * this.#columns + column, box);
         }
     }
     return covered;
@@ -178,6 +173,13 @@ class Tiles {
       for (let x = Math.max(0, column - 1); x <= Math.min(this.#columns - 1, column + 1); x++)
         yield y * this.#columns + x;
   }
+}
+
+/** Adds a box to that of its tile. */
+function include(boxes: Map<number, Box>, tile: number, box: Box): void {
+  const there = boxes.get(tile);
+  if (there === undefined) boxes.set(tile, { ...box });
+  else grow(there, box);
 }
 
 function grow(box: Box, { left, top, right, bottom }: Box): void {

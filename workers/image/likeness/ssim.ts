@@ -1,9 +1,7 @@
+import type { Raster } from './levels.ts';
+
 /** Luma of a picture: one byte per pixel, row by row. */
-export interface Luma {
-  data: Uint8Array;
-  width: number;
-  height: number;
-}
+export type Luma = Omit<Raster, 'channels'>;
 
 /** The window of Wang et al. (2004): 11 × 11 pixels, weighted by a Gaussian of sigma 1.5. */
 const RADIUS_PX = 5;
@@ -30,7 +28,8 @@ const WEIGHTS = gaussian();
 export function ssim(a: Luma, b: Luma): number {
   const stride = STRIDES.find(({ overPx }) => a.width * a.height > overPx)?.stride ?? 1;
   const [marginX, marginY] = [marginOf(a.width), marginOf(a.height)];
-  const sums = createSums(a.width);
+  const row = () => new Float64Array(a.width);
+  const sums = { a: row(), b: row(), squares: row(), product: row() };
   let total = 0;
   let windows = 0;
   for (let y = marginY; y < a.height - marginY; y += stride) {
@@ -57,11 +56,6 @@ interface Sums {
   b: Float64Array;
   squares: Float64Array;
   product: Float64Array;
-}
-
-function createSums(width: number): Sums {
-  const row = () => new Float64Array(width);
-  return { a: row(), b: row(), squares: row(), product: row() };
 }
 
 function sumColumns(a: Luma, b: Luma, middle: number, sums: Sums): void {
@@ -119,10 +113,7 @@ function weightBetween(first: number, last: number): number {
  * The luma of RGB or grey pixels (Rec. 601, as in Wang et al.), with transparency laid on grey.
  * @param channels of a pixel: 1, 2 (with alpha), 3 or 4 (with alpha).
  */
-export function lumaOf(
-  pixels: Uint8Array,
-  { width, height, channels }: { width: number; height: number; channels: number },
-): Luma {
+export function lumaOf(pixels: Uint8Array, { width, height, channels }: Omit<Raster, 'data'>): Luma {
   if (channels === 1) return { data: pixels, width, height };
   const data = new Uint8Array(width * height);
   const isGrey = channels < 3;

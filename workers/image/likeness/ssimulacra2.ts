@@ -54,10 +54,7 @@ function scoreOn(one: Raster, other: Raster, ground: number): number {
   let error = 0;
   for (let scale = 0; scale < count; scale++) {
     if (scale > 0) [a, b] = [halved(a), halved(b)];
-    const weights = Array.from(
-      { length: CHANNELS },
-      (_, channel) => WEIGHTS[channel * count + scale] as number[],
-    );
+    const weights = [0, 1, 2].map((channel) => WEIGHTS[channel * count + scale] as readonly number[]);
     error += errorAt(a, b, weights);
   }
   return scoreFor(error);
@@ -110,22 +107,15 @@ function errorAt(a: Level, b: Level, weights: readonly (readonly number[])[]): n
   const compared = channels.filter((channel) => channel !== undefined);
   if (compared.length === 0) return 0;
   const light = new Float32Array(3 * width);
+  const rowsOf = (side: 'a' | 'b', slot: number) => channels.map((channel) => channel?.rows[side][slot]);
   const scratch = createScratch(width);
   for (let y = 0; y < height + REACH_PX; y++) {
     const slot = y % RING_ROWS;
     if (y < height) {
       a.readRow(y, light);
-      writeXyb(
-        light,
-        width,
-        channels.map((channel) => channel?.rows.a[slot]),
-      );
+      writeXyb(light, rowsOf('a', slot));
       b.readRow(y, light);
-      writeXyb(
-        light,
-        width,
-        channels.map((channel) => channel?.rows.b[slot]),
-      );
+      writeXyb(light, rowsOf('b', slot));
     }
     for (const { rows, sums } of compared) {
       if (y < height) blurAlong(rows, slot, scratch);
@@ -154,14 +144,7 @@ function createRows(width: number): Rows {
   const ring = (length: number) => Array.from({ length: RING_ROWS }, () => new Float32Array(length));
   const padded = () => ring(width + 2 * REACH_PX);
   const plain = () => ring(width);
-  return {
-    a: padded(),
-    b: padded(),
-    meanA: plain(),
-    meanB: plain(),
-    squares: plain(),
-    product: plain(),
-  };
+  return { a: padded(), b: padded(), meanA: plain(), meanB: plain(), squares: plain(), product: plain() };
 }
 
 /**
@@ -184,12 +167,8 @@ function createScratch(width: number): Scratch {
 }
 
 /** Writes a row of the channels that are not undefined, each shifted into the range from 0 to 1. */
-function writeXyb(
-  light: Float32Array,
-  width: number,
-  [intoX, intoY, intoB]: (Float32Array | undefined)[],
-): void {
-  for (let at = 0, to = REACH_PX; to < width + REACH_PX; at += 3, to++) {
+function writeXyb(light: Float32Array, [intoX, intoY, intoB]: (Float32Array | undefined)[]): void {
+  for (let at = 0, to = REACH_PX; at < light.length; at += 3, to++) {
     const [red, green, blue] = [light[at] as number, light[at + 1] as number, light[at + 2] as number];
     const long = Math.cbrt(LONG[0] * red + LONG[1] * green + LONG[2] * blue + BIAS) - BIAS_ROOT;
     const medium = Math.cbrt(MEDIUM[0] * red + MEDIUM[1] * green + MEDIUM[2] * blue + BIAS) - BIAS_ROOT;
@@ -233,17 +212,9 @@ function blurRow(row: Float32Array, into: Float32Array): void {
 function blurAcross(ring: Float32Array[], middle: number, into: Float32Array): void {
   const [t0, t1, t2, t3, t4] = TAPS;
   const row = (offset: number) => ring[(middle + offset + RING_ROWS) % RING_ROWS] as Float32Array;
-  const [r0, u1, d1, u2, d2, u3, d3, u4, d4] = [
-    row(0),
-    row(-1),
-    row(1),
-    row(-2),
-    row(2),
-    row(-3),
-    row(3),
-    row(-4),
-    row(4),
-  ];
+  const r0 = row(0);
+  const [u1, u2, u3, u4] = [row(-1), row(-2), row(-3), row(-4)];
+  const [d1, d2, d3, d4] = [row(1), row(2), row(3), row(4)];
   for (let x = 0; x < into.length; x++) {
     into[x] =
       t0 * (r0[x] as number) +

@@ -96,16 +96,14 @@ export function repeat(tile: Pixels, at: { left: number; top: number }, { width,
   const rowBytes = width * channels;
   const tileBytes = tile.width * channels;
   const shiftBytes = modulo(-at.left, tile.width) * channels;
+  const onceBytes = Math.min(rowBytes, tileBytes);
   const data = new Uint8Array(rowBytes * height);
   for (let y = 0; y < Math.min(height, tile.height); y++) {
     const start = modulo(y - at.top, tile.height) * tileBytes;
     const source = tile.data.subarray(start, start + tileBytes);
-    const once = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)]).subarray(
-      0,
-      rowBytes,
-    );
+    const once = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)], onceBytes);
     data.set(once, y * rowBytes);
-    fillFrom(data.subarray(y * rowBytes, (y + 1) * rowBytes), once.length);
+    fillFrom(data.subarray(y * rowBytes, (y + 1) * rowBytes), onceBytes);
   }
   fillFrom(data, Math.min(height, tile.height) * rowBytes);
   return { data, width, height, channels, frames: 1 };
