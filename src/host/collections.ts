@@ -8,7 +8,7 @@ import { LEDGER_ROWS, RUN_MOVEMENTS } from '../product/billing/store.ts';
 import { USAGE_DAYS, USAGE_HOURS } from '../product/billing/usage-store.ts';
 import { OUTBOX } from '../product/events/outbox.ts';
 import { FEEDBACK } from '../product/feedback/store.ts';
-import { JOB_ITEMS } from '../product/jobs/item-indexes.ts';
+import { JOB_ITEMS } from '../product/jobs/items-store.ts';
 import { JOB_DEFINITIONS, JOBS } from '../product/jobs/store.ts';
 import { OP_DURATIONS } from '../product/jobs/work/typical-seconds.ts';
 import { PRESET_VERSIONS, PRESETS } from '../product/presets/store.ts';

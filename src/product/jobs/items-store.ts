@@ -3,12 +3,12 @@ import { randomText } from '../../platform/names/ids.ts';
 import { present } from '../../platform/names/present.ts';
 import {
   type Collection,
+  type DeclaredCollection,
   type Documents,
   type Filter,
   order,
   type Update,
 } from '../../platform/stores/documents/port.ts';
-import { JOB_ITEMS } from './item-indexes.ts';
 import {
   type Claimed,
   type ItemDocument,
@@ -18,6 +18,21 @@ import {
   type OutcomeStatus,
   type Progress,
 } from './job.ts';
+
+/** The indexes are by number and status for a reader, and the others for the engine and its sweeps. */
+export const JOB_ITEMS: DeclaredCollection = {
+  name: 'jobItems',
+  indexes: [
+    { name: 'order', fields: order('jobId', 'index') },
+    { name: 'status', fields: order('jobId', 'status', 'index') },
+    { name: 'queue', fields: order('jobId', 'queue', 'index'), whenPresent: ['queue'] },
+    { name: 'lease', fields: order('leaseUntil'), whenPresent: ['leaseUntil'] },
+    { name: 'retry', fields: order('notBefore'), whenPresent: ['notBefore'] },
+    { name: 'awaiting', fields: order('awaitsStore'), whenPresent: ['awaitsStore'] },
+    { name: 'decided', fields: order('decidedAt'), whenPresent: ['decidedAt'] },
+  ],
+  onAccountDeletion: 'keep',
+};
 
 const IDS_A_CALL = 500;
 /** Factor of items read per item claimed: other processes claim some of them at the same time. */
@@ -50,20 +65,22 @@ export class ItemsStore {
     return readPage(this.#items, filter, listing, query);
   }
 
-  /** The first items of a job. */
-  async first(jobId: string, limit: number): Promise<ItemDocument[]> {
-    return this.#items.find({ jobId }, { sort: order('index'), limit });
+  /** The first items of a job, or of those with a status. */
+  async first(jobId: string, limit: number, status?: ItemStatus): Promise<ItemDocument[]> {
+    return this.#items.find({ jobId, ...present({ status }) }, { sort: order('index'), limit });
   }
 
-  /** Items of these statuses after an index, in order. */
-  async after(
-    jobId: string,
-    index: number,
-    statuses: readonly ItemStatus[],
-    limit: number,
-  ): Promise<ItemDocument[]> {
-    const filter = { jobId, index: { $gt: index }, status: { $in: statuses } };
-    return this.#items.find(filter, { sort: order('index'), limit });
+  /** The items of these statuses, in order and in parts of `size`. */
+  async *parts(jobId: string, statuses: readonly ItemStatus[], size: number): AsyncGenerator<ItemDocument[]> {
+    let after = -1;
+    for (;;) {
+      const filter = { jobId, index: { $gt: after }, status: { $in: statuses } };
+      const part = await this.#items.find(filter, { sort: order('index'), limit: size });
+      yield part;
+      const last = part.at(-1);
+      if (last === undefined || part.length < size) return;
+      after = last.index;
+    }
   }
 
   async some(jobId: string, indexes: readonly number[]): Promise<ItemDocument[]> {
@@ -111,7 +128,7 @@ export class ItemsStore {
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
     const ready = { jobId, queue: 'ready' };
     const claim = randomText(12);
-    const taken = this.#taken(owner, claim, leaseMs);
+    const taken = { $set: this.#claimOf(owner, claim, leaseMs), $inc: { epoch: 1 } };
     if (count === 1) {
       const item = await this.#items.findOneAndUpdate(ready, taken, { sort: order('index') });
       return item === null ? null : [item as Claimed];
@@ -129,10 +146,6 @@ export class ItemsStore {
     return (await this.#items.find({ _id: { $in: ids }, claim })) as Claimed[];
   }
 
-  #taken(owner: string, claim: string, leaseMs: number): Update {
-    return { $set: this.#claimOf(owner, claim, leaseMs), $inc: { epoch: 1 } };
-  }
-
   #claimOf(owner: string, claim: string, leaseMs: number) {
     const now = this.#now();
     const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
@@ -145,12 +158,16 @@ export class ItemsStore {
     return { ...item, ...this.#claimOf(owner, randomText(12), leaseMs), epoch: 1 };
   }
 
+  /** Changes an item whose claim still stands. @returns false when the claim was lost. */
+  async #updateClaimed({ _id, epoch }: ClaimKey, update: Update, asRead: Filter = {}): Promise<boolean> {
+    const claimed = { _id, epoch, queue: 'claimed', ...asRead };
+    return (await this.#items.updateOne(claimed, update)).modified === 1;
+  }
+
   /** Makes an item ready that was stored with a claim but never begun. */
-  async unclaim({ _id, epoch }: ClaimKey): Promise<void> {
-    await this.#items.updateOne(
-      { _id, epoch, queue: 'claimed' },
-      { $set: { queue: 'ready', status: 'PENDING' }, $unset: { ...UNCLAIMED, startedAt: '' } },
-    );
+  async unclaim(item: ClaimKey): Promise<void> {
+    const unset = { ...UNCLAIMED, startedAt: '' };
+    await this.#updateClaimed(item, { $set: { queue: 'ready', status: 'PENDING' }, $unset: unset });
   }
 
   /** Extends the leases of claims that the owner still has. */
@@ -178,73 +195,55 @@ export class ItemsStore {
    * Decides the outcome of an item.
    * @returns false when the claim was lost, or the item has changed since `asRead`.
    */
-  async decide({ _id, epoch }: ClaimKey, outcome: Outcome, asRead: Filter = {}): Promise<boolean> {
-    const decidedAt = this.#now().toISOString();
-    const { modified } = await this.#items.updateOne(
-      { _id, epoch, queue: 'claimed', ...asRead },
-      { $set: { queue: 'decided', outcome, decidedAt }, $unset: { ...UNCLAIMED, requestId: '' } },
-    );
+  async decide(item: ClaimKey, outcome: Outcome, asRead?: Filter): Promise<boolean> {
+    const decide = {
+      $set: { queue: 'decided', outcome, decidedAt: this.#now().toISOString() },
+      $unset: { ...UNCLAIMED, requestId: '' },
+    };
     const { status, completedAt, resultAssetId = null } = outcome;
-    const decided = { status, completedAt, resultAssetId };
-    return modified === 1 || this.#is({ _id, epoch, ...under('outcome', decided) });
+    const decided = under('outcome', { status, completedAt, resultAssetId });
+    return (await this.#updateClaimed(item, decide, asRead)) || this.#is(item, decided);
   }
 
   /**
    * Gives an item back for a retry after an instant: after a failed try, a store outage, or for want of a slot.
    */
-  async retryLater(
-    { _id, epoch }: ClaimKey,
-    notBefore: Date,
-    counted: 'tries' | 'waits' | null,
-  ): Promise<boolean> {
-    const { modified } = await this.#items.updateOne(
-      { _id, epoch, queue: 'claimed' },
-      {
-        $set: {
-          ...{ queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
-          ...(counted === 'waits' && { awaitsStore: true }),
-        },
-        ...(counted !== null && { $inc: { [counted]: 1 } }),
-        $unset: { ...UNCLAIMED, ...(counted === 'tries' && { requestId: '' }) },
+  async retryLater(item: ClaimKey, notBefore: Date, counted: 'tries' | 'waits' | null): Promise<void> {
+    await this.#updateClaimed(item, {
+      $set: {
+        ...{ queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
+        ...(counted === 'waits' && { awaitsStore: true }),
       },
-    );
-    return modified === 1;
+      ...(counted !== null && { $inc: { [counted]: 1 } }),
+      $unset: { ...UNCLAIMED, ...(counted === 'tries' && { requestId: '' }) },
+    });
   }
 
   /** Gives an item back unchanged, because its process ends or ended before the item did. */
-  async giveBack({ _id, epoch }: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<boolean> {
-    const { modified } = await this.#items.updateOne(
-      { _id, epoch, queue: 'claimed' },
-      {
-        $set: { queue: 'ready', status: 'PENDING' },
-        $unset: UNCLAIMED,
-        ...(counted !== null && { $inc: { [counted]: 1 } }),
-      },
-    );
-    return modified === 1;
+  async giveBack(item: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<void> {
+    await this.#updateClaimed(item, {
+      $set: { queue: 'ready', status: 'PENDING' },
+      $unset: UNCLAIMED,
+      ...(counted !== null && { $inc: { [counted]: 1 } }),
+    });
   }
 
   /** Records the progress of an item of a chain. @returns false when the claim was lost. */
-  async noteProgress({ _id, epoch }: ClaimKey, progress: Progress): Promise<boolean> {
-    const { modified } = await this.#items.updateOne(
-      { _id, epoch, queue: 'claimed' },
-      { $set: { progress }, $unset: { requestId: '' } },
-    );
-    return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', ...under('progress', progress) });
+  async noteProgress(item: ClaimKey, progress: Progress): Promise<boolean> {
+    const note = { $set: { progress }, $unset: { requestId: '' } };
+    const noted = { queue: 'claimed', ...under('progress', progress) };
+    return (await this.#updateClaimed(item, note)) || this.#is(item, noted);
   }
 
   /** Records a request that a provider is working on. @returns false when the claim was lost. */
-  async noteRequest({ _id, epoch }: ClaimKey, requestId: string): Promise<boolean> {
-    const { modified } = await this.#items.updateOne(
-      { _id, epoch, queue: 'claimed' },
-      { $set: { requestId } },
-    );
-    return modified === 1 || this.#is({ _id, epoch, queue: 'claimed', requestId });
+  async noteRequest(item: ClaimKey, requestId: string): Promise<boolean> {
+    const noted = { queue: 'claimed', requestId };
+    return (await this.#updateClaimed(item, { $set: { requestId } })) || this.#is(item, noted);
   }
 
   /** Whether an item is as a step leaves it: then the step was carried out earlier, and its answer was lost. */
-  async #is(asLeft: Filter): Promise<boolean> {
-    return (await this.#items.findOne(asLeft, { fields: ['_id'] })) !== null;
+  async #is({ _id, epoch }: ClaimKey, asLeft: Filter): Promise<boolean> {
+    return (await this.#items.findOne({ _id, epoch, ...asLeft }, { fields: ['_id'] })) !== null;
   }
 
   /** Those of the items whose outcome is decided but not counted yet. */

@@ -74,14 +74,11 @@ export function createResuming({
   /** The remaining items, in their order. */
   async function leftOf({ _id }: JobDocument): Promise<ItemDocument[]> {
     const left: ItemDocument[] = [];
-    for (let after = -1; ; ) {
-      const part = await items.after(_id, after, ['FAILED', 'CANCELLED'], ITEMS_A_READ);
+    for await (const part of items.parts(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
       left.push(...part);
-      const last = part.at(-1);
-      if (last === undefined || part.length < ITEMS_A_READ) return left;
-      after = last.index;
       await giveWay();
     }
+    return left;
   }
 
   /** Drops items whose source was deleted. A chain needs its source in the first segment only. */

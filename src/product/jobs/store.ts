@@ -12,15 +12,13 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import { type JobDocument, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
 
-const ascending = (...names: string[]) => names.map((name) => [name, 1] as const);
-
 /**
  * An index of a listing: equal fields first, newest first, and the expiry last, so that counts are made from the index
  * alone.
  */
 const listed = (name: string, ...equal: string[]): IndexSpec => ({
   name,
-  fields: [...ascending('accountId', 'shown', ...equal), ['_id', -1], ['expiresAt', 1]],
+  fields: order('accountId', 'shown', ...equal, '-_id', 'expiresAt'),
 });
 
 /** Filters of listings, whose counts read only an index. */
@@ -31,18 +29,18 @@ const INDEXES: readonly IndexSpec[] = [
   listed('op', 'op'),
   listed('preset', 'presetId', 'presetVersion'),
   listed('root', 'rootJobId'),
-  { name: 'created', fields: ascending('accountId', 'shown', 'createdAt', 'expiresAt') },
-  { name: 'counts', fields: ascending('accountId', 'shown', 'status', 'type', 'phase', 'expiresAt') },
-  { name: 'waiting', fields: ascending('status', 'phase', 'accountId', 'type', '_id') },
-  { name: 'phase', fields: ascending('phase', 'phaseAt') },
-  { name: 'expiresAt', fields: ascending('expiresAt') },
-  { name: 'kept', fields: ascending('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
+  { name: 'created', fields: order('accountId', 'shown', 'createdAt', 'expiresAt') },
+  { name: 'counts', fields: order('accountId', 'shown', 'status', 'type', 'phase', 'expiresAt') },
+  { name: 'waiting', fields: order('status', 'phase', 'accountId', 'type', '_id') },
+  { name: 'phase', fields: order('phase', 'phaseAt') },
+  { name: 'expiresAt', fields: order('expiresAt') },
+  { name: 'kept', fields: order('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
   // Uniqueness: of the slots of running jobs, of the resume of an attempt, of the job of a request.
-  { name: 'slot', fields: ascending('slot'), unique: true, whenPresent: ['slot'] },
-  { name: 'parent', fields: ascending('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
+  { name: 'slot', fields: order('slot'), unique: true, whenPresent: ['slot'] },
+  { name: 'parent', fields: order('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
   {
     name: 'idempotency',
-    fields: ascending('accountId', 'idempotencyKey'),
+    fields: order('accountId', 'idempotencyKey'),
     unique: true,
     whenPresent: ['idempotencyKey'],
   },

@@ -2,8 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { StorageFullError, StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
-import { JOB_ITEMS } from '../../../src/product/jobs/item-indexes.ts';
-import { ItemsStore } from '../../../src/product/jobs/items-store.ts';
+import { ItemsStore, JOB_ITEMS } from '../../../src/product/jobs/items-store.ts';
 import { startServer } from '../../support/harness.ts';
 import { type Hook, hookedStores } from './hooked-stores.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';

@@ -40,17 +40,14 @@ export interface Results {
 export function createResults({ items, assets }: ResultsOptions): Results {
   async function madeBy({ _id }: JobDocument): Promise<Result[]> {
     const made: Result[] = [];
-    for (let after = -1; ; ) {
-      const part = await items.after(_id, after, ['COMPLETED'], ITEMS_A_READ);
+    for await (const part of items.parts(_id, ['COMPLETED'], ITEMS_A_READ)) {
       for (const { index, assetId, outcome } of part) {
         const resultId = outcome?.resultAssetId;
         if (resultId !== undefined) made.push({ index, sourceId: assetId, resultId });
       }
       if (made.length > ARCHIVE_FILES_MAX) throw tooManyResults(ARCHIVE_FILES_MAX);
-      const last = part.at(-1);
-      if (last === undefined || part.length < ITEMS_A_READ) return made;
-      after = last.index;
     }
+    return made;
   }
 
   function entryOf(picture: StoredPicture, name: string): ArchiveEntry {
@@ -84,7 +81,7 @@ export function createResults({ items, assets }: ResultsOptions): Results {
     async checkAny({ _id, status }) {
       if (!isTerminal(status)) return;
       // All items of a job make pictures, or none does.
-      const [first] = await items.after(_id, -1, ['COMPLETED'], 1);
+      const [first] = await items.first(_id, 1, 'COMPLETED');
       if (first?.outcome?.resultAssetId === undefined) throw noResults();
     },
   };
