@@ -1,17 +1,15 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { anything, flag, instant, int32, oneOf, text } from '../../platform/http/fields.ts';
 import type { EventType } from './event.ts';
 
-const JobStatus = (status: string) => Type.Literal(status);
-const int32 = (description: string) => Type.Integer({ format: 'int32', description });
-
 const failure = {
-  errorCode: Type.Optional(Type.String({ description: 'Of the closed set of error codes.' })),
-  retryable: Type.Optional(Type.Boolean({ description: 'Whether the same call may succeed later.' })),
+  errorCode: Type.Optional(text('Of the closed set of error codes.')),
+  retryable: Type.Optional(flag('Whether the same call may succeed later.')),
 };
 
 const job = (status: TProperties) => ({
   jobId: Type.String(),
-  type: Type.String({ description: 'The type of the job.' }),
+  type: text('The type of the job.'),
   ...status,
   totalItems: int32('Items of the job.'),
 });
@@ -21,37 +19,31 @@ const jobEnd = (status: TProperties) =>
     ...job(status),
     completedItems: int32('Items that made a result.'),
     failedItems: int32('Items that failed.'),
-    outcome: Type.Optional(
-      Type.Unsafe<string>({
-        type: 'string',
-        enum: ['all', 'some', 'none'],
-        description: 'How many of its items completed.',
-      }),
-    ),
+    outcome: Type.Optional(oneOf(['all', 'some', 'none'], 'How many of its items completed.')),
     creditsCharged: Type.Integer({ format: 'int64' }),
     ...failure,
   });
 
 const itemEnd = (status: string) =>
   Type.Object({
-    ...job({ status: JobStatus(status) }),
+    ...job({ status: Type.Literal(status) }),
     itemIndex: int32('From 0.'),
     settledItems: int32('Items of the job that had ended by then, this one included.'),
-    sourceAssetId: Type.Optional(Type.String({ description: 'The asset that it worked on.' })),
-    resultAssetId: Type.Optional(Type.String({ description: 'The asset that it made.' })),
-    output: Type.Optional(Type.Unknown({ description: 'The answer of an op that produces JSON.' })),
+    sourceAssetId: Type.Optional(text('The asset that it worked on.')),
+    resultAssetId: Type.Optional(text('The asset that it made.')),
+    output: Type.Optional(anything('The answer of an op that produces JSON.')),
     step: Type.Optional(int32('Chain: the segment that it ended in.')),
     failedStep: Type.Optional(int32('Chain: the segment that failed.')),
     ...failure,
-    error: Type.Optional(Type.String({ description: 'Why it failed, as a sentence.' })),
+    error: Type.Optional(text('Why it failed, as a sentence.')),
   });
 
 function payload(type: EventType | 'webhook.test', title: string, data: TObject): TObject {
   return Type.Object(
     {
-      id: Type.String({ description: '`evt_…`; the same at every attempt.' }),
+      id: text('`evt_…`; the same at every attempt.'),
       type: Type.Literal(type),
-      createdAt: Type.String({ format: 'date-time', description: 'The instant of what it announces.' }),
+      createdAt: instant('The instant of what it announces.'),
       data,
     },
     { title },
@@ -59,16 +51,16 @@ function payload(type: EventType | 'webhook.test', title: string, data: TObject)
 }
 
 const failedStatus = {
-  status: Type.Unsafe<string>({
-    type: 'string',
-    enum: ['FAILED', 'CANCELLED'],
-    description: 'How it ended.',
-  }),
+  status: oneOf(['FAILED', 'CANCELLED'], 'How it ended.'),
 };
 
 /** The payload that a webhook endpoint receives, by the type of the event. */
 export const PAYLOADS: Readonly<Record<EventType | 'webhook.test', TObject>> = {
-  'job.completed': payload('job.completed', 'JobCompletedEvent', jobEnd({ status: JobStatus('COMPLETED') })),
+  'job.completed': payload(
+    'job.completed',
+    'JobCompletedEvent',
+    jobEnd({ status: Type.Literal('COMPLETED') }),
+  ),
   'job.failed': payload('job.failed', 'JobFailedEvent', jobEnd(failedStatus)),
   'job.item.completed': payload('job.item.completed', 'JobItemCompletedEvent', itemEnd('COMPLETED')),
   'job.item.failed': payload('job.item.failed', 'JobItemFailedEvent', itemEnd('FAILED')),

@@ -1,28 +1,31 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import {
+  anyObject,
+  anything,
+  flag,
+  instant,
+  int32,
+  int64,
+  number,
+  oneOf,
+  text,
+} from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
-
-const int32 = (description: string) => Type.Integer({ format: 'int32', description });
-const int64 = (description: string) => Type.Integer({ format: 'int64', description });
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const anyObject = (description: string) =>
-  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
-const anything = (description: string) => Type.Unsafe<unknown>({ description });
-const oneOf = <T extends string>(values: readonly T[], description: string) =>
-  Type.Unsafe<T>({ type: 'string', enum: [...values], description });
 
 const JobStatusText = oneOf(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeText = oneOf(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
 const ItemStatusText = oneOf(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 
 /** Epoch milliseconds, a date or an instant. */
-const MOMENT = {
-  anyOf: [
-    { type: 'string', pattern: '^\\d{1,13}$' },
-    { type: 'string', ...DATE_OR_INSTANT },
-  ],
+const moment = (description: string) => {
+  const millis = { type: 'string', pattern: '^\\d{1,13}$' };
+  return Type.String({
+    description,
+    documented: { anyOf: [millis, { type: 'string', ...DATE_OR_INSTANT }] },
+  });
 };
 
 /** Most assets, and most rows, of one job. */
@@ -45,14 +48,8 @@ const BY_WEBHOOK =
 
 /** Fields that people send with a job because another call, or another service, takes them. */
 const INSTEAD = {
-  ...{
-    url: BY_UPLOAD,
-    urls: BY_UPLOAD,
-    image: BY_UPLOAD,
-    images: BY_UPLOAD,
-    file: BY_UPLOAD,
-    files: BY_UPLOAD,
-  },
+  ...{ url: BY_UPLOAD, urls: BY_UPLOAD, file: BY_UPLOAD, files: BY_UPLOAD },
+  ...{ image: BY_UPLOAD, images: BY_UPLOAD },
   ...{ dryRun: IN_THE_QUERY, dry_run: IN_THE_QUERY },
   ...{ webhook: BY_WEBHOOK, webhookUrl: BY_WEBHOOK, callback: BY_WEBHOOK, callbackUrl: BY_WEBHOOK },
   n: 'the number of pictures that generate makes is count',
@@ -62,29 +59,25 @@ const INSTEAD = {
 /** Body of POST /jobs. What runs is checked by the catalogue, which names the place at fault. */
 export const JobRequest = Type.Object(
   {
-    op: Type.Optional(
-      Type.String({ description: 'An op of the catalogue; alone, it decides everything else.' }),
-    ),
-    type: Type.Optional(Type.String({ description: 'A raw type, only without op.' })),
+    op: Type.Optional(text('An op of the catalogue; alone, it decides everything else.')),
+    type: Type.Optional(text('A raw type, only without op.')),
     assetIds: Type.Optional(
       Type.Array(Type.Unsafe<unknown>({ description: 'An asset id.', documented: { type: 'string' } }), {
         description: `One item per asset; at most ${ITEMS_MAX}.`,
       }),
     ),
     parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),
-    prompt: Type.Optional(Type.String({ description: 'AI ops; at most 32,000 characters.' })),
-    count: Type.Optional(Type.Unsafe<number>({ type: 'number', description: 'generate: 1 to 10 items.' })),
-    model: Type.Optional(Type.String({ description: "AI ops; the op's default when left out." })),
-    templateId: Type.Optional(
-      Type.String({ description: 'render_template: id or slug, optionally @version.' }),
-    ),
+    prompt: Type.Optional(text('AI ops; at most 32,000 characters.')),
+    count: Type.Optional(number('generate: 1 to 10 items.')),
+    model: Type.Optional(text("AI ops; the op's default when left out.")),
+    templateId: Type.Optional(text('render_template: id or slug, optionally @version.')),
     items: Type.Optional(
       Type.Array(anything('A row of data.'), { description: 'render_template: one item per row.' }),
     ),
-    presetId: Type.Optional(Type.String({ description: 'Id, slug or slug@version of a preset.' })),
+    presetId: Type.Optional(text('Id, slug or slug@version of a preset.')),
     steps: Type.Optional(Steps),
     subjects: Type.Optional(SentSubjects),
-    collection: Type.Optional(Type.String({ description: 'Collection of the results.' })),
+    collection: Type.Optional(text('Collection of the results.')),
     variants: Type.Optional(
       Type.Array(anything('name and parameters.'), {
         description:
@@ -92,18 +85,8 @@ export const JobRequest = Type.Object(
       }),
     ),
     maxCredits,
-    imageCount: Type.Optional(
-      Type.Unsafe<number>({
-        type: 'number',
-        description: 'Dry run: stands for this number of additional assetIds.',
-      }),
-    ),
-    wait: Type.Optional(
-      Type.Unsafe<number>({
-        type: 'number',
-        description: 'Seconds to wait for a job of one item; at most 60.',
-      }),
-    ),
+    imageCount: Type.Optional(number('Dry run: stands for this number of additional assetIds.')),
+    wait: Type.Optional(number('Seconds to wait for a job of one item; at most 60.')),
     mode: Type.Optional(
       Type.Unsafe<unknown>({ description: 'Removed: leave it out.', documented: { not: {} } }),
     ),
@@ -118,13 +101,11 @@ export const JobRequest = Type.Object(
 );
 export type JobRequest = Static<typeof JobRequest>;
 
-const wait = Type.Optional(
-  Type.Integer({ format: 'int32', description: 'Seconds to wait for the end of the job; at most 60.' }),
-);
+const wait = Type.Optional(int32('Seconds to wait for the end of the job; at most 60.'));
 
 export const SubmitQuery = Type.Object({
-  dryRun: Type.Optional(Type.Boolean({ description: 'Checks and prices the job, and makes none.' })),
-  dry_run: Type.Optional(Type.Boolean({ description: 'The same as dryRun.' })),
+  dryRun: Type.Optional(flag('Checks and prices the job, and makes none.')),
+  dry_run: Type.Optional(flag('The same as dryRun.')),
   wait,
 });
 export type SubmitQuery = Static<typeof SubmitQuery>;
@@ -144,8 +125,8 @@ export const ResumeRequest = Type.Object(
 export type ResumeRequest = Static<typeof ResumeRequest>;
 
 export const ResumeQuery = Type.Object({
-  dryRun: Type.Optional(Type.Boolean({ description: 'Checks and prices the new attempt, and makes none.' })),
-  dry_run: Type.Optional(Type.Boolean({ description: 'The same as dryRun.' })),
+  dryRun: Type.Optional(flag('Checks and prices the new attempt, and makes none.')),
+  dry_run: Type.Optional(flag('The same as dryRun.')),
 });
 export type ResumeQuery = Static<typeof ResumeQuery>;
 
@@ -154,9 +135,9 @@ export type JobQuery = Static<typeof JobQuery>;
 
 /** The query of a signed link to the results. */
 export const ResultsQuery = Type.Object({
-  owner: Type.Optional(Type.String({ description: 'Of a signed link.' })),
-  expires: Type.Optional(Type.String({ description: 'Of a signed link.' })),
-  signature: Type.Optional(Type.String({ description: 'Of a signed link.' })),
+  owner: Type.Optional(text('Of a signed link.')),
+  expires: Type.Optional(text('Of a signed link.')),
+  signature: Type.Optional(text('Of a signed link.')),
 });
 export type ResultsQuery = Static<typeof ResultsQuery>;
 
@@ -164,21 +145,13 @@ export const JobPath = Type.Object({ jobId: Type.String() });
 export type JobPath = Static<typeof JobPath>;
 
 const filters = {
-  preset: Type.Optional(Type.String({ description: 'Slug or id for every version, or slug@version.' })),
-  op: Type.Optional(Type.String({ description: 'Jobs that were submitted as this op.' })),
-  rootJobId: Type.Optional(Type.String({ description: 'Every attempt of one job.' })),
+  preset: Type.Optional(text('Slug or id for every version, or slug@version.')),
+  op: Type.Optional(text('Jobs that were submitted as this op.')),
+  rootJobId: Type.Optional(text('Every attempt of one job.')),
   createdFrom: Type.Optional(
-    Type.String({
-      description: 'At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).',
-      documented: MOMENT,
-    }),
+    moment('At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).'),
   ),
-  createdTo: Type.Optional(
-    Type.String({
-      description: 'At or before, in the same forms; a bare date includes the whole day.',
-      documented: MOMENT,
-    }),
-  ),
+  createdTo: Type.Optional(moment('At or before, in the same forms; a bare date includes the whole day.')),
 };
 
 export const JobFilterQuery = Type.Object(filters);
@@ -199,9 +172,9 @@ export const JobItem = Type.Object(
   {
     index: int32('From 0.'),
     status: ItemStatusText,
-    assetId: Type.Optional(Type.String({ description: 'The asset that it works on.' })),
-    variant: Type.Optional(Type.String({ description: "The variant's name, or its index as text." })),
-    resultAssetId: Type.Optional(Type.String({ description: 'The asset that it made.' })),
+    assetId: Type.Optional(text('The asset that it works on.')),
+    variant: Type.Optional(text("The variant's name, or its index as text.")),
+    resultAssetId: Type.Optional(text('The asset that it made.')),
     output: Type.Optional(anything('The answer of an op that produces JSON.')),
     achieved: Type.Optional(anyObject('compress: what was reached.')),
     errorCode: Type.Optional(Type.String()),
@@ -220,10 +193,7 @@ export type JobItem = Static<typeof JobItem>;
 const RegistryStep = Type.Object({ operation: Type.String(), params: anyObject('Its arguments.') });
 
 const JobPipeline = Type.Object(
-  {
-    variant: Type.Optional(Type.String()),
-    steps: Type.Array(RegistryStep),
-  },
+  { variant: Type.Optional(Type.String()), steps: Type.Array(RegistryStep) },
   { title: 'JobPipeline' },
 );
 
@@ -253,13 +223,9 @@ const summary = {
   failedItems: int32('Items that failed.'),
   cancelledItems: int32('Items that a cancel stopped.'),
   outcome: Type.Optional(
-    Type.Unsafe<'all' | 'some' | 'none'>({
-      type: 'string',
-      enum: ['all', 'some', 'none'],
-      description: 'How many of its items completed; only on a job that has ended.',
-    }),
+    oneOf(['all', 'some', 'none'], 'How many of its items completed; only on a job that has ended.'),
   ),
-  op: Type.Optional(Type.String({ description: 'The op that it was submitted as.' })),
+  op: Type.Optional(text('The op that it was submitted as.')),
   model: Type.Optional(Type.String()),
   collection: Type.Optional(Type.String()),
   presetId: Type.Optional(Type.String()),
@@ -283,13 +249,13 @@ export type JobSummary = Static<typeof JobSummary>;
 export const Job = Type.Object(
   {
     ...summary,
-    prompt: Type.Optional(Type.String({ description: 'As the model receives it.' })),
+    prompt: Type.Optional(text('As the model receives it.')),
     parameters: Type.Optional(anyObject("What it runs with; a render's rows under items.")),
     references: Type.Optional(Type.Array(Type.String())),
     pipelines: Type.Optional(Type.Array(JobPipeline)),
     segments: Type.Optional(Type.Array(JobSegment)),
     items: Type.Array(JobItem, { description: `The first ${INLINE_ITEMS}.` }),
-    itemsTruncated: Type.Optional(Type.Boolean({ description: 'True when there are more.' })),
+    itemsTruncated: Type.Optional(flag('True when there are more.')),
   },
   { title: 'Job' },
 );
