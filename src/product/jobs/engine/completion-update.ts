@@ -1,37 +1,21 @@
 import { newId } from '../../../platform/names/ids.ts';
-import type { Filter, Update } from '../../../platform/stores/documents/port.ts';
 import { chargeOf } from '../../billing/holds.ts';
-import type { Events } from '../../events/open.ts';
-import type { ItemsStore } from '../items-store.ts';
 import type { JobDocument, OutcomeStatus } from '../job.ts';
 import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
 import { jobEventTypeOf } from './announcements.ts';
+import type { EngineOptions } from './options.ts';
 
-/** The update that completes a job, and what must still be true of the job for it. */
-interface CompletionUpdate {
-  asItIs: Filter;
-  set: Record<string, unknown>;
-  unset: NonNullable<Update['$unset']>;
-}
+export type CompletionUpdates = ReturnType<typeof createCompletionUpdates>;
 
-export interface CompletionUpdates {
-  /** The update that completes a job as it was read. */
-  of(job: JobDocument): Promise<CompletionUpdate>;
-  /**
-   * The update that completes a job together with the recording of its last outcomes. Null where more is to be read
-   * first: failures, and what a cancel stopped, stand in the items only once their outcomes are published.
-   */
-  ofRecording(job: JobDocument, tally: Tally): Promise<CompletionUpdate | null>;
-}
-
-/** The final status, error and charge of a job whose items have all ended. */
-export function createCompletionUpdates(options: {
-  items: ItemsStore;
-  events: Events;
-  now: () => Date;
-}): CompletionUpdates {
-  const { items, events, now } = options;
-
+/**
+ * The update that completes a job whose items have all ended, with its final status, error and charge, and what must
+ * still be true of the job for it.
+ */
+export function createCompletionUpdates({
+  items,
+  events,
+  now,
+}: Pick<EngineOptions, 'items' | 'events' | 'now'>) {
   /** The usage of items that a cancel stopped between two segments of a chain. */
   async function usedByCancelled({ _id, type, status }: JobDocument) {
     if (status !== 'CANCELLING' || type !== 'chain') return { runs: 0, credits: 0 };
@@ -43,11 +27,7 @@ export function createCompletionUpdates(options: {
     const failure = await items.firstFailure(job._id);
     if (failure?.outcome?.errorCode === undefined) return {};
     const { errorCode, errorMessage: message = '', retryable = false } = failure.outcome;
-    return {
-      errorCode,
-      retryable,
-      errorMessage: errorMessageOf(job, { index: failure.index, message }),
-    };
+    return { errorCode, retryable, errorMessage: errorMessageOf(job, { index: failure.index, message }) };
   }
 
   async function eventIdFor(job: JobDocument, status: OutcomeStatus): Promise<string | null> {
@@ -55,7 +35,8 @@ export function createCompletionUpdates(options: {
     return wanted ? newId('evt', now().getTime()) : null;
   }
 
-  async function updateOf(job: JobDocument): Promise<CompletionUpdate> {
+  /** The update that completes a job as it was read. */
+  async function updateOf(job: JobDocument) {
     const { status, hold } = job;
     const finalStatus = finalStatusOf(job);
     const [more, error, endEventId, cancelledItems] = await Promise.all([
@@ -88,7 +69,11 @@ export function createCompletionUpdates(options: {
   return {
     of: updateOf,
 
-    async ofRecording(job, tally) {
+    /**
+     * The update that completes a job together with the recording of its last outcomes. Null where more is to be read
+     * first: failures, and what a cancel stopped, stand in the items only once their outcomes are published.
+     */
+    async ofRecording(job: JobDocument, tally: Tally) {
       const counted = {
         ...job,
         completedItems: job.completedItems + tally.completedItems,

@@ -1,34 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomText } from '../../../platform/names/ids.ts';
-import type { JobQuota } from '../../assets/quota/job-quota.ts';
-import type { Holds } from '../../billing/holds.ts';
-import type { Events } from '../../events/open.ts';
-import type { ItemsStore } from '../items-store.ts';
-import { isTerminal, type JobDocument, type JobType } from '../job.ts';
+import { isTerminal, type JobDocument } from '../job.ts';
 import { isOver } from '../rules.ts';
-import type { JobsStore } from '../store.ts';
+import type { JobAdmission } from './admission.ts';
 import { jobEventOf } from './announcements.ts';
 import type { CompletionUpdates } from './completion-update.ts';
+import type { EngineOptions } from './options.ts';
 import type { Outcomes } from './outcomes.ts';
+import type { Signals } from './signals.ts';
 
-interface CompletionOptions {
-  jobs: JobsStore;
-  items: ItemsStore;
+interface CompletionOptions
+  extends Pick<EngineOptions, 'jobs' | 'items' | 'objects' | 'assets' | 'holds' | 'events' | 'onEnd'> {
   outcomes: Outcomes;
   updates: CompletionUpdates;
-  holds: Holds;
-  quota: JobQuota;
-  events: Events;
-  deleteObject: (key: string) => Promise<void>;
-  /** Answers the calls of this process that wait for the job. */
-  notifyHere: (job: JobDocument) => void;
-  /** Wakes the calls of all processes that wait for the job. */
-  notifyAll: (job: JobDocument) => void;
-  /** Starts jobs that waited for the slot of one that has ended. */
-  startWaiting: (accountId: string, type: JobType) => Promise<void>;
+  admission: JobAdmission;
+  signals: Signals;
 }
 
 const OBJECTS_AT_A_TIME = 100;
+
+export type Completion = ReturnType<typeof createCompletion>;
 
 /**
  * Completes jobs, each once. One conditional update gives a job its final status and its charge: the one that records
@@ -36,18 +27,9 @@ const OBJECTS_AT_A_TIME = 100;
  * document alone: charge, quota, then the event. Each of its steps is guarded by a key of its own, so that the sweep
  * may repeat them.
  */
-export interface Completion {
-  /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
-  completeIfOver(job: JobDocument): Promise<JobDocument>;
-  /** The same for a job whose last outcomes were just recorded and published. */
-  completeRecorded(job: JobDocument): Promise<JobDocument>;
-  /** Cleans up after a job that has ended. Doing it twice is doing it once. */
-  cleanUp(job: JobDocument): Promise<void>;
-}
-
-export function createCompletion(options: CompletionOptions): Completion {
-  const { jobs, items, outcomes, updates, holds, quota, events } = options;
-  const { deleteObject, notifyHere, notifyAll, startWaiting } = options;
+export function createCompletion(options: CompletionOptions) {
+  const { jobs, items, objects, holds, events, outcomes, updates, admission, signals, onEnd } = options;
+  const { quota } = options.assets;
   /** Clean-ups of this process, by job. */
   const underWay = new Map<string, Promise<void>>();
 
@@ -79,13 +61,9 @@ export function createCompletion(options: CompletionOptions): Completion {
     for (;;) {
       const finished = await items.finishedWithObject(jobId, OBJECTS_AT_A_TIME);
       if (finished.length === 0) return;
-      await Promise.all(finished.map(({ progress }) => deleteObject(progress?.objectKey ?? '')));
+      await Promise.all(finished.map(({ progress }) => objects.delete(progress?.objectKey ?? '')));
       await items.forgetObjects(finished.map(({ _id }) => _id));
     }
-  }
-
-  async function announce(job: JobDocument): Promise<void> {
-    if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
   }
 
   /** The part of the clean-up that a client finds done when it learns of the end. */
@@ -105,7 +83,7 @@ export function createCompletion(options: CompletionOptions): Completion {
       outcomes.publish(job),
       job.type === 'chain' ? deleteIntermediates(job._id) : undefined,
     ]);
-    await announce(job);
+    if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
     await jobs.movePhase(job._id, 'ended', 'done');
   }
 
@@ -118,6 +96,7 @@ export function createCompletion(options: CompletionOptions): Completion {
     return cleaning;
   }
 
+  /** Cleans up after a job that has ended. Doing it twice is doing it once. */
   function cleanUp(job: JobDocument): Promise<void> {
     return once(job, async () => {
       await charge(job);
@@ -130,17 +109,17 @@ export function createCompletion(options: CompletionOptions): Completion {
     return once(job, async () => {
       try {
         await charge(job);
-        notifyHere(job);
+        onEnd(job._id, job);
         await nextTurn();
         await tidy(job);
       } finally {
-        notifyAll(job);
+        signals.end(job._id);
       }
     });
   }
 
   async function followUp(ended: JobDocument): Promise<JobDocument> {
-    await Promise.all([cleanUpAndNotify(ended), startWaiting(ended.accountId, ended.type)]);
+    await Promise.all([cleanUpAndNotify(ended), admission.startWaiting(ended.accountId, ended.type)]);
     return ended;
   }
 
@@ -164,8 +143,10 @@ export function createCompletion(options: CompletionOptions): Completion {
   }
 
   return {
-    completeIfOver: (job) => completeAfter(job, () => outcomes.publish(job)),
-    completeRecorded: (job) => completeAfter(job, async () => undefined),
+    /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
+    completeIfOver: (job: JobDocument) => completeAfter(job, () => outcomes.publish(job)),
+    /** The same for a job whose last outcomes were just recorded and published. */
+    completeRecorded: (job: JobDocument) => completeAfter(job, async () => undefined),
     cleanUp,
   };
 }

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
-import type { RunnerMetrics } from './runner.ts';
+
+export type JobMetrics = ReturnType<typeof createJobMetrics>;
 
 /** The metrics of jobs, by their type. No label holds an account or an id. */
 export function createJobMetrics(
@@ -62,15 +63,8 @@ export function createJobMetrics(
   });
   metrics.push(open, oldest);
 
-  const runner: RunnerMetrics = {
-    claimed: (type, items) => claims.inc({ type }, items),
-    retried: (type) => retries.inc({ type }),
-    waited: (type) => waits.inc({ type }),
-    lost: (type) => lost.inc({ type }),
-  };
   return {
-    runner,
-    leaseExpired: (followedBy: string) => leases.inc({ followed_by: followedBy }),
+    ...{ claims, retries, waits, lost, leases },
     /** Puts them on the process's page of metrics. */
     install(): void {
       for (const metric of metrics) register.registerMetric(metric);

@@ -46,27 +46,19 @@ interface OutcomeToRecord {
   signal: AbortSignal;
 }
 
+export type OutcomeBatcher = ReturnType<typeof createOutcomeBatcher>;
+
 /**
  * Records the outcomes of a process: those that are decided during a recording, or shortly after it, go into the next
  * one.
  */
-export interface OutcomeBatcher {
-  /**
-   * Decides the outcome of an item and records it.
-   * @returns false when the claim was lost meanwhile: nothing happened then.
-   */
-  record(outcome: OutcomeToRecord): Promise<boolean>;
-  /** Completes a job that is being cancelled, when the item that was given back was its last one. */
-  completeIfCancelled(jobId: string): Promise<void>;
-}
-
 export function createOutcomeBatcher(options: {
   jobs: Pick<JobsStore, 'get'>;
   items: Pick<ItemsStore, 'decide'>;
   outcomes: Pick<Outcomes, 'record'>;
   completion: Pick<Completion, 'completeIfOver' | 'completeRecorded'>;
   clock?: Clock;
-}): OutcomeBatcher {
+}) {
   const { jobs, items, outcomes, completion, clock = systemClock } = options;
   const batches = new Map<string, JobBatch>();
 
@@ -119,7 +111,11 @@ export function createOutcomeBatcher(options: {
   }
 
   return {
-    async record({ job, item, outcome, slot, signal }) {
+    /**
+     * Decides the outcome of an item and records it.
+     * @returns false when the claim was lost meanwhile: nothing happened then.
+     */
+    async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
       const batch = batchOf(job);
       const { readings } = batch.view;
       if (!(await throughOutages(() => items.decide(item, outcome), signal))) return false;
@@ -132,7 +128,8 @@ export function createOutcomeBatcher(options: {
       return true;
     },
 
-    async completeIfCancelled(jobId) {
+    /** Completes a job that is being cancelled, when the item that was given back was its last one. */
+    async completeIfCancelled(jobId: string): Promise<void> {
       const job = await jobs.get(jobId);
       if (job?.status === 'CANCELLING') await completion.completeIfOver(job);
     },

@@ -1,20 +1,12 @@
 import { newId, randomText } from '../../../platform/names/ids.ts';
-import type { Events } from '../../events/open.ts';
-import type { ItemsStore } from '../items-store.ts';
 import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, SettledItem, Settlement } from '../job.ts';
 import { tallyOf } from '../rules.ts';
-import type { JobsStore } from '../store.ts';
 import { itemEventsOf, itemEventTypeOf } from './announcements.ts';
 import type { CompletionUpdates } from './completion-update.ts';
+import type { EngineOptions } from './options.ts';
 
-interface OutcomesOptions {
-  jobs: JobsStore;
-  items: ItemsStore;
-  events: Events;
+interface OutcomesOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets' | 'events' | 'now'> {
   updates: CompletionUpdates;
-  /** Shows the assets that items were completed with. */
-  showOutputs: (accountId: string, assetIds: readonly string[], collection: string | null) => Promise<void>;
-  now: () => Date;
 }
 
 /** An item whose outcome is decided, in its own document already. */
@@ -35,6 +27,8 @@ export interface JobView {
 /** Another process recorded first: the job is read again, and the rest is recorded. */
 const MOST_ROUNDS = 200;
 
+export type Outcomes = ReturnType<typeof createOutcomes>;
+
 /**
  * Records the outcomes of items in their job, each once. The job document carries its last settlement whole, so that
  * one conditional update counts a batch of outcomes:
@@ -49,38 +43,13 @@ const MOST_ROUNDS = 200;
  * A crash before 3 leaves items that are decided and not counted: the sweep records them. A crash after it leaves a
  * settlement that is not published: the next recording publishes it before anything else, or the sweep does.
  */
-export interface Outcomes {
-  /**
-   * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing is
-   * left to its clean-up.
-   * @param view is brought up to date; without a job in it, the job is read first.
-   * @returns the job behind it; null when it is gone.
-   */
-  record(jobId: string, batch: readonly Decided[], view?: JobView): Promise<JobDocument | null>;
-  /** Publishes the last settlement of a job. Doing it twice is doing it once. */
-  publish(job: JobDocument): Promise<void>;
-  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
-  finalizeItems(job: JobDocument): Promise<void>;
-}
-
-export function createOutcomes({
-  jobs,
-  items,
-  events,
-  updates,
-  showOutputs,
-  now,
-}: OutcomesOptions): Outcomes {
-  async function wantedEvents(accountId: string): Promise<Record<OutcomeStatus, boolean>> {
-    const [completed, failed] = await Promise.all([
-      events.isWanted(accountId, 'job.item.completed'),
-      events.isWanted(accountId, 'job.item.failed'),
-    ]);
-    return { COMPLETED: completed, FAILED: failed, CANCELLED: false };
-  }
-
+export function createOutcomes({ jobs, items, assets, events, updates, now }: OutcomesOptions) {
   async function settlementOf(job: JobDocument, batch: readonly Decided[]): Promise<Settlement> {
-    const wanted = await wantedEvents(job.accountId);
+    const [completed, failed] = await Promise.all([
+      events.isWanted(job.accountId, 'job.item.completed'),
+      events.isWanted(job.accountId, 'job.item.failed'),
+    ]);
+    const wanted = { COMPLETED: completed, FAILED: failed, CANCELLED: false };
     const settled = batch.map(({ index, outcome: { status } }): SettledItem => {
       const type = itemEventTypeOf(status);
       if (type === null || !wanted[status]) return { index, status };
@@ -98,6 +67,7 @@ export function createOutcomes({
     await events.write(itemEventsOf(job, settlement, documents));
   }
 
+  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
   async function finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
     const idsOf = (status: OutcomeStatus) =>
       settlement?.items.filter((item) => item.status === status).map(({ index }) => `${_id}/${index}`) ?? [];
@@ -106,7 +76,10 @@ export function createOutcomes({
     );
   }
 
-  /** @param known the items of the settlement, where they are at hand. */
+  /**
+   * Publishes the last settlement of a job. Doing it twice is doing it once.
+   * @param known the items of the settlement, where they are at hand.
+   */
   async function publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
     await publishEvents(job, known);
     await finalizeItems(job);
@@ -136,13 +109,23 @@ export function createOutcomes({
   }
 
   return {
-    async record(jobId, batch, view = { job: null, readings: 0 }) {
+    /**
+     * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing
+     * is left to its clean-up.
+     * @param view is brought up to date; without a job in it, the job is read first.
+     * @returns the job behind it; null when it is gone.
+     */
+    async record(
+      jobId: string,
+      batch: readonly Decided[],
+      view: JobView = { job: null, readings: 0 },
+    ): Promise<JobDocument | null> {
       let rest = view.job === null ? await uncounted(jobId, batch, view) : batch;
       for (let round = 0; round < MOST_ROUNDS; round += 1) {
         const { job } = view;
         if (job === null || rest.length === 0) return job;
         const made = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
-        await showOutputs(job.accountId, made, job.collection);
+        await assets.outputs.show(job.accountId, made, job.collection);
         const counted = await count(job, rest);
         if (counted !== null) {
           if (counted.phase !== 'ended') await publish(counted, rest);
@@ -154,7 +137,7 @@ export function createOutcomes({
       throw new Error(`The outcomes of ${jobId} were overtaken ${MOST_ROUNDS} times.`);
     },
 
-    publish: (job) => publish(job),
+    publish,
     finalizeItems,
   };
 }

@@ -1,9 +1,7 @@
 import { createFairQueue } from '../../../platform/fairness/fair-queue.ts';
 import { randomText } from '../../../platform/names/ids.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
-import type { Log } from '../../../platform/tracing/log.ts';
-import type { Perform } from '../item-work.ts';
-import type { ItemsStore } from '../items-store.ts';
+import { Abandoned, type Perform } from '../item-work.ts';
 import {
   type Claimed,
   type ItemDocument,
@@ -13,64 +11,23 @@ import {
   type Outcome,
 } from '../job.ts';
 import { type Failure, failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
-import type { JobsStore } from '../store.ts';
 import { ActiveJob, type Slot, type WorkKind, workKindOf } from './active-job.ts';
+import type { JobMetrics } from './metrics.ts';
+import type { EngineOptions } from './options.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
-import { createPreclaim, type Preclaim } from './preclaim.ts';
+import type { Preclaim } from './preclaim.ts';
 import { Prefetch } from './prefetch.ts';
 
-interface RunnerOptions {
-  /** Names this process among all that share the stores. */
-  owner: string;
-  jobs: JobsStore;
-  items: ItemsStore;
+interface RunnerOptions
+  extends Pick<
+    EngineOptions,
+    'jobs' | 'items' | 'perform' | 'assets' | 'owner' | 'widths' | 'draining' | 'now' | 'log'
+  > {
   batcher: OutcomeBatcher;
-  perform: Perform;
-  /** Removes what was made for an item whose claim was lost. */
-  discard: (accountId: string, assetId: string) => Promise<void>;
-  /** Items that can be worked on at once. */
-  widths: Record<WorkKind, () => number>;
-  draining: AbortSignal;
-  metrics: RunnerMetrics;
-  now: () => Date;
-  log: Log;
+  metrics: JobMetrics;
 }
 
-/** The counters of the runner, by the type of the jobs. */
-export interface RunnerMetrics {
-  claimed(type: string, items: number): void;
-  retried(type: string): void;
-  /** A store was away for an item. */
-  waited(type: string): void;
-  lost(type: string): void;
-}
-
-/**
- * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each
- * knows of the others by the items that are claimed already.
- */
-export interface Runner {
-  /** Looks at a job that may have items to claim. */
-  wake(jobId: string): void;
-  /**
-   * Takes up a job that was just read.
-   * @returns whether all of it is begun here at once, so that others need not look at it.
-   */
-  start(job: JobDocument): boolean;
-  /**
-   * Claims the only item of a job that is about to be stored.
-   * @returns null where it would not be worked on at once.
-   */
-  preclaim(item: ItemDocument, type: JobType): Preclaim | null;
-  /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
-  leave(jobId: string): void;
-  /** Looks at every running job, for wake-ups that were lost. */
-  lookAround(): Promise<void>;
-  /** Items at work here, by the type of their jobs. */
-  itemsAtWork(): Record<string, number>;
-  /** Lets work under way end for some seconds, and gives the rest back to others. */
-  stop(): Promise<void>;
-}
+export type Runner = ReturnType<typeof createRunner>;
 
 /** How long a claim is good, and how often it is renewed. */
 const LEASE_MS = 30_000;
@@ -81,8 +38,12 @@ const MOST_JOBS = 500;
 /** Items at a time whose pauses have ended. */
 const MOST_PROMOTED = 2_000;
 
-export function createRunner(options: RunnerOptions): Runner {
-  const { jobs, items, batcher, perform, discard, widths, draining, metrics, now, log } = options;
+/**
+ * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each
+ * knows of the others by the items that are claimed already.
+ */
+export function createRunner(options: RunnerOptions) {
+  const { jobs, items, assets, batcher, perform, widths, draining, metrics, now, log } = options;
   const owner = `${options.owner}/${randomText(8)}`;
   const prefetches: Record<WorkKind, Prefetch> = {
     pixels: new Prefetch(widths.pixels),
@@ -96,7 +57,7 @@ export function createRunner(options: RunnerOptions): Runner {
   /** Items whose claims are ours, until their outcome is recorded. */
   const ours = new Map<string, Claimed>();
   const abandoning = new AbortController();
-  let idlers: Array<() => void> = [];
+  let onIdle = () => {};
 
   const renewing = setInterval(() => {
     if (ours.size === 0) return;
@@ -157,7 +118,7 @@ export function createRunner(options: RunnerOptions): Runner {
     activeJob.isExhausted = claimed === null || claimed.length === job.totalItems;
     const taken = claimed ?? [];
     activeJob.reserve(taken.length - count);
-    if (taken.length > 0) metrics.claimed(job.type, taken.length);
+    if (taken.length > 0) metrics.claims.inc({ type: job.type }, taken.length);
     for (const item of taken) void work(activeJob, item);
     forgetIfIdle(activeJob);
   }
@@ -181,9 +142,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
   function disown(item: Claimed): void {
     ours.delete(item._id);
-    if (ours.size > 0) return;
-    for (const resolve of idlers) resolve();
-    idlers = [];
+    if (ours.size === 0) onIdle();
   }
 
   /** Works on an item and records its outcome. Whatever goes wrong here, its lease runs out and another takes it. */
@@ -213,25 +172,26 @@ export function createRunner(options: RunnerOptions): Runner {
     const { signal } = abandoning;
     const isOurs = await batcher.record({ job, item, outcome, slot, signal });
     if (isOurs) return;
-    metrics.lost(job.type);
-    if (outcome.resultAssetId !== undefined) await discard(job.accountId, outcome.resultAssetId);
+    metrics.lost.inc({ type: job.type });
+    if (outcome.resultAssetId !== undefined)
+      await assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
   async function fail(job: JobDocument, item: Claimed, failure: Failure, slot: Slot): Promise<void> {
     if (isForgiven(failure, item)) {
-      metrics.waited(job.type);
+      metrics.waits.inc({ type: job.type });
       return later(item, waitMs(item), 'waits');
     }
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null) return record(job, item, failed(failure, item, now()), slot);
-    metrics.retried(job.type);
+    metrics.retries.inc({ type: job.type });
     const { code } = failure;
     log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
     await later(item, pauseMs, 'tries');
   }
 
   async function waitOut(job: JobDocument, item: Claimed, cause: unknown): Promise<void> {
-    metrics.waited(job.type);
+    metrics.waits.inc({ type: job.type });
     warn('A store was away for an item, which waits for it')(cause);
     await later(item, waitMs(item), 'waits');
   }
@@ -272,74 +232,101 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   return {
-    wake: (jobId) => void look(jobId).catch(warn('A job was not looked at; the sweep finds it')),
+    /** Looks at a job that may have items to claim. */
+    wake: (jobId: string) => void look(jobId).catch(warn('A job was not looked at; the sweep finds it')),
 
-    start(job) {
+    /**
+     * Takes up a job that was just read.
+     * @returns whether all of it is begun here at once, so that others need not look at it.
+     */
+    start(job: JobDocument): boolean {
       const isAllOurs = job.totalItems === 1 && prefetches[workKindOf(job)].isIdle && !draining.aborted;
       add(job);
       claimMore();
       return isAllOurs;
     },
 
-    preclaim(item, type) {
+    /**
+     * Claims the only item of a job that is about to be stored.
+     * @returns null where it would not be worked on at once.
+     */
+    preclaim(newItem: ItemDocument, type: JobType): Preclaim | null {
       const prefetch = prefetches[workKindOf({ type, totalItems: 1 })];
       if (!prefetch.isIdle || draining.aborted) return null;
-      const claimed = items.claimed(item, owner, LEASE_MS);
-      ours.set(item._id, claimed);
+      const item = items.claimed(newItem, owner, LEASE_MS);
+      ours.set(item._id, item);
       prefetch.claimed += 1;
-      const giveUpRoom = () => {
+      const accepted = Promise.withResolvers<void>();
+      // It is rejected where nothing waits for it, too.
+      accepted.promise.catch(() => undefined);
+      const unwanted = new AbortController();
+      let prepared: ReturnType<Perform> | undefined;
+      let isOver = false;
+
+      function drop(): void {
+        if (isOver) return;
+        isOver = true;
+        const reason = new Abandoned('There is no job to work for, or not yet.');
+        unwanted.abort(reason);
+        accepted.reject(reason);
         prefetch.claimed -= 1;
-      };
-      return createPreclaim(claimed, {
-        prepare: (job, unwanted, accepted) =>
-          perform(claimed, job, AbortSignal.any([abandoning.signal, unwanted]), accepted),
-        work(job, prepared) {
-          giveUpRoom();
+        disown(item);
+        claimMore();
+      }
+
+      return {
+        item,
+        prepare(job) {
+          const signal = AbortSignal.any([abandoning.signal, unwanted.signal]);
+          prepared = perform(item, job, signal, accepted.promise);
+        },
+        begin(job) {
+          isOver = true;
+          accepted.resolve();
+          prefetch.claimed -= 1;
           const activeJob = new ActiveJob(job, prefetch);
           activeJob.isExhausted = true;
           activeJob.reserve(1);
           activate(activeJob);
-          metrics.claimed(type, 1);
-          void work(activeJob, claimed, prepared);
+          metrics.claims.inc({ type }, 1);
+          void work(activeJob, item, prepared);
         },
-        unclaim: () => items.unclaim(claimed),
-        release() {
-          giveUpRoom();
-          disown(claimed);
-          claimMore();
-        },
-      });
+        giveBack: () => items.unclaim(item).finally(drop),
+        drop,
+      };
     },
 
-    leave(jobId) {
+    /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
+    leave(jobId: string): void {
       const activeJob = active.get(jobId);
       if (activeJob === undefined) return;
       activeJob.isCancelling = true;
       forgetIfIdle(activeJob);
     },
 
-    async lookAround() {
+    /** Looks at every running job, for wake-ups that were lost. */
+    async lookAround(): Promise<void> {
       if (draining.aborted) return;
       for (const job of await jobs.running(MOST_JOBS)) add(job);
       claimMore();
     },
 
-    itemsAtWork() {
+    /** Items at work here, by the type of their jobs. */
+    itemsAtWork(): Record<string, number> {
       const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
       for (const { job, claimed } of active.values()) counts[job.type] = (counts[job.type] ?? 0) + claimed;
       return counts;
     },
 
-    async stop() {
-      const idle = new Promise<void>((resolve) => {
-        if (ours.size === 0) resolve();
-        else idlers.push(resolve);
-      });
-      const timeout = setTimeout(() => abandoning.abort(), FINISH_MS);
-      const abandoned = new Promise<void>((resolve) =>
-        abandoning.signal.addEventListener('abort', () => resolve(), { once: true }),
-      );
-      await Promise.race([idle, abandoned]);
+    /** Lets work under way end for some seconds, and gives the rest back to others. */
+    async stop(): Promise<void> {
+      const { promise: idle, resolve } = Promise.withResolvers<void>();
+      onIdle = resolve;
+      const timeout = setTimeout(() => {
+        abandoning.abort();
+        resolve();
+      }, FINISH_MS);
+      if (ours.size > 0) await idle;
       clearTimeout(timeout);
       clearInterval(renewing);
       await Promise.all(Array.from(ours.values(), (item) => items.giveBack(item)));

@@ -14,6 +14,8 @@ interface SignalHandlers {
   onStop: (jobId: string) => void;
 }
 
+export type Signals = ReturnType<typeof createSignals>;
+
 /**
  * Messages among all processes of all hosts about new work and ended jobs. A message may be lost, so every receiver
  * also polls, less often.

@@ -1,24 +1,17 @@
 import { HOUR_MS } from '../../../platform/names/units.ts';
-import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
-import type { AssetsForJobs } from '../../assets/open.ts';
 import { createIntermediatesRemoval } from '../intermediates.ts';
-import type { ItemsStore } from '../items-store.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { endOfLease, isPoison, isUndone, poisoned } from '../rules.ts';
-import type { JobsStore } from '../store.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Completion } from './completion.ts';
+import type { EngineOptions } from './options.ts';
 import type { Decided, Outcomes } from './outcomes.ts';
 
-export interface JobSweepsOptions {
-  jobs: JobsStore;
-  items: ItemsStore;
+export interface JobSweepsOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets' | 'objects'> {
   outcomes: Outcomes;
   completion: Completion;
   admission: JobAdmission;
-  assets: AssetsForJobs;
-  objects: Objects;
   /** Announces a job that has items to claim to every process. */
   announceWork: (jobId: string) => void;
   onExpiredLease: (died: 'again' | 'poison') => void;
@@ -154,19 +147,14 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     return over.length;
   }
 
-  const every = (name: string, sweep: SweepTask['sweep']): SweepTask => ({
-    name,
-    sweep,
-    intervalMs: INTERVAL_MS,
-  });
   return [
-    every('leases of items', leases),
-    every('retries of items', retries),
-    every('settlements of items', settlements),
-    every('waiting jobs', admissions),
-    every('ended jobs', endings),
-    every('outputs without an item', outputs),
-    every('expired jobs', expired),
+    { name: 'leases of items', sweep: leases, intervalMs: INTERVAL_MS },
+    { name: 'retries of items', sweep: retries, intervalMs: INTERVAL_MS },
+    { name: 'settlements of items', sweep: settlements, intervalMs: INTERVAL_MS },
+    { name: 'waiting jobs', sweep: admissions, intervalMs: INTERVAL_MS },
+    { name: 'ended jobs', sweep: endings, intervalMs: INTERVAL_MS },
+    { name: 'outputs without an item', sweep: outputs, intervalMs: INTERVAL_MS },
+    { name: 'expired jobs', sweep: expired, intervalMs: INTERVAL_MS },
   ];
 }
 
