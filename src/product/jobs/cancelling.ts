@@ -23,22 +23,25 @@ export async function beginCancellation(
   return cancelling;
 }
 
-/**
- * @returns the job, CANCELLED already when nothing of it was running.
- * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
- */
-export type Cancelling = (accountId: string, jobId: string) => Promise<JobDocument>;
+export type Cancelling = ReturnType<typeof createCancelling>;
 
 /** Cancels jobs: unclaimed items are cancelled at once, running items are finished. */
-export function createCancelling(options: {
+export function createCancelling({
+  jobs,
+  reading,
+  completion,
+  stopClaims,
+}: {
   jobs: JobsStore;
   reading: Reading;
   completion: Completion;
   stopClaims: (jobId: string) => void;
-}): Cancelling {
-  const { jobs, reading, completion, stopClaims } = options;
-
-  return async (accountId, jobId) => {
+}) {
+  /**
+   * @returns the job, CANCELLED already when nothing of it was running.
+   * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
+   */
+  return async (accountId: string, jobId: string): Promise<JobDocument> => {
     const job = await reading.find(accountId, jobId);
     const cancelling = await beginCancellation(jobs, job, stopClaims);
     if (cancelling === null) throw notCancellable((await reading.find(accountId, jobId)).status);

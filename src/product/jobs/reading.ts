@@ -1,4 +1,3 @@
-import type { Static } from '@sinclair/typebox';
 import type { Page, PagingQuery } from '../../platform/http/lists/paging.ts';
 import type { Completion } from './engine/completion.ts';
 import type { Outcomes } from './engine/outcomes.ts';
@@ -7,40 +6,22 @@ import type { JobDocument } from './job.ts';
 import type { JobCount } from './schema.ts';
 import type { JobFilters, JobsStore } from './store.ts';
 
+export type Reading = ReturnType<typeof createReading>;
+
 /**
  * Reads jobs for callers. A caller sees the end of a job only after its clean-up: a read that finds an ended job
  * without it cleans up first. Other reads cost nothing more.
  */
-export interface Reading {
-  /** The job after its clean-up, where it has ended. */
-  cleanedUp(job: JobDocument): Promise<JobDocument>;
-  findIfAny(accountId: string, jobId: string): Promise<JobDocument | null>;
-  /** @throws ApiError job_not_found */
-  find(accountId: string, jobId: string): Promise<JobDocument>;
-  /**
-   * A job whose items are selected by status next: counted items have their final status then.
-   * @throws ApiError job_not_found
-   */
-  findWithStatuses(accountId: string, jobId: string): Promise<JobDocument>;
-  /** One page, newest first. */
-  list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>>;
-  /** Number of jobs by status and type. */
-  counts(accountId: string, filters: JobFilters): Promise<Array<Static<typeof JobCount>>>;
-  /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
-  sums(
-    accountId: string,
-    window: { from: string; to: string },
-    by: 'usageKey' | 'apiKeyId' | 'day',
-  ): Promise<Record<string, string | number | null>[]>;
-}
-
-export function createReading(options: {
+export function createReading({
+  jobs,
+  outcomes,
+  completion,
+}: {
   jobs: JobsStore;
-  outcomes: Pick<Outcomes, 'finalizeItems'>;
-  completion: Pick<Completion, 'cleanUp'>;
-}): Reading {
-  const { jobs, outcomes, completion } = options;
-
+  outcomes: Outcomes;
+  completion: Completion;
+}) {
+  /** The job after its clean-up, where it has ended. */
   async function cleanedUp(job: JobDocument): Promise<JobDocument> {
     if (job.phase === 'ended') await completion.cleanUp(job);
     return job;
@@ -51,6 +32,7 @@ export function createReading(options: {
     return job && cleanedUp(job);
   }
 
+  /** @throws ApiError job_not_found */
   async function find(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await findIfAny(accountId, jobId);
     if (job === null) throw jobNotFound(jobId);
@@ -68,23 +50,29 @@ export function createReading(options: {
     findIfAny,
     find,
 
-    async findWithStatuses(accountId, jobId) {
+    /**
+     * A job whose items are selected by status next: counted items have their final status then.
+     * @throws ApiError job_not_found
+     */
+    async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
       const job = await find(accountId, jobId);
       // Items have their final status since the end of their job.
       if (job.phase === 'open') await outcomes.finalizeItems(job);
       return job;
     },
 
-    async list(accountId, filters, query) {
+    /** One page, newest first. */
+    async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
       const page = await jobs.list(accountId, filters, query);
       await Promise.all(page.rows.map(cleanedUp));
       return page;
     },
 
-    async counts(accountId, filters) {
+    /** Number of jobs by status and type. */
+    async counts(accountId: string, filters: JobFilters): Promise<JobCount[]> {
       const rows = await jobs.counts(accountId, filters);
       await cleanUpCounted(accountId, rows);
-      const counts = new Map<string, Static<typeof JobCount>>();
+      const counts = new Map<string, JobCount>();
       for (const { status, type, count } of rows) {
         const key = `${status}/${type}`;
         counts.set(key, { status, type, count: (counts.get(key)?.count ?? 0) + count });
@@ -92,7 +80,8 @@ export function createReading(options: {
       return [...counts.values()];
     },
 
-    async sums(accountId, window, by) {
+    /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
+    async sums(...[accountId, window, by]: Parameters<JobsStore['sums']>) {
       const rows = await jobs.sums(accountId, window, by);
       await cleanUpCounted(accountId, rows);
       return rows;

@@ -276,6 +276,7 @@ export const JobCount = Type.Object(
   { status: JobStatusText, type: JobTypeText, count: Type.Integer() },
   { title: 'JobCount' },
 );
+export type JobCount = Static<typeof JobCount>;
 
 const StepPrice = Type.Object({
   index: int32('The segment, from 0.'),

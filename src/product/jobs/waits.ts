@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { tooManyWaits } from './errors.ts';
@@ -16,48 +17,38 @@ interface WaitsOptions {
   draining: AbortSignal;
 }
 
-/** Calls that wait for the end of a job. */
-export interface Waits {
-  /**
-   * Answers the waits for a job that has ended.
-   * @param job the ended job after its clean-up. Absent: each wait reads it.
-   */
-  notify(jobId: string, job?: JobDocument): void;
-  /**
-   * Resolves with the job when it has ended, or with its state when the time is over, the client has gone, or the
-   * process ends.
-   * @throws ApiError provider_unavailable (capacity) when too many calls wait here
-   */
-  untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument>;
+interface WaitTerms {
+  /** Aborts when the client goes away. */
+  client: AbortSignal;
+  /** Reads the job. */
+  look: () => Promise<JobDocument>;
+  /** The job that its submit has just made, which spares the first read. */
+  known?: JobDocument;
 }
 
-export function createWaits({ limit, draining }: WaitsOptions): Waits {
-  const waiting = new Map<string, Set<(job?: JobDocument) => void>>();
+export type Waits = ReturnType<typeof createWaits>;
+
+/** Calls that wait for the end of a job. */
+export function createWaits({ limit, draining }: WaitsOptions) {
+  /**
+   * Emits the id of each job that has ended, with the job where it is known. An id that is no job's, such as the name of
+   * an event of the emitter's own, is refused by the first look.
+   */
+  const ends = new EventEmitter().setMaxListeners(0);
   /** Jobs that have just ended here: one may end between its submit and the wait for it. */
   const justEnded = new LRUCache<string, JobDocument>({ max: MOST_JUST_ENDED, ttl: LOOK_MS });
   let open = 0;
 
-  /** Resolves at the message that the job has ended, with the job where it is known. */
-  function endOf(jobId: string): { ended: Promise<JobDocument | undefined>; forget: () => void } {
-    const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
-    const listeners = waiting.get(jobId) ?? new Set();
-    listeners.add(resolve);
-    waiting.set(jobId, listeners);
-    const forget = () => {
-      listeners.delete(resolve);
-      if (listeners.size === 0 && waiting.get(jobId) === listeners) waiting.delete(jobId);
-    };
-    return { ended, forget };
-  }
-
   async function wait(
     jobId: string,
-    { waitMs, client, look, known }: WaitTerms & { waitMs: number },
+    waitMs: number,
+    { client, look, known }: WaitTerms,
   ): Promise<JobDocument> {
     const until = performance.now() + waitMs;
     const signal = AbortSignal.any([client, draining]);
     for (let first = known; ; first = undefined) {
-      const { ended, forget } = endOf(jobId);
+      const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
+      ends.once(jobId, resolve);
       const timer = new AbortController();
       try {
         const job = first === undefined ? await look() : (justEnded.get(jobId) ?? first);
@@ -70,35 +61,35 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
         if (endedJob !== undefined) return endedJob;
       } finally {
         timer.abort();
-        forget();
+        ends.off(jobId, resolve);
       }
     }
   }
 
   return {
-    notify(jobId, job?: JobDocument) {
+    /**
+     * Answers the waits for a job that has ended.
+     * @param job the ended job after its clean-up. Absent: each wait reads it.
+     */
+    notify(jobId: string, job?: JobDocument): void {
       if (job !== undefined) justEnded.set(jobId, job);
-      for (const resolve of waiting.get(jobId) ?? []) resolve(job);
+      ends.emit(jobId, job);
     },
 
-    async untilEnded(jobId, waitMs, terms) {
+    /**
+     * Resolves with the job when it has ended, or with its state when the time is over, the client has gone, or the
+     * process ends.
+     * @throws ApiError provider_unavailable (capacity) when too many calls wait here
+     */
+    async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
       if (waitMs <= 0) return terms.look();
       if (open >= limit()) throw tooManyWaits();
       open += 1;
       try {
-        return await wait(jobId, { ...terms, waitMs });
+        return await wait(jobId, waitMs, terms);
       } finally {
         open -= 1;
       }
     },
   };
-}
-
-interface WaitTerms {
-  /** Aborts when the client goes away. */
-  client: AbortSignal;
-  /** Reads the job. */
-  look: () => Promise<JobDocument>;
-  /** The job that its submit has just made, which spares the first read. */
-  known?: JobDocument;
 }

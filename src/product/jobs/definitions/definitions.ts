@@ -7,28 +7,23 @@ import { definitionIn } from './stored-definition.ts';
 /** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
 const MOST_CHARACTERS = 16 * MEGABYTE;
 
-/** Reads definitions, and keeps those of the last jobs. */
-export interface Definitions {
-  of(jobId: string): Promise<Definition>;
-  /** Keeps one that was just stored: its items are mostly worked on here, too. */
-  keep(jobId: string, text: string): Definition;
-}
+export type Definitions = ReturnType<typeof createDefinitions>;
 
-export function createDefinitions(jobs: JobsStore): Definitions {
-  const kept = new LRUCache<string, { definition: Definition; size: number }>({
-    maxSize: MOST_CHARACTERS,
-    sizeCalculation: ({ size }) => size,
-  });
+/** Reads definitions, and keeps those of the last jobs. */
+export function createDefinitions(jobs: JobsStore) {
+  const kept = new LRUCache<string, Definition>({ maxSize: MOST_CHARACTERS });
+
+  /** Keeps one that was just stored: its items are mostly worked on here, too. */
   function keep(jobId: string, text: string): Definition {
     const definition = definitionIn(text);
-    kept.set(jobId, { definition, size: Math.max(1, text.length) });
+    kept.set(jobId, definition, { size: Math.max(1, text.length) });
     return definition;
   }
 
   return {
-    async of(jobId) {
+    async of(jobId: string): Promise<Definition> {
       const known = kept.get(jobId);
-      if (known !== undefined) return known.definition;
+      if (known !== undefined) return known;
       const text = await jobs.definition(jobId);
       if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
       return keep(jobId, text);

@@ -1,8 +1,7 @@
-import type { AssetsForJobs, StoredPicture } from '../../assets/open.ts';
+import type { AssetsForJobs } from '../../assets/open.ts';
 import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
-import type { JobDocument } from '../job.ts';
-import { isTerminal } from '../job.ts';
+import { isTerminal, type JobDocument } from '../job.ts';
 import { type Archive, type ArchiveEntry, archiveOf } from './archive.ts';
 
 /** Most files of one archive. */
@@ -12,51 +11,34 @@ const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: '
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const NAME_MAX_CHARACTERS = 100;
 
-interface ResultsOptions {
-  items: ItemsStore;
-  assets: Pick<AssetsForJobs, 'pictures' | 'open'>;
-}
-
 interface Result {
   index: number;
   sourceId: string | null;
   resultId: string;
 }
 
-/** The pictures that a job made, as one archive. */
-export interface Results {
-  /**
-   * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
-   * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
-   */
-  archiveOf(job: JobDocument): Promise<Archive>;
-  /**
-   * Looks at the first item that completed, before a link is given out.
-   * @throws ApiError invalid_state when the job has ended and made no picture.
-   */
-  checkAny(job: JobDocument): Promise<void>;
-}
+export type Results = ReturnType<typeof createResults>;
 
-export function createResults({ items, assets }: ResultsOptions): Results {
+/** The pictures that a job made, as one archive. */
+export function createResults({ items, assets }: { items: ItemsStore; assets: AssetsForJobs }) {
   async function madeBy({ _id }: JobDocument): Promise<Result[]> {
     const made: Result[] = [];
     for await (const part of items.parts(_id, ['COMPLETED'], ITEMS_A_READ)) {
-      for (const { index, assetId, outcome } of part) {
+      for (const { index, assetId: sourceId, outcome } of part) {
         const resultId = outcome?.resultAssetId;
-        if (resultId !== undefined) made.push({ index, sourceId: assetId, resultId });
+        if (resultId !== undefined) made.push({ index, sourceId, resultId });
       }
       if (made.length > ARCHIVE_FILES_MAX) throw tooManyResults(ARCHIVE_FILES_MAX);
     }
     return made;
   }
 
-  function entryOf(picture: StoredPicture, name: string): ArchiveEntry {
-    const { digest, sizeBytes } = picture;
-    return { name, digest, sizeBytes, open: () => assets.open(picture) };
-  }
-
   return {
-    async archiveOf(job) {
+    /**
+     * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
+     * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
+     */
+    async archiveOf(job: JobDocument): Promise<Archive> {
       if (!isTerminal(job.status)) throw resultsNotReady(job.status);
       const made = await madeBy(job);
       const ids = made.flatMap(({ sourceId, resultId }) =>
@@ -64,21 +46,23 @@ export function createResults({ items, assets }: ResultsOptions): Results {
       );
       const pictures = await assets.pictures(job.accountId, ids);
       const digits = String(Math.max(0, job.totalItems - 1)).length;
-      const entries = made.flatMap(({ index, sourceId, resultId }) => {
+      const entries = made.flatMap(({ index, sourceId, resultId }): ArchiveEntry[] => {
         const picture = pictures.get(resultId);
         if (picture === undefined) return [];
-        const source = sourceId === null ? undefined : pictures.get(sourceId);
-        return [
-          entryOf(
-            picture,
-            fileName(String(index).padStart(digits, '0'), source?.name ?? null, picture.format),
-          ),
-        ];
+        const { digest, sizeBytes, format } = picture;
+        const sourceName = pictures.get(sourceId ?? '')?.name ?? null;
+        const name = fileName(String(index).padStart(digits, '0'), sourceName, format);
+        return [{ name, digest, sizeBytes, open: () => assets.open(picture) }];
       });
       if (entries.length === 0) throw noResults();
       return archiveOf(entries, new Date(job.completedAt ?? job.createdAt));
     },
-    async checkAny({ _id, status }) {
+
+    /**
+     * Looks at the first item that completed, before a link is given out.
+     * @throws ApiError invalid_state when the job has ended and made no picture.
+     */
+    async checkAny({ _id, status }: JobDocument): Promise<void> {
       if (!isTerminal(status)) return;
       // All items of a job make pictures, or none does.
       const [first] = await items.first(_id, 1, 'COMPLETED');

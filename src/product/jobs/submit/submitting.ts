@@ -7,11 +7,12 @@ import { retryUntil } from '../../../platform/stores/coordination/retry-until.ts
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobQuota } from '../../assets/quota/job-quota.ts';
-import { type Holds, heldBy } from '../../billing/holds.ts';
+import { heldBy } from '../../billing/holds.ts';
 import type { Seen } from '../../billing/movements.ts';
 import type { Definitions } from '../definitions/definitions.ts';
 import { textOf } from '../definitions/stored-definition.ts';
 import type { JobAdmission } from '../engine/admission.ts';
+import type { EngineOptions } from '../engine/options.ts';
 import type { Preclaim } from '../engine/preclaim.ts';
 import type { Runner } from '../engine/runner.ts';
 import {
@@ -21,27 +22,26 @@ import {
   outputsExceedQuota,
   submitGivenUp,
 } from '../errors.ts';
-import type { ItemsStore } from '../items-store.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { ItemSeed, Order } from '../order.ts';
 import { isUndone } from '../rules.ts';
-import type { JobsStore } from '../store.ts';
 import type { Undoing } from './undoing.ts';
 
-interface SubmittingOptions {
-  jobs: JobsStore;
-  items: ItemsStore;
-  holds: Holds;
+/** What an account may submit. */
+export interface SubmitLimits {
+  plan: (id: string) => { retentionDays: number; storedAssets: number };
+  storedAssets: (accountId: string) => Promise<number>;
+  upgradeUrl: () => string;
+  /** Bytes that the requests of one account's jobs may take. */
+  keptBytesMax: number;
+}
+
+interface SubmittingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds' | 'now'>, SubmitLimits {
   quota: JobQuota;
   definitions: Definitions;
   admission: JobAdmission;
   preclaim: Runner['preclaim'];
   undoing: Undoing;
-  plan: (id: string) => { retentionDays: number; storedAssets: number };
-  storedAssets: (accountId: string) => Promise<number>;
-  upgradeUrl: () => string;
-  keptBytesMax: number;
-  now: () => Date;
 }
 
 /** The Idempotency-Key of a submit, and what its request is. */
@@ -65,9 +65,6 @@ export interface Submitted {
   isReplayed: boolean;
 }
 
-/** The account, and the number of its assets, before the job. */
-type Before = { seen: Seen; stored: number };
-
 /** Items stored in one write; few, because the write blocks the store. */
 const ITEMS_A_CALL = 200;
 /** Smaller jobs do not count towards the bound: the rate of calls bounds their number. */
@@ -81,13 +78,13 @@ const FEW_ITEMS = 100;
 /** Tries to store a job under a key that another process may be freeing. */
 const MOST_ROUNDS = 3;
 
-export type Submitting = (caller: Caller, order: Order, terms?: SubmitTerms) => Promise<Submitted>;
+export type Submitting = ReturnType<typeof createSubmitting>;
 
 /**
  * Makes a job whole or not at all. It stores the job's document as hidden, holds the highest price, stores the items,
  * and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the sweep.
  */
-export function createSubmitting(options: SubmittingOptions): Submitting {
+export function createSubmitting(options: SubmittingOptions) {
   const { jobs, items, holds, quota, definitions, admission, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
@@ -126,21 +123,8 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     return earlier;
   }
 
-  /** Number of assets of the account, as far as the job adds to them. */
-  async function storedBefore({ accountId, places: count }: JobDocument): Promise<number> {
-    return count === 0 ? 0 : storedAssets(accountId);
-  }
-
   function leftOf({ plan: planId }: JobDocument, stored: number): number {
     return Math.max(0, plan(planId).storedAssets - stored);
-  }
-
-  /**
-   * Refuses a job that exceeds a bound before its credits are held, so that the ledger has no rows of a refused job.
-   */
-  function refuseTooMany(job: JobDocument, stored: number): void {
-    const left = leftOf(job, stored);
-    if (job.places > left) throw outputsExceedQuota(job.places, left, upgradeUrl());
   }
 
   /** The sum includes the hidden job itself, so that two submits at once see each other. */
@@ -157,15 +141,10 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     throw outputsExceedQuota(count, leftOf(job, await storedAssets(accountId)), upgradeUrl());
   }
 
-  async function insertItems(
-    { _id: jobId, accountId }: JobDocument,
-    seeds: Iterable<ItemSeed>,
-  ): Promise<void> {
+  async function insertItems(job: JobDocument, seeds: Iterable<ItemSeed>): Promise<void> {
     let batch: ItemDocument[] = [];
-    let index = 0;
-    for (const seed of seeds) {
-      batch.push(newItem(jobId, accountId, index, seed));
-      index += 1;
+    for (const item of Iterator.from(seeds).map((seed, index) => newItem(job, index, seed))) {
+      batch.push(item);
       if (batch.length < ITEMS_A_CALL) continue;
       await items.insert(batch);
       batch = [];
@@ -186,7 +165,8 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   async function startHidden(
     job: JobDocument,
     order: Order,
-    { seen, claim }: { seen: Seen; claim: Preclaim | null },
+    seen: Seen,
+    claim: Preclaim | null,
   ): Promise<JobDocument> {
     const { accountId, type } = job;
     const money = allOf([holds.take(accountId, job._id, order.need, seen), reserveQuota(job)]);
@@ -202,44 +182,19 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     return shown;
   }
 
-  /** Refuses a price above the caller's limit by the account as it was read, before anything is held. */
-  function refuseForeseen(order: Order, seen: Seen): void {
-    refuseAbove(order, holds.priceSeen(seen, order.need));
-  }
-
   /**
    * Claims the only item of a job where this process can work on it at once, and begins the work beside the writes that
    * accept the job. Where the account will probably be refused, the item is only claimed, because nobody would pay.
    */
-  function preclaim(job: JobDocument, order: Order, { seen, stored }: Before): Preclaim | null {
+  function preclaim(job: JobDocument, order: Order, seen: Seen, left: number): Preclaim | null {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
-    const claim = seed && options.preclaim(newItem(job._id, job.accountId, 0, seed), job.type);
+    const claim = seed && options.preclaim(newItem(job, 0, seed), job.type);
     if (!claim) return null;
-    if (holds.affords(seen, order.need) && job.places <= leftOf(job, stored)) {
+    if (holds.affords(seen, order.need) && job.places <= left) {
       definitions.keep(job._id, textOf(order.definition));
       claim.prepare(job);
     }
     return claim;
-  }
-
-  /** Completes a hidden job and shows it, or undoes it at a failure. */
-  async function complete(
-    job: JobDocument,
-    order: Order,
-    { seen, stored, claim }: Before & { claim: Preclaim | null },
-  ): Promise<JobDocument> {
-    try {
-      refuseForeseen(order, seen);
-      refuseTooMany(job, stored);
-      await refuseOverfull(job);
-      const shown = await startHidden(job, order, { seen, claim });
-      await quota.confirm(job.accountId, job._id);
-      return shown;
-    } catch (error) {
-      claim?.drop();
-      await undo(job);
-      throw error;
-    }
   }
 
   /** Undoes a submit before it is answered, or during a store outage as soon as the store is back. */
@@ -248,17 +203,38 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
   }
 
-  return async (caller, order, { key = null, parent = null }: SubmitTerms = {}) => {
-    const job = newJob(caller, order, { key, parent, retentionDays: plan(caller.plan).retentionDays }, now());
-    const [seen, stored] = await Promise.all([holds.see(caller.accountId), storedBefore(job)]);
-    const claim = preclaim(job, order, { seen, stored });
+  return async (
+    caller: Caller,
+    order: Order,
+    { key = null, parent = null }: SubmitTerms = {},
+  ): Promise<Submitted> => {
+    const { retentionDays } = plan(caller.plan);
+    const job = newJob(caller, order, { key, parent, retentionDays }, now());
+    const { _id, accountId, places } = job;
+    const [seen, stored] = await Promise.all([
+      holds.see(accountId),
+      places === 0 ? 0 : storedAssets(accountId),
+    ]);
+    const left = leftOf(job, stored);
+    const claim = preclaim(job, order, seen, left);
+    let isStored = false;
     try {
       const earlier = await insertHidden(job);
-      if (earlier !== null) claim?.drop();
-      const made = earlier ?? (await complete(job, order, { seen, stored, claim }));
-      return { job: made, isReplayed: earlier !== null };
+      if (earlier !== null) {
+        claim?.drop();
+        return { job: earlier, isReplayed: true };
+      }
+      isStored = true;
+      // Before anything is held, by the account as it was read: the ledger has no rows of a refused job.
+      refuseAbove(order, holds.priceSeen(seen, order.need));
+      if (places > left) throw outputsExceedQuota(places, left, upgradeUrl());
+      await refuseOverfull(job);
+      const shown = await startHidden(job, order, seen, claim);
+      await quota.confirm(accountId, _id);
+      return { job: shown, isReplayed: false };
     } catch (error) {
       claim?.drop();
+      if (isStored) await undo(job);
       throw error;
     }
   };
@@ -270,14 +246,12 @@ function refuseAbove({ maxCredits }: Order, price: number): void {
 }
 
 /** The results of all works. A failure is thrown when all have ended, so that nothing is undone while a part runs. */
-async function allOf<T extends readonly unknown[]>(
-  works: readonly [...{ [K in keyof T]: Promise<T[K]> }],
-): Promise<T> {
+async function allOf<T extends readonly unknown[] | []>(works: T) {
   await Promise.allSettled(works);
-  return Promise.all(works) as unknown as Promise<T>;
+  return Promise.all(works);
 }
 
-function newItem(jobId: string, accountId: string, index: number, seed: ItemSeed): ItemDocument {
+function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: ItemSeed): ItemDocument {
   return {
     _id: itemId(jobId, index),
     jobId,

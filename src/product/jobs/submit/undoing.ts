@@ -1,29 +1,30 @@
+import { HOUR_MS } from '../../../platform/names/units.ts';
+import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
 import type { JobQuota } from '../../assets/quota/job-quota.ts';
-import type { Holds } from '../../billing/holds.ts';
-import type { ItemsStore } from '../items-store.ts';
+import type { EngineOptions } from '../engine/options.ts';
 import type { JobDocument } from '../job.ts';
-import type { JobsStore } from '../store.ts';
+import { isUndone } from '../rules.ts';
 
+const INTERVAL_MS = 15_000;
+/** The process of an older submit has died. */
+const SUBMITTING_MS = 5 * 60_000;
+/** Longer than the work on any item. */
+const WORKING_MS = HOUR_MS;
+const MOST_AT_A_TIME = 200;
 const ITEMS_A_CALL = 500;
+
+interface UndoingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds'> {
+  quota: JobQuota;
+}
+
+export type Undoing = ReturnType<typeof createUndoing>;
 
 /**
  * Undoes an unfinished submit, whose job was never shown. The hidden document is claimed first, so that a slow submit
  * can no longer show it, and deleted last, so that after a crash it is undone again.
  */
-export interface Undoing {
-  /** Undoes a hidden job. A job that was shown is left alone. */
-  undo(job: JobDocument): Promise<void>;
-  finish(job: Pick<JobDocument, '_id' | 'accountId'>): Promise<void>;
-}
-
-export function createUndoing(options: {
-  jobs: JobsStore;
-  items: ItemsStore;
-  holds: Holds;
-  quota: JobQuota;
-}): Undoing {
-  const { jobs, items, holds, quota } = options;
-
+export function createUndoing({ jobs, items, holds, quota }: UndoingOptions) {
+  /** Removes what a submit has left, once its job is `leaving`. */
   async function finish({ _id, accountId }: Pick<JobDocument, '_id' | 'accountId'>): Promise<void> {
     await holds.undo(accountId, _id);
     await quota.undo(accountId, _id);
@@ -31,12 +32,28 @@ export function createUndoing(options: {
     await jobs.erase(_id);
   }
 
-  return {
-    async undo(job) {
-      const claimed = await jobs.movePhase(job._id, 'hidden', 'leaving');
-      const isOurs = claimed !== null || (await jobs.get(job._id)) === null;
-      if (isOurs) await finish(job);
-    },
-    finish,
-  };
+  /** Undoes a hidden job. A job that was shown is left alone. */
+  async function undo(job: JobDocument): Promise<void> {
+    const claimed = await jobs.movePhase(job._id, 'hidden', 'leaving');
+    const isOurs = claimed !== null || (await jobs.get(job._id)) === null;
+    if (isOurs) await finish(job);
+  }
+
+  /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
+  async function submits(now: Date): Promise<number> {
+    const before = new Date(now.getTime() - SUBMITTING_MS);
+    const hidden = await jobs.standing('hidden', before, MOST_AT_A_TIME);
+    for (const job of hidden) await undo(job);
+    const leaving = (await jobs.standing('leaving', before, MOST_AT_A_TIME)).filter(isUndone);
+    for (const job of leaving) await finish(job);
+    for (const { accountId, jobId } of await quota.leftOver(new Date(now.getTime() - WORKING_MS))) {
+      const job = await jobs.get(jobId);
+      if (job === null) await quota.undo(accountId, jobId);
+      else if (job.phase === 'done') await quota.withdraw(accountId, jobId);
+    }
+    return hidden.length + leaving.length;
+  }
+
+  const sweep: SweepTask = { name: 'unfinished submits', sweep: submits, intervalMs: INTERVAL_MS };
+  return { undo, finish, sweep };
 }
