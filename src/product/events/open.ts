@@ -46,7 +46,7 @@ export async function openEvents({ documents, coordination }: EventsOptions): Pr
   const subscriptions = await openSubscriptions(documents, coordination);
   let listener: EventsListener | null = null;
 
-  const events: Events = {
+  return {
     isWanted: subscriptions.isWanted,
     async write(written) {
       const stored = await outbox.insert(written);
@@ -54,17 +54,11 @@ export async function openEvents({ documents, coordination }: EventsOptions): Pr
       // A lost wake-up costs seconds: the events are on disk, and a sweep looks for them.
       else await coordination.publish(WRITTEN, '').catch(() => undefined);
     },
-  };
-
-  return {
-    ...events,
     outbox,
     subscriptionsChanged: subscriptions.changed,
     onWritten(spread) {
       listener = spread;
     },
-    async stop() {
-      subscriptions.close();
-    },
+    stop: async () => subscriptions.close(),
   };
 }

@@ -41,14 +41,10 @@ export class Outbox {
 
   /** Stores the events that are not stored yet. An existing id is the same event, written again after a crash. */
   async insert(events: readonly OutboxEvent[]): Promise<OutboxDocument[]> {
-    const documents = events.map((event) => ({
-      _id: event.id,
-      accountId: event.accountId,
-      type: event.type,
-      createdAt: event.createdAt,
-      sequence: event.sequence,
-      body: bodyOf(event),
-    }));
+    const documents = events.map((event) => {
+      const { id: _id, accountId, type, createdAt, sequence } = event;
+      return { _id, accountId, type, createdAt, sequence, body: bodyOf(event) };
+    });
     if (documents.length > 0) await this.#events.insertMany(documents);
     return documents;
   }

@@ -1,9 +1,10 @@
 import type { Completion } from './engine/completion.ts';
 import { notCancellable } from './errors.ts';
-import type { JobDocument } from './job.ts';
+import type { JobDocument, JobStatus } from './job.ts';
 import type { Reading } from './reading.ts';
-import { isCancellable } from './rules.ts';
 import type { JobsStore } from './store.ts';
+
+const CANCELLABLE: readonly JobStatus[] = ['PENDING', 'PROCESSING'];
 
 /**
  * Begins the cancellation of a job, for its account or an operator: no further item of it is claimed. The caller ends
@@ -16,8 +17,8 @@ export async function beginCancellation(
   { _id, status }: JobDocument,
   stopClaims: (jobId: string) => void,
 ): Promise<JobDocument | null> {
-  if (!isCancellable(status)) return null;
-  const open = { shown: 1, phase: 'open', status: { $in: ['PENDING', 'PROCESSING'] } };
+  if (!CANCELLABLE.includes(status)) return null;
+  const open = { shown: 1, phase: 'open', status: { $in: CANCELLABLE } };
   const cancelling = await jobs.updateIf(_id, open, { $set: { status: 'CANCELLING' } });
   if (cancelling !== null) stopClaims(_id);
   return cancelling;

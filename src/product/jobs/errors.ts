@@ -13,19 +13,26 @@ export function jobNotFound(jobId: string): ApiError {
   });
 }
 
-export function notCancellable(status: JobStatus): ApiError {
-  const message = `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`;
+/** 400: the call is not for a job with this status. */
+function inState(status: JobStatus, message: string): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
 }
 
+export function notCancellable(status: JobStatus): ApiError {
+  return inState(status, `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`);
+}
+
 export function notResumableNow(status: JobStatus): ApiError {
-  const message = `The job is ${status}: only one that is FAILED or CANCELLED can be resumed.`;
-  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+  return inState(status, `The job is ${status}: only one that is FAILED or CANCELLED can be resumed.`);
+}
+
+export function nothingToResume(status: JobStatus): ApiError {
+  return inState(status, 'The job has no item that failed or was cancelled: there is nothing to resume.');
 }
 
 export function resultsNotReady(status: JobStatus): ApiError {
   const message = `The job is ${status}: its results can be downloaded when it has ended; wait by GET /api/v1/jobs/{jobId}?wait=60.`;
-  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+  return inState(status, message);
 }
 
 export function noResults(): ApiError {
@@ -39,18 +46,16 @@ export function tooManyResults(limit: number): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { limit } });
 }
 
-export function nothingToResume(status: JobStatus): ApiError {
-  const message = 'The job has no item that failed or was cancelled: there is nothing to resume.';
-  return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
+/** 422: the job has no further attempt. */
+function notResumable(reason: string, message: string): ApiError {
+  const details = { reason, job: { maxResumes: MOST_RESUMES } };
+  return new ApiError('job_not_resumable', message, { param: 'jobId', details });
 }
 
 export function notLatestAttempt(): ApiError {
   const message =
     'This attempt was resumed already: resume the latest one, which GET /api/v1/jobs?rootJobId= lists first.';
-  return new ApiError('job_not_resumable', message, {
-    param: 'jobId',
-    details: { reason: 'NOT_LATEST_ATTEMPT', job: { maxResumes: MOST_RESUMES } },
-  });
+  return notResumable('NOT_LATEST_ATTEMPT', message);
 }
 
 /** Another call is making the next attempt; it may still be refused, or its process may have died. */
@@ -61,10 +66,7 @@ export function beingResumed(): ApiError {
 
 export function resumedTooOften(): ApiError {
   const message = `The job was resumed ${MOST_RESUMES} times: submit what is left as a new one.`;
-  return new ApiError('job_not_resumable', message, {
-    param: 'jobId',
-    details: { reason: 'RESUME_LIMIT_EXCEEDED', job: { maxResumes: MOST_RESUMES } },
-  });
+  return notResumable('RESUME_LIMIT_EXCEEDED', message);
 }
 
 /** 402: the price is above what the caller allows, in credits. */

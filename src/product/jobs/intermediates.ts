@@ -1,9 +1,7 @@
 import { eachLimit } from '../../platform/fairness/each-limit.ts';
 import { randomText } from '../../platform/names/ids.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
-import type { ItemsStore } from './items-store.ts';
+import type { EngineOptions } from './engine/options.ts';
 import type { JobDocument } from './job.ts';
-import type { JobsStore } from './store.ts';
 
 /** More than a job has items, so that objects which dead processes left are found as well. */
 const MOST_OBJECTS = 50_000;
@@ -21,11 +19,7 @@ export function createIntermediatesRemoval({
   jobs,
   items,
   objects,
-}: {
-  jobs: JobsStore;
-  items: ItemsStore;
-  objects: Objects;
-}) {
+}: Pick<EngineOptions, 'jobs' | 'items' | 'objects'>) {
   /**
    * Call it before the items of the job are erased, because they name the objects inherited from the attempt before.
    * Objects that the next attempt inherited stay, as do those from which the previous attempt can still be resumed.

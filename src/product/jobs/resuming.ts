@@ -3,9 +3,9 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { present } from '../../platform/names/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { AssetStatus } from '../assets/asset.ts';
-import type { AssetsForJobs } from '../assets/open.ts';
-import type { Definition } from './definitions/definition.ts';
+import { creditsOf, type Definition, runsOf } from './definitions/definition.ts';
 import type { Definitions } from './definitions/definitions.ts';
+import type { EngineOptions } from './engine/options.ts';
 import {
   assetsMissing,
   beingResumed,
@@ -15,20 +15,15 @@ import {
   notResumableNow,
   resumedTooOften,
 } from './errors.ts';
-import type { ItemsStore } from './items-store.ts';
 import type { ItemDocument, JobDocument } from './job.ts';
 import type { ItemSeed, Order } from './order.ts';
 import type { Reading } from './reading.ts';
-import { isResumable } from './rules.ts';
-import type { JobsStore } from './store.ts';
+import { wasNeverShown } from './rules.ts';
 import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
 
-interface ResumingOptions {
-  jobs: JobsStore;
+interface ResumingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets'> {
   reading: Reading;
-  items: ItemsStore;
   definitions: Definitions;
-  assets: AssetsForJobs;
   submit: Submitting;
 }
 
@@ -50,27 +45,10 @@ const ITEMS_A_READ = 200;
 const POLL_MS = 50;
 const MAX_POLLS = 40;
 
+export type Resuming = ReturnType<typeof createResuming>;
+
 /** Submits a new attempt of a job for its failed and cancelled items. */
-export interface Resuming {
-  /** The order that `resume` would submit, for a dry run. */
-  preview(caller: Caller, jobId: string): Promise<Order>;
-  resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed>;
-}
-
-export function createResuming({
-  jobs,
-  reading,
-  items,
-  definitions,
-  assets,
-  submit,
-}: ResumingOptions): Resuming {
-  async function parentOf(accountId: string, jobId: string): Promise<JobDocument> {
-    const job = await reading.find(accountId, jobId);
-    if (!isResumable(job.status)) throw notResumableNow(job.status);
-    return job;
-  }
-
+export function createResuming({ jobs, reading, items, definitions, assets, submit }: ResumingOptions) {
   /** The remaining items, in their order. */
   async function leftOf({ _id }: JobDocument): Promise<ItemDocument[]> {
     const left: ItemDocument[] = [];
@@ -109,8 +87,7 @@ export function createResuming({
       const child = await jobs.findChild(accountId, jobId);
       // A repeat of the request that made the newer attempt is answered later, by its key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
-      const isHalfMade = child.shown === 0 && child.completedAt === null;
-      if (!isHalfMade) throw notLatestAttempt();
+      if (!wasNeverShown(child)) throw notLatestAttempt();
       if (polls === MAX_POLLS) throw beingResumed();
       await pause(POLL_MS);
     }
@@ -134,11 +111,13 @@ export function createResuming({
     jobId: string,
     { key, maxCredits }: ResumeTerms,
   ): Promise<{ parent: JobDocument; order: Order }> {
-    const parent = await parentOf(accountId, jobId);
+    const parent = await reading.find(accountId, jobId);
+    const { status } = parent;
+    if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(status);
     await refuseResumed(accountId, jobId, key);
     if (parent.attemptNumber > MOST_RESUMES) throw resumedTooOften();
     const left = await leftOf(parent);
-    if (left.length === 0) throw nothingToResume(parent.status);
+    if (left.length === 0) throw nothingToResume(status);
     const kept = await withSources(accountId, left);
     const definition = await definitions.of(jobId);
     const order = orderOf(parent, definition, kept);
@@ -146,12 +125,12 @@ export function createResuming({
   }
 
   return {
-    async preview(caller, jobId) {
-      const { order } = await orderFor(caller, jobId, { key: null });
-      return order;
+    /** The order that `resume` would submit, for a dry run. */
+    async preview(caller: Caller, jobId: string): Promise<Order> {
+      return (await orderFor(caller, jobId, { key: null })).order;
     },
 
-    async resume(caller, jobId, terms) {
+    async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
       const { parent, order } = await orderFor(caller, jobId, terms);
       const submitted = await submitNext(caller, jobId, order, { key: terms.key, parent });
       return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };
@@ -164,12 +143,11 @@ function orderOf(parent: JobDocument, definition: Definition, left: readonly Ite
   const seeds = left.map(seedOf);
   const need = { runs: 0, credits: 0 };
   for (const { variant: index, progress } of seeds) {
-    const variant = definition.variants[index];
-    const from = progress?.segment ?? 0;
+    const { segments, credits } = definition.variants[index] ?? { segments: [], credits: [] };
     // Finished segments are paid: only the remaining ones have a price.
-    const segments = variant?.segments.slice(from) ?? [];
-    need.runs += type === 'render' ? 1 : segments.filter(({ runs }) => runs === 'pass').length;
-    need.credits += (variant?.credits ?? []).slice(from).reduce((sum, credits) => sum + credits, 0);
+    const from = progress?.segment ?? 0;
+    need.runs += runsOf({ segments: segments.slice(from) });
+    need.credits += creditsOf({ credits: credits.slice(from) });
   }
   return {
     head: { type, op, model, collection, presetId, presetName, presetVersion },
@@ -183,12 +161,10 @@ function orderOf(parent: JobDocument, definition: Definition, left: readonly Ite
 }
 
 function notRetryableOf(left: readonly ItemDocument[]): number[] {
-  const failedForGood = ({ outcome }: ItemDocument) =>
-    outcome?.status === 'FAILED' && outcome.retryable !== true;
-  return left
-    .filter(failedForGood)
-    .slice(0, MOST_NAMED_ITEMS)
-    .map(({ index }) => index);
+  const failedForGood = left.filter(
+    ({ outcome }) => outcome?.status === 'FAILED' && outcome.retryable !== true,
+  );
+  return failedForGood.slice(0, MOST_NAMED_ITEMS).map(({ index }) => index);
 }
 
 function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {

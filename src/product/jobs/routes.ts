@@ -9,15 +9,11 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { Presets } from '../presets/open.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
-import type { Cancelling } from './cancelling.ts';
-import type { Definitions } from './definitions/definitions.ts';
 import { estimateOf } from './estimate.ts';
 import { readFilters } from './filters.ts';
-import type { ItemsStore } from './items-store.ts';
 import { isTerminal, type JobDocument } from './job.ts';
+import type { JobStores, Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
-import type { Reading } from './reading.ts';
-import type { Resuming } from './resuming.ts';
 import {
   INLINE_ITEMS,
   Job,
@@ -37,19 +33,14 @@ import {
   SubmitQuery,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
-import type { Submitting } from './submit/submitting.ts';
 import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
 
-interface JobRoutesOptions {
+interface JobRoutesOptions
+  extends Pick<JobStores, 'items' | 'definitions'>,
+    Pick<Lifecycle, 'reading' | 'submit' | 'cancel' | 'resuming'> {
   gate: Gate;
-  reading: Reading;
-  items: ItemsStore;
-  definitions: Definitions;
   presets: Pick<Presets, 'find'>;
   checking: Checking;
-  submit: Submitting;
-  cancel: Cancelling;
-  resuming: Resuming;
   waits: Waits;
   holds: Holds;
   /** Assets that the plan of an account still has room for. */
@@ -61,10 +52,8 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   const { gate, reading, items, definitions, checking, submit, waits } = options;
 
   async function whole(job: JobDocument) {
-    const [definition, first] = await Promise.all([
-      definitions.of(job._id),
-      items.first(job._id, INLINE_ITEMS),
-    ]);
+    const { _id } = job;
+    const [definition, first] = await Promise.all([definitions.of(_id), items.first(_id, INLINE_ITEMS)]);
     return jobOf(job, definition, first);
   }
 
@@ -179,11 +168,8 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
       const look = () => reading.find(accountId, request.params.jobId);
-      const waitMs = readWait(request.query.wait);
-      const job = await waits.untilEnded(request.params.jobId, waitMs, {
-        client: clientGoneSignal(reply),
-        look,
-      });
+      const terms = { client: clientGoneSignal(reply), look };
+      const job = await waits.untilEnded(request.params.jobId, readWait(request.query.wait), terms);
       return success('Job read.', await whole(job));
     },
   );

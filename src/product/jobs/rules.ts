@@ -1,13 +1,6 @@
 import { type ApiError, ERROR_CODES, type ErrorCode } from '../../platform/http/errors.ts';
 import { present } from '../../platform/names/present.ts';
-import {
-  type ItemDocument,
-  isTerminal,
-  type JobDocument,
-  type JobStatus,
-  type Outcome,
-  type OutcomeStatus,
-} from './job.ts';
+import { type ItemDocument, isTerminal, type JobDocument, type Outcome, type OutcomeStatus } from './job.ts';
 
 /** Tries of an item with retryable failures. */
 const MOST_TRIES = 3;
@@ -148,10 +141,7 @@ export function isOver({ totalItems, completedItems, failedItems }: JobDocument)
 }
 
 /** The final status of a job whose items have all settled. */
-export function finalStatusOf({
-  status,
-  failedItems,
-}: Pick<JobDocument, 'status' | 'failedItems'>): OutcomeStatus {
+export function finalStatusOf({ status, failedItems }: JobDocument): OutcomeStatus {
   if (status === 'CANCELLING') return 'CANCELLED';
   return failedItems > 0 ? 'FAILED' : 'COMPLETED';
 }
@@ -167,19 +157,9 @@ export function outcomeOf({
   return completedItems === totalItems ? 'all' : 'some';
 }
 
-/** Whether a `leaving` job was never shown, so that its submit is undone; otherwise its retention has ended. */
-export function isUndone({ shown, completedAt }: Pick<JobDocument, 'shown' | 'completedAt'>): boolean {
+/** Whether a job was never shown: its submit is under way, or is being undone. */
+export function wasNeverShown({ shown, completedAt }: JobDocument): boolean {
   return shown === 0 && completedAt === null;
-}
-
-/** Whether a job can be cancelled. */
-export function isCancellable(status: JobStatus): boolean {
-  return status === 'PENDING' || status === 'PROCESSING';
-}
-
-/** Whether a job can be resumed, as far as its own status says. */
-export function isResumable(status: JobStatus): boolean {
-  return status === 'FAILED' || status === 'CANCELLED';
 }
 
 /** The sums of a batch of outcomes, for the counters of its job. */
@@ -208,7 +188,7 @@ export function tallyOf(outcomes: readonly Outcome[]): Tally {
 
 /** One sentence about the failed items of a job. */
 export function errorMessageOf(
-  { failedItems, totalItems }: Pick<JobDocument, 'failedItems' | 'totalItems'>,
+  { failedItems, totalItems }: JobDocument,
   first: { index: number; message: string },
 ): string {
   if (totalItems === 1) return first.message;

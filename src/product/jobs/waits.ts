@@ -31,8 +31,8 @@ export type Waits = ReturnType<typeof createWaits>;
 /** Calls that wait for the end of a job. */
 export function createWaits({ limit, draining }: WaitsOptions) {
   /**
-   * Emits the id of each job that has ended, with the job where it is known. An id that is no job's, such as the name of
-   * an event of the emitter's own, is refused by the first look.
+   * Emits the id of each job that has ended, with the job where it is known. The first look refuses an id that is no
+   * job's, such as the name of an event of the emitter itself.
    */
   const ends = new EventEmitter().setMaxListeners(0);
   /** Jobs that have just ended here: one may end between its submit and the wait for it. */

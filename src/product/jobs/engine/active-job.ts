@@ -31,21 +31,17 @@ export class ActiveJob {
   /** The last claim found no more items. */
   isExhausted = false;
   isCancelling = false;
-  #claimed = 0;
+  /** Number of its items that have a slot here or are being claimed. */
+  claimed = 0;
 
   constructor(job: JobDocument, prefetch: Prefetch) {
     this.job = job;
     this.prefetch = prefetch;
   }
 
-  /** Number of its items that have a slot here or are being claimed. */
-  get claimed(): number {
-    return this.#claimed;
-  }
-
   /** Number of further items of it that may be claimed. */
   get room(): number {
-    return Math.min(this.prefetch.room, this.prefetch.limitOfJob - this.#claimed);
+    return Math.min(this.prefetch.room, this.prefetch.limitOfJob - this.claimed);
   }
 
   /** Whether more of its items are to be claimed now: as many together as its prefetch claims. */
@@ -57,12 +53,12 @@ export class ActiveJob {
 
   /** Whether nothing of it is at work here and no further item is known. */
   get isIdle(): boolean {
-    return (this.isExhausted || this.isCancelling) && this.#claimed === 0 && !this.isClaiming;
+    return (this.isExhausted || this.isCancelling) && this.claimed === 0 && !this.isClaiming;
   }
 
   /** Reserves slots before a claim. A negative count frees those that the claim did not fill. */
   reserve(count: number): void {
-    this.#claimed += count;
+    this.claimed += count;
     this.prefetch.claimed += count;
   }
 
@@ -79,7 +75,7 @@ export class ActiveJob {
         this.reserve(-1);
         onRelease();
       },
-      hasSiblings: () => this.#claimed > 0 || this.isClaiming,
+      hasSiblings: () => this.claimed > 0 || this.isClaiming,
     };
   }
 }

@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../../platform/names/units.ts';
 import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
 import { createIntermediatesRemoval } from '../intermediates.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { endOfLease, isPoison, isUndone, poisoned } from '../rules.ts';
+import { endOfLease, isPoison, poisoned, wasNeverShown } from '../rules.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Completion } from './completion.ts';
 import type { EngineOptions } from './options.ts';
@@ -138,7 +138,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
 
   async function expired(now: Date): Promise<number> {
     const leaving = await jobs.standing('leaving', ago(now, REMOVING_MS), MOST_AT_A_TIME);
-    for (const job of leaving) if (!isUndone(job)) await remove(job);
+    for (const job of leaving) if (!wasNeverShown(job)) await remove(job);
     const over = await jobs.expired(now, 10);
     for (const { _id } of over) {
       const leaving = await jobs.movePhase(_id, 'done', 'leaving', { shown: 0 });

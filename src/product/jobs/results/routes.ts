@@ -10,7 +10,7 @@ import type { Reading } from '../reading.ts';
 import { JobPath, ResultsQuery } from '../schema.ts';
 import { ARCHIVE_FILES_MAX, type Results } from './results.ts';
 
-interface ResultRoutesOptions {
+export interface ResultRoutesOptions {
   gate: Gate;
   reading: Reading;
   results: Results;

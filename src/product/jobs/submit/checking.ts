@@ -7,6 +7,7 @@ import type { CheckedJob, JobWork, Variant } from '../../catalogue/plan/checked-
 import { checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
 import type { NamedAsset } from '../../catalogue/plan/named-assets.ts';
 import { withFieldsBesideOp } from '../../catalogue/plan/op-job.ts';
+import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { priceOf } from '../../catalogue/plan/price.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import type { Models } from '../../models/models.ts';
@@ -24,30 +25,20 @@ import {
 import type { ItemSeed, JobHead, Order } from '../order.ts';
 import { ITEMS_MAX, type JobRequest } from '../schema.ts';
 
-interface CheckingOptions {
-  models: () => Models;
+export interface CheckingOptions {
+  models: Models;
   presets: Pick<Presets, 'find'>;
   templates: Pick<Templates, 'findForRender'>;
   assets: AssetsForJobs;
   answerSchemas: AnswerSchemas;
 }
 
-export type Checking = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
+export type Checking = ReturnType<typeof createChecking>;
 
 /**
  * Reads and checks a submit, also for a dry run. Credits and storage are checked by the submit itself.
  */
-export function createChecking({
-  models,
-  presets,
-  templates,
-  assets,
-  answerSchemas,
-}: CheckingOptions): Checking {
-  async function presetOf(accountId: string, { presetId }: JobRequest) {
-    return presetId === undefined ? null : presets.find(accountId, presetId, 'presetId');
-  }
-
+export function createChecking({ models, presets, templates, assets, answerSchemas }: CheckingOptions) {
   /** The template of a render, at its current version. */
   async function templateOf(accountId: string, job: CheckedJob, { templateId }: JobRequest) {
     if (job.takes !== 'rows' || templateId === undefined) return undefined;
@@ -77,48 +68,47 @@ export function createChecking({
     }
   }
 
-  return async (caller, sent, isDryRun) => {
-    const { accountId } = caller;
+  return async ({ accountId }: Caller, sent: JobRequest, isDryRun: boolean): Promise<Order> => {
     refuseRemoved(sent);
     const body = withFieldsBesideOp(sent as JobRequest & JobWork) as JobRequest;
     checkRows(body);
     const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
     const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
     refuseContradictions(work);
-    const found = await presetOf(accountId, body);
-    const checked = checkJob(work, { models: models(), stored: found?.version });
+    const { presetId } = body;
+    const found = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
+    const checked = checkJob(work, { models, stored: found?.version });
     const imageCount = imageCountOf(body, checked, isDryRun);
     const assetIds = assetIdsOf(body, checked, imageCount);
     const template = await templateOf(accountId, checked, body);
     await refuseMissing(accountId, assetIds, checked.named);
     await answerSchemas.check(accountId, checked.schemas);
 
+    const { takes, produces, count, subjects, references } = checked;
+    const model = modelSegmentOf(checked);
     const definition: Definition = {
-      takes: checked.takes,
-      produces: checked.produces,
-      ...present({ steps: body.steps }),
-      ...promptOf(checked),
-      ...parametersOf(body, checked),
-      count: checked.count,
+      ...{ takes, produces },
+      ...present({
+        steps: body.steps,
+        prompt: model?.prompt && expandPrompt(model.prompt, subjects),
+        parameters: parametersOf(body, checked, model),
+      }),
+      count,
       variants: checked.variants.map((variant) => ({
         ...variant,
-        credits: variant.segments.map((segment) => priceOf(models(), segment)),
+        credits: variant.segments.map((segment) => priceOf(models, segment)),
       })),
-      subjects: checked.subjects,
-      references: checked.references,
+      subjects,
+      references,
       ...present({ template }),
     };
-    const rows = checked.takes === 'rows' ? (body.items ?? []) : [];
-    const perVariant =
-      checked.takes === 'assets'
-        ? assetIds.length + imageCount
-        : checked.takes === 'rows'
-          ? rows.length
-          : checked.count;
+    const rows = takes === 'rows' ? (body.items ?? []) : [];
+    const inputs = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
+    const perVariant = inputs[takes];
     const head: JobHead = {
       type: checked.type,
       op: checked.op ?? null,
-      model: modelOf(checked),
+      model: model?.model ?? null,
       collection,
       presetId: found?.preset._id ?? null,
       presetVersion: found?.version.version ?? null,
@@ -134,7 +124,7 @@ export function createChecking({
         runs: perVariant * variants.reduce((sum, variant) => sum + runsOf(variant), 0),
         credits: perVariant * variants.reduce((sum, variant) => sum + creditsOf(variant), 0),
       },
-      places: checked.produces === 'image' ? totalItems : 0,
+      places: produces === 'image' ? totalItems : 0,
       seeds: () => seedsOf(checked, assetIds, rows, variants.length),
       warnings: checked.warnings,
       maxCredits: body.maxCredits,
@@ -187,23 +177,19 @@ function assetIdsOf({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageC
   return ids;
 }
 
-function modelOf({ type, variants }: CheckedJob): string | null {
+/** The segment of a job that only runs a model. */
+function modelSegmentOf({ type, variants }: CheckedJob): ModelSegment | undefined {
   const [segment] = variants[0]?.segments ?? [];
-  return type !== 'chain' && segment?.runs === 'model' ? segment.model : null;
+  return type !== 'chain' && segment?.runs === 'model' ? segment : undefined;
 }
 
-function promptOf({ type, variants, subjects }: CheckedJob): Pick<Definition, 'prompt'> {
-  const [segment] = variants[0]?.segments ?? [];
-  if (type === 'chain' || segment?.runs !== 'model' || segment.prompt === undefined) return {};
-  return { prompt: expandPrompt(segment.prompt, subjects) };
-}
-
-function parametersOf(body: JobRequest, { type, variants }: CheckedJob): Pick<Definition, 'parameters'> {
-  if (type === 'chain' || type === 'render' || body.steps !== undefined) return {};
-  const [segment] = variants[0]?.segments ?? [];
-  if (body.presetId !== undefined && segment?.runs === 'model')
-    return { parameters: { ...segment.parameters } };
-  return body.presetId === undefined ? { parameters: body.parameters ?? {} } : {};
+function parametersOf(
+  { presetId, steps, parameters = {} }: JobRequest,
+  { type }: CheckedJob,
+  model: ModelSegment | undefined,
+) {
+  if (type === 'chain' || type === 'render' || steps !== undefined) return undefined;
+  return presetId === undefined ? parameters : model?.parameters;
 }
 
 function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedJob): string | null {

@@ -24,7 +24,7 @@ import {
 } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { ItemSeed, Order } from '../order.ts';
-import { isUndone } from '../rules.ts';
+import { wasNeverShown } from '../rules.ts';
 import type { Undoing } from './undoing.ts';
 
 /** What an account may submit. */
@@ -114,7 +114,7 @@ export function createSubmitting(options: SubmittingOptions) {
       return null;
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
-    if (earlier.phase === 'leaving' && isUndone(earlier)) {
+    if (earlier.phase === 'leaving' && wasNeverShown(earlier)) {
       // Its submit has ended and released the key: the rest of it, which a store outage left, is removed now.
       await undoing.finish(earlier);
       return null;

@@ -3,7 +3,7 @@ import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
 import type { JobQuota } from '../../assets/quota/job-quota.ts';
 import type { EngineOptions } from '../engine/options.ts';
 import type { JobDocument } from '../job.ts';
-import { isUndone } from '../rules.ts';
+import { wasNeverShown } from '../rules.ts';
 
 const INTERVAL_MS = 15_000;
 /** The process of an older submit has died. */
@@ -44,7 +44,7 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions) {
     const before = new Date(now.getTime() - SUBMITTING_MS);
     const hidden = await jobs.standing('hidden', before, MOST_AT_A_TIME);
     for (const job of hidden) await undo(job);
-    const leaving = (await jobs.standing('leaving', before, MOST_AT_A_TIME)).filter(isUndone);
+    const leaving = (await jobs.standing('leaving', before, MOST_AT_A_TIME)).filter(wasNeverShown);
     for (const job of leaving) await finish(job);
     for (const { accountId, jobId } of await quota.leftOver(new Date(now.getTime() - WORKING_MS))) {
       const job = await jobs.get(jobId);

@@ -8,7 +8,7 @@ import { withAssetScheme } from '../../transforms/asset-references.ts';
 import { assetsOfPage } from '../../transforms/render.ts';
 import { type ItemCall, ItemFailure, type Made } from './perform.ts';
 
-interface PageWorkOptions {
+export interface PageWorkOptions {
   renders: Renders;
   pixels: Pixels;
   templates: Pick<Templates, 'findForRender'>;

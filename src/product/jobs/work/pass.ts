@@ -10,7 +10,7 @@ import type { ItemCall, Made } from './perform.ts';
 /** Deadline of the work on an item; the wait for a thread does not count. */
 const DEADLINE_MS = 60_000;
 
-interface PassWorkOptions {
+export interface PassWorkOptions {
   pixels: Pixels;
   assets: AssetsForJobs;
   meters: { ops: OpMeter };

@@ -1,5 +1,6 @@
 import { asApiError } from '../../../platform/http/error-answers/failures.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
+import { present } from '../../../platform/names/present.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
 import { StorageFullError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
@@ -92,8 +93,7 @@ export function createPerform(options: PerformOptions): Perform {
     if (progress.objectKey !== null) {
       const bytes = await objects.read(progress.objectKey, LARGEST_INTERMEDIATE_BYTES);
       if (bytes !== null) return new Uint8Array(bytes);
-      const message = 'What the segment before made could not be read.';
-      throw new ApiError('internal_error', message);
+      throw new ApiError('internal_error', 'What the segment before made could not be read.');
     }
     if (item.assetId === null) return null;
     return (await assets.read(item.accountId, item.assetId)).bytes;
@@ -146,16 +146,11 @@ export function createPerform(options: PerformOptions): Perform {
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
     const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
-    const asset = await assets.outputs.make(labels, made.bytes, signal, made.facts, storing(segment, signal));
-    const achieved = made.achieved && { achieved: made.achieved };
-    return {
-      status: 'COMPLETED',
-      resultAssetId: asset._id,
-      ...achieved,
-      ...timesOf(item, now()),
-      runs,
-      credits,
-    };
+    const { bytes, facts, achieved } = made;
+    const store = storing(segment, signal);
+    const { _id: resultAssetId } = await assets.outputs.make(labels, bytes, signal, facts, store);
+    const ended = timesOf(item, now());
+    return { status: 'COMPLETED', resultAssetId, ...present({ achieved }), ...ended, runs, credits };
   }
 
   async function walk(call: ItemCall): Promise<Outcome> {
@@ -242,9 +237,6 @@ export function createPerform(options: PerformOptions): Perform {
  * Returns a function that runs a step of storing the result of a segment. A model's answer is paid, so its process
  * keeps it through store outages. A pass is repeated by the next owner of the item.
  */
-function storing(
-  segment: Segment | undefined,
-  signal: AbortSignal,
-): <T>(step: () => Promise<T>) => Promise<T> {
-  return (step) => (segment?.runs === 'model' ? throughOutages(step, signal) : step());
+function storing(segment: Segment | undefined, signal: AbortSignal) {
+  return <T>(step: () => Promise<T>) => (segment?.runs === 'model' ? throughOutages(step, signal) : step());
 }

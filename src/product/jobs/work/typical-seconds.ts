@@ -1,4 +1,4 @@
-import type { Collection, DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
+import type { DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
 
 /** Durations of the last items of an op on a model, over all accounts. */
 interface DurationsDocument {
@@ -17,41 +17,36 @@ const REMEMBERED = 100;
 const FEWEST = 5;
 const FRESH_MS = 60_000;
 
+export type TypicalSeconds = Awaited<ReturnType<typeof openTypicalSeconds>>;
+
 /** The typical duration of items of an op on a model, for callers who plan their waits. */
-export class TypicalSeconds {
-  readonly #durations: Collection<DurationsDocument>;
-  readonly #medians = new Map<string, number>();
-  #readMs = 0;
-
-  private constructor(durations: Collection<DurationsDocument>) {
-    this.#durations = durations;
-  }
-
-  static async open(documents: Documents): Promise<TypicalSeconds> {
-    const typical = new TypicalSeconds(await documents.collection<DurationsDocument>(OP_DURATIONS));
-    await typical.refresh();
-    return typical;
-  }
-
-  /** Records a completed item. */
-  async took(op: string, model: string, durationMs: number): Promise<void> {
-    const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
-    await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
-  }
-
-  /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
-  of(op: string, model: string): number | undefined {
-    if (performance.now() - this.#readMs > FRESH_MS) void this.refresh().catch(() => undefined);
-    return this.#medians.get(`${op}/${model}`);
-  }
+export async function openTypicalSeconds(documents: Documents) {
+  const durations = await documents.collection<DurationsDocument>(OP_DURATIONS);
+  const medians = new Map<string, number>();
+  let readMs = 0;
 
   /** Reads the records of all processes: one document for each op and model. */
-  async refresh(): Promise<void> {
-    this.#readMs = performance.now();
-    for (const { _id, lastMs } of await this.#durations.find({})) {
-      if (lastMs.length >= FEWEST) this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
+  async function refresh(): Promise<void> {
+    readMs = performance.now();
+    for (const { _id, lastMs } of await durations.find({})) {
+      if (lastMs.length >= FEWEST) medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
     }
   }
+  await refresh();
+
+  return {
+    /** Records a completed item. */
+    async took(op: string, model: string, durationMs: number): Promise<void> {
+      const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
+      await durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
+    },
+
+    /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
+    of(op: string, model: string): number | undefined {
+      if (performance.now() - readMs > FRESH_MS) void refresh().catch(() => undefined);
+      return medians.get(`${op}/${model}`);
+    },
+  };
 }
 
 function medianOf(values: readonly number[]): number {
