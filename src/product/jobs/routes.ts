@@ -240,10 +240,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
       const { job, isReplayed, notRetryableItems } = await options.resuming.resume(caller, jobId, terms);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      const answer = await whole(await reading.cleanedUp(job));
-      return reply
-        .code(201)
-        .send(success(resumedMessage(notRetryableItems), withNotRetryable(answer, notRetryableItems)));
+      const answer: ResumedJob = await whole(await reading.cleanedUp(job));
+      if (notRetryableItems.length > 0) answer.notRetryableItems = [...notRetryableItems];
+      return reply.code(201).send(success(resumedMessage(notRetryableItems), answer));
     },
   );
 }
@@ -251,10 +250,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
 function resumedMessage({ length }: readonly number[]): string {
   if (length === 0) return 'The job is resumed as a new one.';
   return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
-}
-
-function withNotRetryable(job: Job, indexes: readonly number[]): ResumedJob {
-  return indexes.length === 0 ? job : { ...job, notRetryableItems: [...indexes] };
 }
 
 function isDryRun({ query }: FastifyRequest): boolean {
