@@ -19,10 +19,7 @@ import type { Preclaim } from './preclaim.ts';
 import { Prefetch } from './prefetch.ts';
 
 interface RunnerOptions
-  extends Pick<
-    EngineOptions,
-    'jobs' | 'items' | 'perform' | 'assets' | 'owner' | 'widths' | 'draining' | 'now' | 'log'
-  > {
+  extends Omit<EngineOptions, 'coordination' | 'objects' | 'holds' | 'events' | 'onEnd'> {
   batcher: OutcomeBatcher;
   metrics: JobMetrics;
 }

@@ -177,7 +177,7 @@ function assetIdsOf({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageC
   return ids;
 }
 
-/** The segment of a job that only runs a model. */
+/** The segment of a job that is one run of a model per item; undefined for any other. */
 function modelSegmentOf({ type, variants }: CheckedJob): ModelSegment | undefined {
   const [segment] = variants[0]?.segments ?? [];
   return type !== 'chain' && segment?.runs === 'model' ? segment : undefined;
