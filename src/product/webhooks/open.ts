@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify';
 import type { Capacity } from '../../platform/capacity/capacity.ts';
 import type { Slice } from '../../platform/http/slice.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
@@ -16,12 +15,11 @@ import { createEndpointWorker } from './deliveries/endpoint-worker.ts';
 import { createFanOut } from './deliveries/fan-out.ts';
 import { createWebhookMetrics } from './deliveries/metrics.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
-import { rebuildSchedule, scheduleNow } from './deliveries/schedule.ts';
+import { rebuildSchedule } from './deliveries/schedule.ts';
+import { createSlots } from './deliveries/slots.ts';
 import { DeliveriesStore } from './deliveries/store.ts';
 import { openTail } from './deliveries/tail.ts';
-import { createTesting } from './deliveries/testing.ts';
 import { createDisabling } from './endpoints/disabling.ts';
-import { createNotices } from './endpoints/notices.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
 
@@ -51,29 +49,27 @@ interface WebhooksOptions {
 
 /** Webhooks, put together: the routes of owners, and what sends their events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
-  const { documents, coordination, capacity, events, outbound, mail, gate, emailOf, settings, now, log } =
-    options;
+  const { documents, coordination, capacity, events, outbound, gate, settings, now, log } = options;
   const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT } = settings;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
   const listening = await openTail(coordination);
-  const metrics = createWebhookMetrics({
-    due: () => deliveries.countDue(now()),
-    disabledEndpoints: () => endpoints.countDisabled(),
-  });
-
-  const notices = createNotices({ endpoints, mail, emailOf, now, log });
-  const disabling = createDisabling({ endpoints, deliveries, notices, subscriptionsChanged, now });
+  const metrics = createWebhookMetrics(endpoints, deliveries, now);
+  const disabling = createDisabling({ ...options, endpoints, deliveries, subscriptionsChanged });
   const attempt = createAttempt({ outbound, onAttempt: listening.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
+  const slots = createSlots({
+    slots: shareOf(WEBHOOK_CONCURRENCY),
+    slotsOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
+    now: () => performance.now(),
+  });
   const dispatcher = createDispatcher({
     coordination,
     worker: createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log }),
     holderPrefix: `${options.hostId}/${options.processId}/`,
-    workers: shareOf(WEBHOOK_CONCURRENCY),
-    slotsOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
+    slots,
     log,
   });
   const fanOut = createFanOut({ ...options, outbox: events.outbox, endpoints, deliveries });
@@ -88,15 +84,15 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   );
 
   return {
-    async routes(app: FastifyInstance): Promise<void> {
+    async routes(app) {
       await app.register(endpointRoutes, { endpoints, disabling, outbound, subscriptionsChanged, gate, now });
       await app.register(deliveryRoutes, {
         endpoints,
         deliveries,
-        sendTest: createTesting({ attempt, deliveries, now }),
-        takeSlot: dispatcher.takeSlot,
+        coordination,
+        attempt,
+        slots,
         attemptsPerAccount: WEBHOOK_CONCURRENCY_PER_ACCOUNT,
-        schedule: (scheduled) => scheduleNow(coordination, scheduled),
         gate,
         now,
       });
@@ -108,18 +104,15 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
         name: 'webhook schedule',
         intervalMs: atMost(SCHEDULE_INTERVAL_MS),
         batches: 1,
-        sweep: async (instant: Date) => {
-          await rebuildSchedule(coordination, deliveries, instant);
-          return 0;
-        },
+        sweep: (instant) => rebuildSchedule(coordination, deliveries, instant),
       },
-      { name: 'webhook notices', sweep: () => notices.sendNext() },
-      { name: 'webhook records', sweep: (instant: Date) => deliveries.deleteExpired(instant) },
+      { name: 'webhook notices', sweep: disabling.mailNext },
+      { name: 'webhook records', sweep: (instant) => deliveries.deleteExpired(instant) },
     ],
 
     /** Ends when what was announced by this process is queued and its attempts under way have ended. */
     async stop(): Promise<void> {
-      await Promise.all([fanOut.idle(), dispatcher.stop(), notices.idle()]);
+      await Promise.all([fanOut.idle(), dispatcher.stop(), disabling.idle()]);
       stopHearing();
       listening.close();
       await events.stop();

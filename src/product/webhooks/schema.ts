@@ -73,7 +73,7 @@ export const Delivery = Type.Object(
     id: Type.String({ description: '`whd_…`' }),
     eventId: Type.String({ description: 'The same on every attempt: the key to deduplicate by.' }),
     eventType: Type.String(),
-    status: Type.Union(['PENDING', 'DELIVERED', 'FAILED'].map((status) => Type.Literal(status))),
+    status: Type.Union([Type.Literal('PENDING'), Type.Literal('DELIVERED'), Type.Literal('FAILED')]),
     attempts: Type.Integer(),
     createdAt: dateTime('When it was queued for this endpoint.'),
     nextAttemptAt: Type.Optional(dateTime('While PENDING.')),
@@ -83,9 +83,7 @@ export const Delivery = Type.Object(
   },
   { title: 'Delivery' },
 );
-export type Delivery = Omit<Static<typeof Delivery>, 'status'> & {
-  status: 'PENDING' | 'DELIVERED' | 'FAILED';
-};
+export type Delivery = Static<typeof Delivery>;
 
 export const EndpointParams = Type.Object({ endpointId: Type.String() });
 export type EndpointParams = Static<typeof EndpointParams>;

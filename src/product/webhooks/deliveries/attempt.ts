@@ -3,6 +3,8 @@ import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { signedHeaders } from '../endpoints/signing.ts';
 import type { DeliveryDocument } from './delivery.ts';
+import { nextAttempt } from './retries.ts';
+import type { Settlement } from './store.ts';
 
 /** From the connection to the end of the answer's headers. The connection itself has 5 s, see src/platform/outbound. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -10,12 +12,12 @@ const ANSWER_TIMEOUT_MS = 10_000;
 export const ATTEMPT_LIMIT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;
 
 /** The result of one attempt. `error` is null for an answer of 2xx. */
-export interface AttemptResult {
+interface AttemptResult {
   responseStatus: number | null;
   error: string | null;
 }
 
-export type Attempt = (delivery: DeliveryDocument, endpoint: EndpointDocument) => Promise<AttemptResult>;
+export type Attempt = ReturnType<typeof createAttempt>;
 
 interface AttemptOptions {
   outbound: Pick<Outbound, 'postWebhook'>;
@@ -25,8 +27,11 @@ interface AttemptOptions {
 }
 
 /** Makes one attempt with the endpoint's current secret and address. It never rejects: each failure is a result. */
-export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Attempt {
-  return async (delivery, { _id, url, secret }) => {
+export function createAttempt({ outbound, onAttempt, now }: AttemptOptions) {
+  return async (
+    delivery: DeliveryDocument,
+    { _id, url, secret }: EndpointDocument,
+  ): Promise<AttemptResult> => {
     const headers = signedHeaders(delivery, secret, now());
     onAttempt(_id, headers, delivery.body);
     try {
@@ -39,4 +44,19 @@ export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Att
       return { responseStatus, error: error instanceof Error ? error.message : String(error) };
     }
   };
+}
+
+/** The changes of a delivery by an attempt that finished at `finishedAt`. */
+export function settlementOf(
+  { isRetried, attempts, createdAt }: DeliveryDocument,
+  { responseStatus, error }: AttemptResult,
+  finishedAt: Date,
+): Settlement {
+  const result = { responseStatus, error };
+  if (error === null) {
+    return { ...result, status: 'DELIVERED', deliveredAt: finishedAt.toISOString(), dueAt: null };
+  }
+  const next = isRetried ? nextAttempt(attempts + 1, finishedAt, new Date(createdAt)) : null;
+  const status = next === null ? 'FAILED' : 'PENDING';
+  return { ...result, status, deliveredAt: null, dueAt: next?.toISOString() ?? null };
 }

@@ -1,6 +1,7 @@
 import { derivedId, newId } from '../../../platform/names/ids.ts';
 import { present } from '../../../platform/names/present.ts';
 import { DAY_MS } from '../../../platform/names/units.ts';
+import { bodyOf } from '../../events/event.ts';
 import type { OutboxDocument } from '../../events/outbox.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { Delivery } from '../schema.ts';
@@ -67,14 +68,13 @@ export function newRedelivery(
   return { ...queued(endpoint, now), ...event, isRetried: false, dueAt: now.toISOString() };
 }
 
-/** The delivery of a test. It is never queued, because the caller waits for its only attempt. */
-export function newTest(
-  event: { id: string; body: string },
-  endpoint: EndpointDocument,
-  now: Date,
-): DeliveryDocument {
-  const { id: eventId, body } = event;
-  return { ...queued(endpoint, now), eventId, eventType: 'webhook.test', body, isRetried: false };
+/** The delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
+export function newTest(endpoint: EndpointDocument, now: Date): DeliveryDocument {
+  const eventId = newId('evt', now.getTime());
+  const eventType = 'webhook.test';
+  const data = { message: 'A test of this webhook endpoint, sent because its owner asked for it.' };
+  const body = bodyOf({ id: eventId, type: eventType, createdAt: now.toISOString(), data });
+  return { ...queued(endpoint, now), eventId, eventType, body, isRetried: false };
 }
 
 function queued({ _id: endpointId, accountId, generation }: EndpointDocument, now: Date) {
@@ -98,14 +98,7 @@ function queued({ _id: endpointId, accountId, generation }: EndpointDocument, no
 export function deliveryOf(delivery: DeliveryDocument): Delivery {
   const { _id: id, eventId, eventType, status, attempts, createdAt } = delivery;
   const { dueAt, deliveredAt, responseStatus, error } = delivery;
-  return {
-    id,
-    eventId,
-    eventType,
-    status,
-    attempts,
-    createdAt,
-    ...present({ nextAttemptAt: dueAt && (dueAt > createdAt ? dueAt : createdAt) }),
-    ...present({ deliveredAt, responseStatus, error }),
-  };
+  const nextAttemptAt = dueAt && (dueAt > createdAt ? dueAt : createdAt);
+  const always = { id, eventId, eventType, status, attempts, createdAt };
+  return { ...always, ...present({ nextAttemptAt, deliveredAt, responseStatus, error }) };
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../../platform/tracing/log.ts';
 import { ATTEMPT_LIMIT_MS } from './attempt.ts';
 import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
-import { createSlots, type Turn } from './slots.ts';
+import type { Slots, Turn } from './slots.ts';
 
 /** The lease of a worker. An attempt starts only while the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
@@ -22,19 +22,8 @@ interface DispatcherOptions {
   worker: EndpointWorker;
   /** The prefix of every holder's name in this process: it identifies the endpoints that a dead process held. */
   holderPrefix: string;
-  /** The most endpoint workers that this process runs at once, by its current setting. */
-  workers: () => number;
-  /** The most of them for one account. */
-  slotsOfAccount: () => number;
+  slots: Slots;
   log: Log;
-}
-
-interface Dispatcher {
-  start(): Promise<void>;
-  /** Takes one of the account's slots in this process; null when all are taken. @returns the function that frees it. */
-  takeSlot(accountId: string): (() => void) | null;
-  /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
-  stop(): Promise<void>;
 }
 
 interface Hold {
@@ -46,9 +35,7 @@ interface Hold {
 }
 
 /** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { coordination, worker, workers, slotsOfAccount, log } = options;
-  const slots = createSlots({ slots: workers, slotsOfAccount, now: () => performance.now() });
+export function createDispatcher({ coordination, worker, holderPrefix, slots, log }: DispatcherOptions) {
   const held = new Map<string, Hold>();
   const running = new Set<Promise<void>>();
   let claims = 0;
@@ -82,7 +69,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** Claims due endpoints that have a slot. @returns milliseconds until the next reading. */
   async function claim(): Promise<number> {
     claims += 1;
-    const holder = `${options.holderPrefix}${claims}`;
+    const holder = `${holderPrefix}${claims}`;
     const limit = Math.min(slots.free, MOST_CLAIMS);
     const endsMs = performance.now() + LEASE_MS;
     try {
@@ -105,27 +92,22 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return;
     }
     held.set(member, hold);
-    const work = turn(member, hold, slot)
-      .finally(() => {
-        // This precedes the return of the endpoint: afterwards another process may claim it, so it must not be renewed.
-        held.delete(member);
-        slot.leave();
-      })
-      .then((afterMs) => giveBack(member, hold, afterMs))
-      .finally(() => running.delete(work));
+    const work = turn(member, hold, slot).finally(() => running.delete(work));
     running.add(work);
   }
 
-  async function turn(member: string, hold: Hold, slot: Turn): Promise<number | null> {
-    try {
-      return await worker(...ownersOf(member), {
-        mayGoOn: async () => slot.mayGoOn() && (await mayGoOn(member, hold)),
-        attempted: slot.attempted,
-      });
-    } catch (error) {
+  async function turn(member: string, hold: Hold, slot: Turn): Promise<void> {
+    const afterMs = await worker(...ownersOf(member), {
+      mayGoOn: async () => slot.mayGoOn() && (await mayGoOn(member, hold)),
+      attempted: slot.attempted,
+    }).catch((error: unknown) => {
       log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
       return AFTER_FAULT_MS;
-    }
+    });
+    // This precedes the return of the endpoint: afterwards another process may claim it, so it must not be renewed.
+    held.delete(member);
+    slot.leave();
+    await giveBack(member, hold, afterMs);
   }
 
   async function giveBack(member: string, { holder }: Hold, afterMs: number | null): Promise<void> {
@@ -164,14 +146,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   return {
-    takeSlot: slots.takeSlot,
-    async start() {
+    async start(): Promise<void> {
       unsubscribe = await coordination.subscribe(WAKE, wake);
       heartbeat = setInterval(beat, HEARTBEAT_MS);
       heartbeat.unref();
       wake();
     },
-    async stop() {
+    /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
+    async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(pause);
       unsubscribe();

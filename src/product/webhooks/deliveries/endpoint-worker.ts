@@ -2,11 +2,10 @@ import type { Log } from '../../../platform/tracing/log.ts';
 import type { Disabling } from '../endpoints/disabling.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
-import type { Attempt, AttemptResult } from './attempt.ts';
+import { type Attempt, settlementOf } from './attempt.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
-import { nextAttempt } from './retries.ts';
-import type { DeliveriesStore, Settlement } from './store.ts';
+import type { DeliveriesStore } from './store.ts';
 
 /** Deliveries in one reading of the queue. An endpoint with more continues after the others have had their turn. */
 const DELIVERIES_A_TURN = 20;
@@ -29,29 +28,19 @@ interface WorkerTurn {
   attempted(hasFailed: boolean, tookMs: number): void;
 }
 
-/**
- * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read again
- * before each.
- * @returns milliseconds until the endpoint is due again; null when nothing is queued.
- */
-export type EndpointWorker = (
-  accountId: string,
-  endpointId: string,
-  turn: WorkerTurn,
-) => Promise<number | null>;
+export type EndpointWorker = ReturnType<typeof createEndpointWorker>;
 
 const LOOK_AGAIN = 0;
 
-export function createEndpointWorker({
-  endpoints,
-  deliveries,
-  disabling,
-  attempt,
-  metrics,
-  now,
-  log,
-}: EndpointWorkerOptions): EndpointWorker {
-  return async (accountId, endpointId, turn) => {
+export function createEndpointWorker(options: EndpointWorkerOptions) {
+  const { endpoints, deliveries, disabling, attempt, metrics, now, log } = options;
+
+  /**
+   * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read
+   * again before each.
+   * @returns milliseconds until the endpoint is due again; null when nothing is queued.
+   */
+  return async (accountId: string, endpointId: string, turn: WorkerTurn): Promise<number | null> => {
     const queue = await deliveries.queue(accountId, endpointId, DELIVERIES_A_TURN);
     let nextAt: string | null = null;
     for (const delivery of queue) {
@@ -126,24 +115,4 @@ export function createEndpointWorker({
 function earlier(one: string | null, other: string | null | undefined): string | null {
   if (one === null || other === null || other === undefined) return one ?? other ?? null;
   return one < other ? one : other;
-}
-
-/** The changes of a delivery by an attempt that finished at `finishedAt`. */
-export function settlementOf(
-  { isRetried, attempts, createdAt }: DeliveryDocument,
-  { responseStatus, error }: AttemptResult,
-  finishedAt: Date,
-): Settlement {
-  if (error === null) {
-    return {
-      status: 'DELIVERED',
-      deliveredAt: finishedAt.toISOString(),
-      responseStatus,
-      error,
-      dueAt: null,
-    };
-  }
-  const next = isRetried ? nextAttempt(attempts + 1, finishedAt, new Date(createdAt)) : null;
-  const status = next === null ? 'FAILED' : 'PENDING';
-  return { status, deliveredAt: null, responseStatus, error, dueAt: next?.toISOString() ?? null };
 }

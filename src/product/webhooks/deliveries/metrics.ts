@@ -1,24 +1,20 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
+import type { EndpointsStore } from '../endpoints/store.ts';
 import type { DeliveryDocument } from './delivery.ts';
+import type { DeliveriesStore } from './store.ts';
 
-export interface WebhookMetrics {
-  /** Runs an attempt and counts it as in flight meanwhile. */
-  inFlight<T>(run: () => Promise<T>): Promise<T>;
-  /** Counts an attempt that was recorded. `startedAt` is when it began. */
-  attempted(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void;
-}
-
-interface WebhookCounts {
-  due(): Promise<number>;
-  disabledEndpoints(): Promise<number>;
-}
+export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
 /** The label of the result of an attempt. */
 const RESULTS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
 /** The metrics of deliveries. Counts from the stores are equal in every process, so one of them is exported. */
-export function createWebhookMetrics(counts: WebhookCounts): WebhookMetrics {
+export function createWebhookMetrics(
+  endpoints: EndpointsStore,
+  deliveries: DeliveriesStore,
+  now: () => Date,
+) {
   const inFlight = new Gauge({
     name: 'darkroom_webhook_attempts_in_flight',
     help: 'Webhook attempts under way.',
@@ -34,11 +30,16 @@ export function createWebhookMetrics(counts: WebhookCounts): WebhookMetrics {
     buckets: DELAY_BUCKETS_SECONDS,
   });
   for (const result of Object.values(RESULTS)) attempts.inc({ result }, 0);
-  gaugeOf('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', counts.due);
-  gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', counts.disabledEndpoints);
+  gaugeOf('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', () =>
+    deliveries.countDue(now()),
+  );
+  gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', () =>
+    endpoints.countDisabled(),
+  );
 
   return {
-    async inFlight(run) {
+    /** Runs an attempt and counts it as in flight meanwhile. */
+    async inFlight<T>(run: () => Promise<T>): Promise<T> {
       inFlight.inc();
       try {
         return await run();
@@ -46,7 +47,8 @@ export function createWebhookMetrics(counts: WebhookCounts): WebhookMetrics {
         inFlight.dec();
       }
     },
-    attempted(delivery, status, startedAt) {
+    /** Counts an attempt that was recorded. `startedAt` is when it began. */
+    attempted(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void {
       attempts.inc({ result: RESULTS[status] });
       if (delivery.attempts > 0 || delivery.dueAt === undefined) return;
       delays.observe(Math.max(startedAt.getTime() - Date.parse(delivery.dueAt), 0) / 1000);

@@ -1,40 +1,32 @@
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, pageOf, success } from '../../../platform/http/envelope.ts';
+import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
+import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { deliveryNotFound, endpointDisabled, tooManyAttempts } from '../errors.ts';
 import { DeliveriesQuery, Delivery, DeliveryParams, EndpointParams } from '../schema.ts';
-import { deliveryOf, newRedelivery } from './delivery.ts';
-import type { Scheduled } from './schedule.ts';
+import { type Attempt, settlementOf } from './attempt.ts';
+import { type DeliveryDocument, deliveryOf, newRedelivery, newTest } from './delivery.ts';
+import { scheduleNow } from './schedule.ts';
+import type { Slots } from './slots.ts';
 import type { DeliveriesStore } from './store.ts';
-import type { SendTest } from './testing.ts';
 
 interface DeliveryRoutesOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
-  sendTest: SendTest;
-  /** Takes a slot for an attempt of the account. @returns the function that frees it; null when all are taken. */
-  takeSlot: (accountId: string) => (() => void) | null;
+  coordination: Coordination;
+  attempt: Attempt;
+  slots: Slots;
   attemptsPerAccount: number;
-  schedule: (endpoints: readonly Scheduled[]) => Promise<void>;
   gate: Gate;
   now: () => Date;
 }
 
 /** The deliveries of an endpoint: its owner lists them, and sends one again or a test. */
-export async function deliveryRoutes(
-  app: FastifyInstance,
-  {
-    endpoints,
-    deliveries,
-    sendTest,
-    takeSlot,
-    attemptsPerAccount,
-    schedule,
-    gate,
-    now,
-  }: DeliveryRoutesOptions,
-): Promise<void> {
+export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
+  const { endpoints, deliveries, coordination, attempt, slots, attemptsPerAccount, gate, now } = options;
+
   app.post<{ Params: EndpointParams }>(
     '/webhook-endpoints/:endpointId/test',
     {
@@ -50,7 +42,7 @@ export async function deliveryRoutes(
     async (request) => {
       const { accountId } = gate.callerOf(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      const leave = takeSlot(accountId);
+      const leave = slots.takeSlot(accountId);
       if (leave === null) throw tooManyAttempts(attemptsPerAccount);
       try {
         return success('Test event sent.', deliveryOf(await sendTest(endpoint)));
@@ -98,8 +90,17 @@ export async function deliveryRoutes(
       if (!endpoint.enabled) throw endpointDisabled();
       const delivery = newRedelivery(sent, endpoint, now());
       await deliveries.insert([delivery]);
-      await schedule([delivery]);
+      await scheduleNow(coordination, [delivery]);
       return reply.code(201).send(success('Delivery queued.', deliveryOf(delivery)));
     },
   );
+
+  /** Makes the only attempt of a webhook.test at once, beside the endpoint's worker. @returns its record. */
+  async function sendTest(endpoint: EndpointDocument): Promise<DeliveryDocument> {
+    const test = newTest(endpoint, now());
+    const { dueAt, ...result } = settlementOf(test, await attempt(test, endpoint), now());
+    const ended = { ...test, ...result, attempts: 1 };
+    await deliveries.insert([ended]);
+    return ended;
+  }
 }

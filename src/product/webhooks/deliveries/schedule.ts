@@ -30,10 +30,8 @@ export async function scheduleNow(
 ): Promise<void> {
   const members = new Set(endpoints.map(memberOf));
   if (members.size === 0) return;
-  await coordination.schedule(
-    SCHEDULE,
-    Array.from(members, (member) => ({ member, afterMs: 0 })),
-  );
+  const due = Array.from(members, (member) => ({ member, afterMs: 0 }));
+  await coordination.schedule(SCHEDULE, due);
   await coordination.publish(WAKE, '');
 }
 
@@ -46,19 +44,21 @@ export async function releaseEndpointsOf(coordination: Coordination, holderPrefi
 /**
  * Schedules every endpoint with a delivery that is due now or soon. Scheduled endpoints do not change. After a loss of
  * the schedule, due endpoints are back within one round, and later retries before they are due.
+ * @returns the number of these endpoints.
  */
 export async function rebuildSchedule(
   coordination: Coordination,
   deliveries: DeliveriesStore,
   now: Date,
-): Promise<void> {
+): Promise<number> {
   const until = new Date(now.getTime() + HORIZON_MS);
-  let due = await deliveries.nextEndpointDue('', until);
-  const isAny = due !== null;
-  while (due !== null) {
+  const next = (afterId: string) => deliveries.nextEndpointDue(afterId, until);
+  let count = 0;
+  for (let due = await next(''); due !== null; due = await next(due.endpointId)) {
     const afterMs = Date.parse(due.dueAt ?? '') - now.getTime();
     await coordination.schedule(SCHEDULE, [{ member: memberOf(due), afterMs: Math.max(afterMs, 0) }]);
-    due = await deliveries.nextEndpointDue(due.endpointId, until);
+    count += 1;
   }
-  if (isAny) await coordination.publish(WAKE, '');
+  if (count > 0) await coordination.publish(WAKE, '');
+  return count;
 }

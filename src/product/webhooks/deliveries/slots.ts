@@ -26,25 +26,13 @@ export interface Turn {
   leave(): void;
 }
 
+export type Slots = ReturnType<typeof createSlots>;
+
 /**
  * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
  * endpoints together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
  */
-interface Slots {
-  readonly free: number;
-  isSlow(member: string): boolean;
-  /**
-   * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
-   */
-  begin(accountId: string, member: string): Turn | null;
-  /**
-   * Takes only a slot of the account, for a test delivery; null when all are taken. @returns the function that frees
-   * it.
-   */
-  takeSlot(accountId: string): (() => void) | null;
-}
-
-export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots {
+export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions) {
   const taken = new Map<string, number>();
   const held = new Set<string>();
   const slow = new Set<string>();
@@ -66,6 +54,10 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
     if (slow.size > MOST_REMEMBERED && first !== undefined) slow.delete(first);
   }
 
+  /**
+   * Takes only a slot of the account, for a test delivery; null when all are taken. @returns the function that frees
+   * it.
+   */
   function takeSlot(accountId: string): (() => void) | null {
     const ofAccount = taken.get(accountId) ?? 0;
     if (ofAccount >= slotsOfAccount()) return null;
@@ -78,12 +70,15 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
   }
 
   return {
-    get free() {
+    get free(): number {
       return slots() - held.size;
     },
-    isSlow: (member) => slow.has(member),
+    isSlow: (member: string) => slow.has(member),
     takeSlot,
-    begin(accountId, member) {
+    /**
+     * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
+     */
+    begin(accountId: string, member: string): Turn | null {
       if (!fits(member)) return null;
       const leaveSlot = takeSlot(accountId);
       if (leaveSlot === null) return null;

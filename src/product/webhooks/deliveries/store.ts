@@ -4,7 +4,6 @@ import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  type IndexSpec,
   order,
 } from '../../../platform/stores/documents/port.ts';
 import type { DeliveryDocument } from './delivery.ts';
@@ -18,16 +17,14 @@ const LISTING: Listing = {
 /** Oldest due first; deliveries due at the same instant follow the order of their outcomes. */
 const DUE_ORDER = ['dueAt', 'sequence'];
 
-const INDEXES: readonly IndexSpec[] = [
-  { name: 'worker', fields: order('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
-  { name: 'due', fields: order('dueAt'), whenPresent: ['dueAt'] },
-  { name: 'listing', fields: order('endpointId', '-createdAt', '-_id') },
-  { name: 'expiry', fields: order('expiresAt') },
-];
-
 export const DELIVERIES: DeclaredCollection = {
   name: 'webhookDeliveries',
-  indexes: INDEXES,
+  indexes: [
+    { name: 'worker', fields: order('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
+    { name: 'due', fields: order('dueAt'), whenPresent: ['dueAt'] },
+    { name: 'listing', fields: order('endpointId', '-createdAt', '-_id') },
+    { name: 'expiry', fields: order('expiresAt') },
+  ],
   onAccountDeletion: 'delete',
 };
 

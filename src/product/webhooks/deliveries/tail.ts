@@ -13,32 +13,27 @@ export interface HeardAttempt {
   body: string;
 }
 
-interface Tail {
-  /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
-  onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
-  close(): void;
-}
-
 /** The side of the processes that make attempts. */
-export async function openTail(coordination: Coordination): Promise<Tail> {
+export async function openTail(coordination: Coordination) {
   const listenedUntil = new Map<string, number>();
   const close = await coordination.subscribe(LISTENERS, (endpointId) => {
     listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);
   });
   return {
-    onAttempt(endpointId, headers, body) {
+    /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
+    onAttempt(endpointId: string, headers: Record<string, string>, body: string): void {
       const untilMs = listenedUntil.get(endpointId);
       if (untilMs === undefined) return;
-      if (untilMs < performance.now()) listenedUntil.delete(endpointId);
+      if (untilMs < performance.now()) {
+        listenedUntil.delete(endpointId);
+        return;
+      }
+      const attempt: HeardAttempt = { headers, body };
       // A message that a listener misses is no loss: the delivery does not depend on it.
-      else void tell(coordination, endpointId, { headers, body }).catch(() => undefined);
+      coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt)).catch(() => undefined);
     },
     close,
   };
-}
-
-async function tell(coordination: Coordination, endpointId: string, attempt: HeardAttempt): Promise<void> {
-  await coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt));
 }
 
 /**

@@ -1,34 +1,43 @@
+import type { Mail } from '../../../platform/mail/mail.ts';
+import { DAY_MS } from '../../../platform/names/units.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
 import type { DeliveriesStore } from '../deliveries/store.ts';
 import type { EndpointDocument } from './endpoint.ts';
-import type { Notices } from './notices.ts';
 import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from './store.ts';
 
 interface DisablingOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
-  notices: Notices;
+  mail: Mail;
+  /** Null when the account is gone. */
+  emailOf: (accountId: string) => Promise<string | null>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
   now: () => Date;
+  log: Log;
 }
 
-export interface Disabling {
-  /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
-  countFailure(endpoint: EndpointDocument, deliveryId: string, error: string | null): Promise<void>;
-  /** Disables an endpoint that failed too often. */
-  disable(endpoint: EndpointDocument, lastError: string | null): Promise<void>;
+export type Disabling = ReturnType<typeof createDisabling>;
+
+/** Time between two tries of one mail. */
+const TRY_AGAIN_MS = 10 * 60 * 1000;
+/** After this time, a mail is given up: the owner sees the state on the endpoint. */
+const GIVE_UP_MS = DAY_MS;
+
+/**
+ * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
+ * afterwards: a crash in between sends it again ten minutes later, with the same Message-ID.
+ */
+export function createDisabling(options: DisablingOptions) {
+  const { endpoints, deliveries, mail, emailOf, subscriptionsChanged, now, log } = options;
+  let mailing: Promise<unknown> = Promise.resolve();
+
   /** Closes the queued deliveries of a disabled or deleted endpoint, and tells the other processes. */
-  closeQueue(endpoint: EndpointDocument): Promise<void>;
-}
-
-/** Disables endpoints that fail repeatedly, and notifies their owners once. */
-export function createDisabling(options: DisablingOptions): Disabling {
-  const { endpoints, deliveries, notices, subscriptionsChanged, now } = options;
-
   async function closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
     await subscriptionsChanged(accountId);
     await deliveries.close(accountId, _id, generation);
   }
 
+  /** Disables an endpoint that failed too often. */
   async function disable(
     { accountId, _id, consecutiveFailures }: EndpointDocument,
     lastError: string | null,
@@ -37,16 +46,55 @@ export function createDisabling(options: DisablingOptions): Disabling {
     const disabled = await endpoints.disable(accountId, _id, reason, now());
     if (disabled === null) return;
     await closeQueue(disabled);
-    notices.wake();
+    mailOwners();
+  }
+
+  /** Starts to send the due mails, in the background. */
+  function mailOwners(): void {
+    mailing = mailing
+      .then(async () => {
+        while ((await mailNext()) > 0);
+      })
+      .catch((error) => log.warn({ err: error }, 'The owner of a disabled endpoint could not be mailed yet'));
+  }
+
+  /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */
+  async function mailNext(): Promise<number> {
+    const endpoint = await endpoints.takeNotice(now(), new Date(now().getTime() + TRY_AGAIN_MS));
+    if (endpoint === null) return 0;
+    const isLate = Date.parse(endpoint.disabledAt ?? '') + GIVE_UP_MS < now().getTime();
+    const to = isLate ? null : await emailOf(endpoint.accountId);
+    if (to !== null) await mail.send({ to, ...noticeOf(endpoint) });
+    await endpoints.noticed(endpoint.accountId, endpoint._id);
+    return 1;
   }
 
   return {
-    async countFailure({ accountId, _id }, deliveryId, error) {
-      const counted = await endpoints.countFailure(accountId, _id, deliveryId);
-      const failures = counted?.consecutiveFailures ?? 0;
-      if (counted !== null && failures >= MOST_CONSECUTIVE_FAILURES) await disable(counted, error);
-    },
     disable,
     closeQueue,
+    mailNext,
+    /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
+    async countFailure({ accountId, _id }: EndpointDocument, deliveryId: string, error: string | null) {
+      const counted = await endpoints.countFailure(accountId, _id, deliveryId);
+      if (counted === null || counted.consecutiveFailures < MOST_CONSECUTIVE_FAILURES) return;
+      await disable(counted, error);
+    },
+    /** Resolves when no mail is being sent. */
+    idle: () => mailing,
+  };
+}
+
+function noticeOf({ _id, url, disabledAt, disabledReason }: EndpointDocument) {
+  const { host } = new URL(url);
+  return {
+    id: `${_id}.${disabledAt}`,
+    subject: `Your webhook endpoint on ${host} was disabled`,
+    text: [
+      `Your webhook endpoint ${_id} (${url}) was disabled at ${disabledAt}.`,
+      `Reason: ${disabledReason}.`,
+      '',
+      'Deliveries that were queued for it are closed, and events of the time until you enable it again are not sent.',
+      `When the receiver answers again, enable it with PUT /api/v1/webhook-endpoints/${_id} and {"enabled": true}.`,
+    ].join('\n'),
   };
 }

@@ -33,16 +33,6 @@ export interface EndpointDocument {
 export function endpointOf(endpoint: EndpointDocument): Endpoint {
   const { _id: id, url, description, events, enabled, consecutiveFailures } = endpoint;
   const { secret, disabledAt, disabledReason, createdAt, updatedAt } = endpoint;
-  return {
-    id,
-    url,
-    description,
-    events,
-    enabled,
-    consecutiveFailures,
-    secretHint: hintOf(secret),
-    ...present({ disabledAt, disabledReason }),
-    createdAt,
-    updatedAt,
-  };
+  const shown = { id, url, description, events, enabled, consecutiveFailures, createdAt, updatedAt };
+  return { ...shown, secretHint: hintOf(secret), ...present({ disabledAt, disabledReason }) };
 }

@@ -3,7 +3,6 @@ import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  type IndexSpec,
   order,
 } from '../../../platform/stores/documents/port.ts';
 import { ENDPOINTS_COLLECTION } from '../../events/subscriptions.ts';
@@ -14,15 +13,13 @@ import type { EndpointDocument } from './endpoint.ts';
 /** Deliveries in a row that run out of retries until an endpoint is disabled. */
 export const MOST_CONSECUTIVE_FAILURES = 5;
 
-const INDEXES: readonly IndexSpec[] = [
-  { name: 'slot', fields: order('accountId', 'slot'), unique: true },
-  { name: 'disabled', fields: order('enabled') },
-  { name: 'notice', fields: order('noticeDueAt'), whenPresent: ['noticeDueAt'] },
-];
-
 export const ENDPOINTS: DeclaredCollection = {
   name: ENDPOINTS_COLLECTION,
-  indexes: INDEXES,
+  indexes: [
+    { name: 'slot', fields: order('accountId', 'slot'), unique: true },
+    { name: 'disabled', fields: order('enabled') },
+    { name: 'notice', fields: order('noticeDueAt'), whenPresent: ['noticeDueAt'] },
+  ],
   onAccountDeletion: 'delete',
 };
 
@@ -49,7 +46,8 @@ export class EndpointsStore {
   ): Promise<EndpointDocument> {
     // One of the racing writers wins every round: only more writers than this at once can exhaust it.
     for (let round = 0; round < 2 * ENDPOINTS_PER_ACCOUNT; round += 1) {
-      const endpoint = newEndpoint(accountId, await this.#freeSlot(accountId), wish, now);
+      const slot = await this.#freeSlot(accountId);
+      const endpoint = { ...newEndpoint(wish, now), accountId, slot };
       const { duplicates } = await this.#endpoints.insertMany([endpoint]);
       if (duplicates.length === 0) return endpoint;
     }
@@ -59,10 +57,9 @@ export class EndpointsStore {
   async #freeSlot(accountId: string): Promise<number> {
     const held = await this.#endpoints.find({ accountId }, { fields: ['slot'] });
     const taken = new Set(held.map(({ slot }) => slot));
-    const free = Array.from({ length: ENDPOINTS_PER_ACCOUNT }, (_, slot) => slot).find(
-      (slot) => !taken.has(slot),
-    );
-    if (free === undefined) throw tooManyEndpoints();
+    let free = 0;
+    while (taken.has(free)) free += 1;
+    if (free >= ENDPOINTS_PER_ACCOUNT) throw tooManyEndpoints();
     return free;
   }
 
@@ -98,12 +95,9 @@ export class EndpointsStore {
     if (wish.enabled !== true) return this.#update(accountId, id, {}, { $set });
     const cleared = { ...$set, consecutiveFailures: 0, disabledAt: null, disabledReason: null };
     const $unset = { noticeDueAt: '' };
-    const enabled = await this.#update(
-      accountId,
-      id,
-      { enabled: false },
-      { $set: { ...cleared, enabledAt: now.toISOString() }, $inc: { generation: 1 }, $unset },
-    );
+    const started = { ...cleared, enabledAt: now.toISOString() };
+    const update = { $set: started, $inc: { generation: 1 }, $unset };
+    const enabled = await this.#update(accountId, id, { enabled: false }, update);
     return enabled ?? this.#update(accountId, id, { enabled: true }, { $set: cleared, $unset });
   }
 
@@ -123,31 +117,18 @@ export class EndpointsStore {
 
   /** Counts a delivery that ran out of retries, once however often it is said, and not on a disabled endpoint. */
   async countFailure(accountId: string, id: string, deliveryId: string): Promise<EndpointDocument | null> {
-    return this.#update(
-      accountId,
-      id,
-      { enabled: true, lastFailureId: { $ne: deliveryId } },
-      { $inc: { consecutiveFailures: 1 }, $set: { lastFailureId: deliveryId } },
-    );
+    const isUncounted = { enabled: true, lastFailureId: { $ne: deliveryId } };
+    const counted = { $inc: { consecutiveFailures: 1 }, $set: { lastFailureId: deliveryId } };
+    return this.#update(accountId, id, isUncounted, counted);
   }
 
   /** Disables an endpoint that failed too often, and owes its owner a mail. Null when another was faster. */
   async disable(accountId: string, id: string, reason: string, now: Date): Promise<EndpointDocument | null> {
-    const disabledAt = now.toISOString();
-    return this.#update(
-      accountId,
-      id,
-      { enabled: true, consecutiveFailures: { $gte: MOST_CONSECUTIVE_FAILURES } },
-      {
-        $set: {
-          enabled: false,
-          disabledAt,
-          disabledReason: reason,
-          noticeDueAt: disabledAt,
-          updatedAt: disabledAt,
-        },
-      },
-    );
+    const at = now.toISOString();
+    const stamps = { disabledAt: at, noticeDueAt: at, updatedAt: at };
+    const failsTooOften = { enabled: true, consecutiveFailures: { $gte: MOST_CONSECUTIVE_FAILURES } };
+    const $set = { enabled: false, disabledReason: reason, ...stamps };
+    return this.#update(accountId, id, failsTooOften, { $set });
   }
 
   /** Takes one endpoint whose owner must be mailed; it is due again at `againAt` unless `noticed` is said before. */
@@ -188,17 +169,10 @@ export class EndpointsStore {
   }
 }
 
-function newEndpoint(
-  accountId: string,
-  slot: number,
-  wish: EndpointWish & { secret: string },
-  now: Date,
-): EndpointDocument {
+function newEndpoint(wish: EndpointWish & { secret: string }, now: Date) {
   const createdAt = now.toISOString();
   return {
     _id: newId('whe', now.getTime()),
-    accountId,
-    slot,
     ...wish,
     generation: 1,
     enabledAt: createdAt,
