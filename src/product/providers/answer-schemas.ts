@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
 import { createOneAtATime } from '../../platform/fairness/one-at-a-time.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
-import { lazyThreads } from './threads.ts';
+import { lazyThread } from './threads.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;
@@ -20,31 +20,19 @@ const WAITING_MAX = 100;
 const RETRY_SECONDS = 5;
 
 /** A schema that a caller sent, and the parameter that a refusal of it names. */
-export interface SentSchema {
+interface SentSchema {
   schema: object;
   param: string;
 }
+
+export type AnswerSchemas = ReturnType<typeof createAnswerSchemas>;
 
 /**
  * The JSON Schemas that callers give for the answers of models: compiled and checked in a thread, one at a time, by
  * turns of accounts.
  */
-export interface AnswerSchemas {
-  /**
-   * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
-   * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account with
-   *   too many waiting schemas.
-   */
-  check(accountId: string, schemas: readonly SentSchema[]): Promise<void>;
-  /**
-   * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is valid.
-   */
-  problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined>;
-  close(): Promise<void>;
-}
-
-export function createAnswerSchemas(): AnswerSchemas {
-  const threads = lazyThreads<SchemaTask, SchemaResult>(THREAD, 1, { heapMegabytes: THREAD_HEAP_MEGABYTES });
+export function createAnswerSchemas() {
+  const thread = lazyThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
   /** The problem of each schema; '' for none. */
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });
   /** The queue before the thread, in which accounts take turns. */
@@ -55,9 +43,9 @@ export function createAnswerSchemas(): AnswerSchemas {
     await turns.takeTurn(accountId);
     try {
       // The time limit of a task begins when its thread runs.
-      await threads.run({ kind: 'start' }, new AbortController().signal);
+      await thread.run({ kind: 'start' }, new AbortController().signal);
       const limit = AbortSignal.timeout(LIMIT_MS);
-      return await threads.run(task, limit).catch((error: unknown) => {
+      return await thread.run(task, limit).catch((error: unknown) => {
         if (limit.aborted || isOutOfMemory(error)) return undefined;
         throw error;
       });
@@ -82,7 +70,12 @@ export function createAnswerSchemas(): AnswerSchemas {
   }
 
   return {
-    async check(accountId, schemas) {
+    /**
+     * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
+     * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account
+     *   with too many waiting schemas.
+     */
+    async check(accountId: string, schemas: readonly SentSchema[]): Promise<void> {
       if (turns.waitingOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
       for (const { schema, param } of schemas) {
         const problem = await problemOfSchema(accountId, schema);
@@ -90,7 +83,11 @@ export function createAnswerSchemas(): AnswerSchemas {
       }
     },
 
-    async problemOf(accountId, schema, value) {
+    /**
+     * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is
+     * valid.
+     */
+    async problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined> {
       const text = JSON.stringify(schema);
       const name = nameOf(text);
       let problem = known.get(name) ?? '';
@@ -101,12 +98,12 @@ export function createAnswerSchemas(): AnswerSchemas {
       return problem === '' ? result?.broken : `the schema ${problem}`;
     },
 
-    close: threads.close,
+    close: thread.close,
   };
 }
 
 function nameOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
+  return hash('sha256', text, 'base64');
 }
 
 function isOutOfMemory(error: unknown): boolean {

@@ -1,8 +1,7 @@
 import { ApiError } from '../../platform/http/errors.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { dial, isOk } from './dial.ts';
-import { bytesOf, type Endpoint, orFault } from './exchange.ts';
+import { bytesOf, dial, type Endpoint, isOk, orFault } from './exchange.ts';
 import { unavailable } from './provider.ts';
 
 const PICTURE_MAX_BYTES = 64 * MEGABYTE;

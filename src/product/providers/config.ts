@@ -1,5 +1,4 @@
-import type { Setting } from '../../platform/settings/setting.ts';
-import { choice, integer, text } from '../../platform/settings/setting.ts';
+import { choice, integer, type Setting, text } from '../../platform/settings/setting.ts';
 
 const URL_OR_NOTHING = /^https?:\/\/[^\s@]+$/;
 

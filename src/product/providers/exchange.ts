@@ -1,7 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
-import { type Dialled, dial, isOk } from './dial.ts';
+import { refuseOtherAnswers } from '../../platform/outbound/exchange.ts';
 import { faultOf, sayable } from './error-class.ts';
 import { readJson } from './json.ts';
 import { misconfigured, ProviderFault, unavailable } from './provider.ts';
@@ -60,19 +61,56 @@ export async function ask(
   return readJson(body, 'The answer of the provider');
 }
 
+/** One HTTP request to a provider. */
+interface Dialled {
+  method: 'GET' | 'POST';
+  headers: Readonly<Record<string, string>>;
+  body?: string | Uint8Array;
+}
+
+/**
+ * The longest idle time of a connection. A provider may close it later, and a call that was just sent on it would fail.
+ */
+const IDLE_MS = 4_000;
+const AGENTS = {
+  'http:': new http.Agent({ keepAlive: true, timeout: IDLE_MS }),
+  'https:': new https.Agent({ keepAlive: true, timeout: IDLE_MS }),
+};
+
+/**
+ * One HTTP/1.1 exchange with a host that the operator trusts, up to the headers of its answer; the caller reads the
+ * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch does not do.
+ * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
+ */
+export async function dial(url: URL, call: Dialled, signal: AbortSignal): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { method, body } = call;
+  const headers = { 'user-agent': 'Darkroom', 'accept-encoding': 'identity', ...call.headers };
+  const client =
+    url.protocol === 'https:'
+      ? https.request(url, { method, headers, signal, agent: AGENTS['https:'] })
+      : http.request(url, { method, headers, signal, agent: AGENTS['http:'] });
+  refuseOtherAnswers(client);
+  client.once('response', resolve);
+  client.on('error', reject);
+  client.end(body);
+  return promise;
+}
+
+/** True for a status of 200 to 299. */
+export function isOk({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode < 300;
+}
+
 async function dialledOf({ method = 'POST', json, form }: Call, own: Endpoint['headers']): Promise<Dialled> {
   const headers = { accept: 'application/json', ...own };
-  if (json !== undefined)
-    return {
-      method,
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(json),
-    };
+  const ofType = (type: string) => ({ ...headers, 'content-type': type });
+  if (json !== undefined) return { method, headers: ofType('application/json'), body: JSON.stringify(json) };
   if (form === undefined) return { method, headers };
   // A Response serializes the form and chooses its boundary.
   const written = new Response(form);
   const type = written.headers.get('content-type') ?? '';
-  return { method, headers: { ...headers, 'content-type': type }, body: await written.bytes() };
+  return { method, headers: ofType(type), body: await written.bytes() };
 }
 
 /** Reads the body of an answer up to a limit. @throws ProviderFault when it is larger. */
@@ -123,9 +161,8 @@ function readRefusal(text: string): { message: string; kind: string } {
   const body = objectOf(parsed(text));
   const error = objectOf(body.error);
   const said = [error.message, body.error, body.detail, body.message].find((one) => typeof one === 'string');
-  const reasons = (Array.isArray(error.details) ? error.details : []).map(
-    (detail) => objectOf(detail).reason,
-  );
+  const details = Array.isArray(error.details) ? error.details : [];
+  const reasons = details.map((detail) => objectOf(detail).reason);
   const words = [error.code, error.type, error.status, body.code, body.type, body.title, ...reasons];
   return { message: String(said ?? ''), kind: words.filter((word) => typeof word === 'string').join(' ') };
 }

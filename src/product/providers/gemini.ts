@@ -1,7 +1,14 @@
 import { pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
 import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
-import { type ModelRequest, type Provider, type RawAnswer, rejected, unavailable } from './provider.ts';
+import {
+  type ModelRequest,
+  type Provider,
+  type RawAnswer,
+  rejected,
+  sentParameters,
+  unavailable,
+} from './provider.ts';
 
 /** Parameters that the service sets itself. */
 const RESERVED = [
@@ -37,34 +44,20 @@ export function createGemini({ key, baseUrl }: { key: string; baseUrl: string })
   };
 }
 
-function bodyOf({
-  op,
-  prompt = '',
-  pictures,
-  parameters,
-  schema = {},
-}: ModelRequest): Record<string, unknown> {
-  const own = Object.entries(parameters).filter(
-    ([name, value]) => !RESERVED.includes(name) && value !== null,
-  );
+function bodyOf(request: ModelRequest): Record<string, unknown> {
+  const { op, prompt = '', pictures, schema = {} } = request;
+  const own = Object.entries(sentParameters(request, RESERVED));
   const ofTheImage = own.filter(([name]) => OF_THE_IMAGE.includes(name));
   const ofTheCall = own.filter(([name]) => !OF_THE_IMAGE.includes(name));
   const wanted =
     op === 'analyze'
       ? { responseMimeType: 'application/json', responseJsonSchema: schema }
       : { responseModalities: ['TEXT', 'IMAGE'] };
+  const images = pictures.map(({ mimeType, bytes }) => ({
+    inlineData: { mimeType, data: Buffer.from(bytes).toString('base64') },
+  }));
   return {
-    contents: [
-      {
-        role: 'user',
-        parts: [
-          { text: prompt },
-          ...pictures.map(({ mimeType, bytes }) => ({
-            inlineData: { mimeType, data: Buffer.from(bytes).toString('base64') },
-          })),
-        ],
-      },
-    ],
+    contents: [{ role: 'user', parts: [{ text: prompt }, ...images] }],
     generationConfig: {
       ...Object.fromEntries(ofTheCall),
       ...wanted,

@@ -4,13 +4,7 @@ import { present } from '../../platform/names/present.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/settings/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import {
-  findModel,
-  type Model,
-  type ModelCategory,
-  type Models,
-  type ProviderName,
-} from '../models/models.ts';
+import { findModel, type Model, type Models, type ProviderName } from '../models/models.ts';
 import { pricedParameters } from '../models/prices.ts';
 import type { AnswerSchemas } from './answer-schemas.ts';
 import { checkedAnswer, type ModelAnswer } from './answers.ts';
@@ -20,6 +14,7 @@ import { preparedPicture } from './pictures.ts';
 import {
   type CallContext,
   type ModelRequest,
+  type ModelTask,
   type Provider,
   ProviderFault,
   unavailable,
@@ -29,32 +24,15 @@ import { nextTryMs } from './retrying.ts';
 import { createSlots } from './slots.ts';
 
 /** One attempt of one item on a model. */
-export interface ModelCall {
-  op: ModelCategory;
+export interface ModelCall extends ModelTask, Omit<CallContext, 'signal'> {
   /** The id of the model. */
   model: string;
-  /** The prompt with its subjects expanded. */
-  prompt?: string;
-  /** The parameters as sent. */
-  parameters: Readonly<Record<string, unknown>>;
-  /** The JSON Schema of the answer; only analyze has one. */
-  schema?: Readonly<Record<string, unknown>>;
   /**
    * Returns the item's picture, if it has one, followed by the pictures that are sent with every call. It is called
    * once a slot at the provider is held. The bytes are transferred and must not be used again.
    */
   pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
-  /** The index of the item in its job, from 0. */
-  itemIndex: number;
-  /** The number of this attempt of the item, from 1. */
-  attempt: number;
   accountId: string;
-  /** The id of the request that an earlier owner of the item stored, if any. */
-  pickUp?: string;
-  /**
-   * Stores the id of a request. It is awaited before the result is polled, at providers whose requests can be resumed.
-   */
-  keep(requestId: string): Promise<void>;
 }
 
 export type ModelOutcome =
@@ -114,7 +92,8 @@ export function openProviders(options: ProvidersOptions): Providers {
     async run(call, signal) {
       const model = findModel(models, call.model);
       const provider = model && providers[model.provider];
-      if (model === undefined || provider === undefined) return notOffered(call.model);
+      if (model === undefined || provider === undefined)
+        return failure('service_misconfigured', `The model ${call.model} is no longer offered.`);
       const done = await slots.run(model.provider, call.accountId, () =>
         tried(call, model, provider, signal),
       );
@@ -155,11 +134,8 @@ export function openProviders(options: ProvidersOptions): Providers {
   ): Promise<ModelAnswer> {
     const request = await requestOf(call, model, signal);
     const { pickUp } = call;
-    const context: CallContext = {
-      signal,
-      ...present({ pickUp }),
-      keep: (id) => lostWhenRejected(() => call.keep(id)),
-    };
+    const keep = (id: string) => lostWhenRejected(() => call.keep(id));
+    const context: CallContext = { signal, keep, ...present({ pickUp }) };
     const problemOf = (schema: object, value: unknown) =>
       answerSchemas.problemOf(call.accountId, schema, value);
     return checkedAnswer(await provider.run(request, context), request, problemOf);
@@ -168,45 +144,36 @@ export function openProviders(options: ProvidersOptions): Providers {
   async function requestOf(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
     const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
     const files = await lostWhenRejected(() => call.pictures());
+    const preparing = { pixels, accountId, signal };
+    const pictures = await Promise.all(files.map((bytes) => preparedPicture(bytes, model, preparing)));
     return {
       ...{ op, itemIndex, attempt },
-      providerModel: model.providerModel,
-      fields: model.fields ?? {},
       ...present({ prompt, schema }),
       parameters: { ...parameters, ...pricedParameters(model, parameters) },
-      pictures: await Promise.all(
-        files.map((bytes) => preparedPicture(bytes, model, { pixels, accountId, signal })),
-      ),
+      providerModel: model.providerModel,
+      fields: model.fields ?? {},
+      pictures,
     };
   }
 
   function failureOf(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
     if (error instanceof LostItem) throw error.cause;
-    if (error instanceof ApiError) return refusedInput(error, attempt);
+    if (error instanceof ApiError) {
+      // A picture could not be prepared: the item's input is at fault, or the image pool is unavailable for now.
+      const again = error.retryable ? nextTryMs(attempt, waitsFor('sandbox')) : undefined;
+      return failure(error.code, error.message, again);
+    }
     if (!(error instanceof ProviderFault)) {
       log.error({ err: error, provider: name }, 'A model call failed for no known reason');
-      return failure(
-        'internal_error',
-        'The model call failed.',
-        nextTryMs(attempt, waitsFor(name), undefined),
-      );
+      return failure('internal_error', 'The model call failed.', nextTryMs(attempt, waitsFor(name)));
     }
     const { errorClass, message, retryAfterMs } = error;
-    if (errorClass === 'misconfigured')
-      log.error(
-        { provider: name, says: message },
-        'A provider refuses this service: see its key, account and model names',
-      );
+    if (errorClass === 'misconfigured') {
+      const refused = 'A provider refuses this service: see its key, account and model names';
+      log.error({ provider: name, says: message }, refused);
+    }
     const again = errorClass === 'unavailable' ? nextTryMs(attempt, waitsFor(name), retryAfterMs) : undefined;
     return failure(CODES[errorClass], message, again);
-  }
-
-  /**
-   * Maps the failure to prepare a picture: either the item's input is at fault, or the image pool is unavailable for
-   * now.
-   */
-  function refusedInput({ code, message, retryable }: ApiError, attempt: number): ModelOutcome {
-    return failure(code, message, retryable ? nextTryMs(attempt, waitsFor('sandbox'), undefined) : undefined);
   }
 
   function waitsFor(name: ProviderName): readonly number[] {
@@ -229,10 +196,6 @@ async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw new LostItem(error);
   }
-}
-
-function notOffered(model: string): ModelOutcome {
-  return failure('service_misconfigured', `The model ${model} is no longer offered.`);
 }
 
 function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {

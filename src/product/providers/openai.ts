@@ -4,7 +4,7 @@ import { jsonIn } from './answers.ts';
 import { sayable } from './error-class.ts';
 import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
-import { type ModelRequest, type Provider, type RawAnswer, rejected } from './provider.ts';
+import { type ModelRequest, type Provider, type RawAnswer, rejected, sentParameters } from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call, and no streaming. */
 const RESERVED = [
@@ -56,18 +56,14 @@ export function createOpenAi(settings: { key: string; baseUrl: string; outbound:
 }
 
 function generationOf(request: ModelRequest): Record<string, unknown> {
-  return { ...ownParameters(request), model: request.providerModel, prompt: request.prompt ?? '', n: 1 };
+  const { providerModel: model, prompt = '' } = request;
+  return { ...sentParameters(request, RESERVED), model, prompt, n: 1 };
 }
 
+/** The fields of a generation as a form, with the pictures. */
 function editOf(request: ModelRequest): FormData {
   const form = new FormData();
-  const fields = {
-    ...ownParameters(request),
-    model: request.providerModel,
-    prompt: request.prompt ?? '',
-    n: 1,
-  };
-  for (const [name, value] of Object.entries(fields))
+  for (const [name, value] of Object.entries(generationOf(request)))
     form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
   const name = request.pictures.length === 1 ? 'image' : 'image[]';
   for (const [index, picture] of request.pictures.entries()) {
@@ -77,30 +73,11 @@ function editOf(request: ModelRequest): FormData {
   return form;
 }
 
-function ownParameters({ parameters }: ModelRequest): Record<string, unknown> {
-  const own = Object.entries(parameters).filter(
-    ([name, value]) => !RESERVED.includes(name) && value !== null,
-  );
-  return Object.fromEntries(own);
-}
-
-function chatOf({
-  providerModel,
-  prompt = '',
-  pictures,
-  schema = {},
-}: ModelRequest): Record<string, unknown> {
+function chatOf({ providerModel: model, prompt = '', pictures, schema = {} }: ModelRequest) {
+  const images = pictures.map((picture) => ({ type: 'image_url', image_url: { url: dataUrl(picture) } }));
   return {
-    model: providerModel,
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: prompt },
-          ...pictures.map((picture) => ({ type: 'image_url', image_url: { url: dataUrl(picture) } })),
-        ],
-      },
-    ],
+    model,
+    messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, ...images] }],
     response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: false } },
   };
 }

@@ -5,7 +5,6 @@ import type { Picture } from './provider.ts';
 
 /** Formats that every provider reads; others are re-encoded. */
 const READ_BY_ALL = ['jpeg', 'png', 'webp'] as const;
-type ReadByAll = (typeof READ_BY_ALL)[number];
 
 const QUALITY = 92;
 const PREPARE_TIMEOUT_MS = 60_000;
@@ -23,10 +22,7 @@ export async function preparedPicture(
 ): Promise<Picture> {
   const asIs = pictureAsIs(bytes, maxInputEdge);
   if (asIs !== undefined) return asIs;
-  const edge = maxInputEdge ?? Number.POSITIVE_INFINITY;
-  const shrink = Number.isFinite(edge)
-    ? [{ operation: 'resize', params: { width: edge, height: edge, fit: 'inside' } }]
-    : [];
+  const box = { width: maxInputEdge, height: maxInputEdge, fit: 'inside' };
   const { result } = pixels.transform({
     bytes,
     accountId,
@@ -35,7 +31,7 @@ export async function preparedPicture(
     signal,
     pass: {
       decode: { frame: 'first' },
-      steps: shrink,
+      steps: maxInputEdge === undefined ? [] : [{ operation: 'resize', params: box }],
       encode: { format: 'webp', quality: QUALITY, metadata: 'strip' },
     },
   });
@@ -45,15 +41,12 @@ export async function preparedPicture(
 
 function pictureAsIs(bytes: Uint8Array<ArrayBuffer>, maxInputEdge: number | undefined): Picture | undefined {
   const header = readHeader(bytes);
-  if (header === null || !isReadByAll(header.format) || header.orientation !== 1 || header.frames > 1)
+  const format = READ_BY_ALL.find((known) => known === header?.format);
+  if (header === null || format === undefined || header.orientation !== 1 || header.frames > 1)
     return undefined;
-  const { width, height, format } = header;
+  const { width, height } = header;
   if (maxInputEdge !== undefined && Math.max(width, height) > maxInputEdge) return undefined;
   return { bytes, mimeType: `image/${format}`, width, height };
-}
-
-function isReadByAll(format: string): format is ReadByAll {
-  return (READ_BY_ALL as readonly string[]).includes(format);
 }
 
 /** A picture as a data URL in a JSON body. */

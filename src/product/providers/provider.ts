@@ -8,24 +8,40 @@ export interface Picture {
   height: number;
 }
 
-/** One attempt of one item, ready to be sent. */
-export interface ModelRequest {
+/** What one attempt of one item asks of a model. */
+export interface ModelTask {
   op: ModelCategory;
+  /** The prompt with its subjects expanded. */
+  prompt?: string;
+  /** The parameters as sent. */
+  parameters: Readonly<Record<string, unknown>>;
+  /** The JSON Schema of the answer; only analyze has one. */
+  schema?: Readonly<Record<string, unknown>>;
+  /** The index of the item in its job, from 0. */
+  itemIndex: number;
+  /** The number of this attempt of the item, from 1. */
+  attempt: number;
+}
+
+/** One attempt of one item, ready to be sent. Its parameters include the defaults of those that determine the price. */
+export interface ModelRequest extends ModelTask {
   /** The model's name at its provider. */
   providerModel: string;
   /** The names of this model's inputs, at providers where they differ by model. */
   fields: Readonly<Record<string, string>>;
-  prompt?: string;
-  /** The parameters as sent, with the defaults of those that determine the price. */
-  parameters: Readonly<Record<string, unknown>>;
   /** The item's picture, if it has one, followed by the references. */
   pictures: readonly Picture[];
-  /** The JSON Schema of the answer; absent when an image is requested. */
-  schema?: Readonly<Record<string, unknown>>;
-  /** The index of the item in its job, from 0. */
-  itemIndex: number;
-  /** The number of the attempt, from 1. */
-  attempt: number;
+}
+
+/**
+ * The parameters that are sent to a provider under the names that the caller gave.
+ * @param reserved the names of those that the service sets itself.
+ */
+export function sentParameters({ parameters }: ModelTask, reserved: readonly string[]) {
+  const sent = Object.entries(parameters).filter(
+    ([name, value]) => !reserved.includes(name) && value !== null,
+  );
+  return Object.fromEntries(sent);
 }
 
 export interface CallContext {
@@ -33,7 +49,10 @@ export interface CallContext {
   signal: AbortSignal;
   /** The id of the request that an earlier owner of the item submitted, at providers whose requests can be resumed. */
   pickUp?: string;
-  /** Stores the id of a request before its result is polled. Rejects when the item has another owner by now. */
+  /**
+   * Stores the id of a request, at providers whose requests can be resumed. It is awaited before the result is polled,
+   * and rejects when the item has another owner by now.
+   */
   keep(requestId: string): Promise<void>;
 }
 
@@ -46,8 +65,6 @@ export interface Provider {
   close?(): Promise<void>;
 }
 
-export type ErrorClass = 'rejected' | 'unavailable' | 'misconfigured';
-
 /** The failure of a call. The message contains no key and may be shown to the caller. */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
@@ -55,13 +72,13 @@ export class ProviderFault extends Error {
    * `rejected`: the provider will never accept this input. `unavailable`: a later attempt may succeed. `misconfigured`:
    * the operator has to correct the configuration.
    */
-  readonly errorClass: ErrorClass;
+  readonly errorClass: 'rejected' | 'unavailable' | 'misconfigured';
   /** The Retry-After of the provider, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(verdict: ErrorClass, message: string, retryAfterMs?: number) {
+  constructor(errorClass: ProviderFault['errorClass'], message: string, retryAfterMs?: number) {
     super(message);
-    this.errorClass = verdict;
+    this.errorClass = errorClass;
     this.retryAfterMs = retryAfterMs;
   }
 }

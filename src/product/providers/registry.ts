@@ -33,20 +33,13 @@ export function providersOf(options: {
 }): Partial<Record<ProviderName, Provider>> {
   const { settings: set, outbound } = options;
   const isOffered = offeredBy(set);
+  const openai = { key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound };
+  const gemini = { key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL };
+  const replicate = { token: set.REPLICATE_API_TOKEN, baseUrl: set.REPLICATE_BASE_URL, outbound };
   return {
-    ...(isOffered('openai') && {
-      openai: createOpenAi({ key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound }),
-    }),
-    ...(isOffered('gemini') && {
-      gemini: createGemini({ key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL }),
-    }),
-    ...(isOffered('replicate') && {
-      replicate: createReplicate({
-        token: set.REPLICATE_API_TOKEN,
-        baseUrl: set.REPLICATE_BASE_URL,
-        outbound,
-      }),
-    }),
+    ...(isOffered('openai') && { openai: createOpenAi(openai) }),
+    ...(isOffered('gemini') && { gemini: createGemini(gemini) }),
+    ...(isOffered('replicate') && { replicate: createReplicate(replicate) }),
     ...(isOffered('sandbox') && { sandbox: createSandbox() }),
     ...(isOffered('local') && { local: createLocal() }),
   };

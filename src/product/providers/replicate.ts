@@ -11,11 +11,13 @@ import {
   ProviderFault,
   type RawAnswer,
   rejected,
+  sentParameters,
   unavailable,
 } from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call. */
 const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
+const RUNNING = ['starting', 'processing', 'queued'];
 const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
 /** The interval at which a prediction is polled grows from the first value to the last. */
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
@@ -78,12 +80,10 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     let prediction = begun;
     let lost = 0;
     try {
-      for (
-        let waitMs = POLL_MS.first;
-        isRunning(prediction);
-        waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.last)
-      ) {
+      let waitMs = POLL_MS.first;
+      while (RUNNING.includes(prediction.status)) {
         await sleep(waitMs, undefined, { signal });
+        waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.last);
         try {
           prediction = await look(begun.id, signal);
           lost = 0;
@@ -138,23 +138,17 @@ function predictionIn(answer: unknown): Prediction {
   return { id, status, error, output };
 }
 
-function isRunning({ status }: Prediction): boolean {
-  return status === 'starting' || status === 'processing' || status === 'queued';
-}
-
 function isLate({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof DOMException && reason.name === 'TimeoutError';
 }
 
 /** `owner/name` runs an official model at its path; `owner/name:version` and a bare version are named in the body. */
-function submissionOf({ providerModel, fields, prompt, parameters, pictures }: ModelRequest) {
-  const own = Object.entries(parameters).filter(
-    ([name, value]) => !RESERVED.includes(name) && value !== null,
-  );
+function submissionOf(request: ModelRequest) {
+  const { providerModel, fields, prompt, pictures } = request;
   const [image, ...others] = pictures;
   const several = fields.images !== undefined;
   const input = {
-    ...Object.fromEntries(own),
+    ...sentParameters(request, RESERVED),
     ...(prompt !== undefined && fields.prompt !== '' && { [fields.prompt ?? 'prompt']: prompt }),
     ...(several && pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(dataUrl) }),
     ...(!several && image !== undefined && { [fields.image ?? 'image']: dataUrl(image) }),

@@ -8,14 +8,10 @@ const LONGEST_WAIT_MS = 5 * 60_000;
  * @param retryAfterMs the wait that the provider asked for; it can only delay the next attempt.
  * @returns milliseconds from now; undefined when no attempt is left, or the provider asks for too long a wait.
  */
-export function nextTryMs(
-  attempt: number,
-  waitsMs: readonly number[],
-  retryAfterMs: number | undefined,
-): number | undefined {
+export function nextTryMs(attempt: number, waitsMs: readonly number[], retryAfterMs = 0): number | undefined {
   const planned = waitsMs[attempt - 1];
-  if (planned === undefined || (retryAfterMs ?? 0) > LONGEST_WAIT_MS) return undefined;
-  return Math.max(planned, retryAfterMs ?? 0);
+  if (planned === undefined || retryAfterMs > LONGEST_WAIT_MS) return undefined;
+  return Math.max(planned, retryAfterMs);
 }
 
 /** Parses a Retry-After header (seconds or a date) to milliseconds from `nowMs`. */

@@ -1,20 +1,6 @@
 import { createFairQueue, type FairQueue } from '../../platform/fairness/fair-queue.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
-/**
- * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
- * while no other account used the provider recently. In contrast to the slots of calls
- * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
- */
-export interface Slots {
-  /**
-   * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none. So
-   * a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
-   * @param owner the account that holds the slot.
-   */
-  run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined>;
-}
-
 /** The lease of a slot, which frees the slots of a dead process; a living process renews it long before. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
@@ -30,13 +16,19 @@ const WAIT_MS = 3_000;
  */
 const SEEN_MS = 60_000;
 
-export function createSlots(options: {
+interface SlotsOptions {
   coordination: Coordination;
   hostId: string;
   processId: string;
   limit: number;
-}): Slots {
-  const { coordination, hostId, processId, limit } = options;
+}
+
+/**
+ * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
+ * while no other account used the provider recently. In contrast to the slots of calls
+ * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
+ */
+export function createSlots({ coordination, hostId, processId, limit }: SlotsOptions) {
   const waiting = new Map<string, FairQueue<() => void>>();
   let counter = 0;
 
@@ -68,7 +60,12 @@ export function createSlots(options: {
   }
 
   return {
-    async run(name, owner, work) {
+    /**
+     * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none.
+     * So a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
+     * @param owner the account that holds the slot.
+     */
+    async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
       counter += 1;
       const key = `providers/${hostId}/${name}`;
       const holder = `${hostId}/${processId}/provider-${counter}/${owner}`;

@@ -1,10 +1,9 @@
 import type { CodesRead, CodesTask } from '../../../../workers/models/protocol.ts';
 import { type Provider, rejected } from '../provider.ts';
-import { lazyThreads } from '../threads.ts';
+import { lazyThread } from '../threads.ts';
 import { createTextReader } from './text.ts';
 
 const CODES_THREAD = new URL('../../../../workers/models/codes.ts', import.meta.url);
-const THREADS = 1;
 const HEAP_MEGABYTES = 512;
 
 /** The packages of the readers, which an installation may omit. */
@@ -23,7 +22,7 @@ export function isLocalInstalled(): boolean {
 /** The models that run on this machine: one reads text, the other reads bar codes and QR codes. */
 export function createLocal(): Provider {
   const text = createTextReader();
-  const codes = lazyThreads<CodesTask, CodesRead>(CODES_THREAD, THREADS, { heapMegabytes: HEAP_MEGABYTES });
+  const codes = lazyThread<CodesTask, CodesRead>(CODES_THREAD, HEAP_MEGABYTES);
   return {
     async run({ providerModel, pictures: [picture] }, { signal }) {
       if (picture === undefined) throw rejected('A picture is needed to read from.');

@@ -4,16 +4,10 @@ import type { Worker } from 'tesseract.js';
 import type { Box } from '../../../../workers/models/protocol.ts';
 
 /** The text that was found in a picture. Confidences are 0 to 1, as reported by the reader. */
-export interface TextRead {
+interface TextRead {
   text: string;
   confidence: number;
   lines: (Box & { text: string; confidence: number })[];
-}
-
-export interface TextReader {
-  /** Rejects with the signal's reason when it aborts: the thread is then ended. */
-  read(picture: Uint8Array, signal: AbortSignal): Promise<TextRead>;
-  close(): Promise<void>;
 }
 
 const LANGUAGE = 'eng';
@@ -27,7 +21,7 @@ const ASSUMED_DPI = '150';
  * Reads text with tesseract.js in a thread of its own, which is started for the first picture and ended after an idle
  * time. It reads one picture at a time. max_input_edge limits the picture, and so the memory of the thread.
  */
-export function createTextReader(): TextReader {
+export function createTextReader() {
   let worker: Promise<Worker> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
@@ -62,7 +56,8 @@ export function createTextReader(): TextReader {
   }
 
   return {
-    read(picture, signal) {
+    /** Rejects with the signal's reason when it aborts: the thread is then ended. */
+    read(picture: Uint8Array, signal: AbortSignal): Promise<TextRead> {
       const turn = last.then(() => recognise(picture, signal));
       last = turn.catch(() => undefined);
       return turn;

@@ -1,13 +1,17 @@
 import type { Measures } from '../../../../workers/models/protocol.ts';
+import { ANSWER_MAX_VALUES } from '../../models/least-answer.ts';
 import { targetsIn } from '../../models/references.ts';
-import { ProviderFault } from '../provider.ts';
-import { answerBudget, type Budget } from './budget.ts';
+import { ProviderFault, rejected } from '../provider.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Facts = Readonly<Record<string, unknown>>;
 
 /** The most levels of an answer, enough for any accepted schema; a recursive schema ends here. */
 const DEEPEST = 12;
+/** The most text of one answer, because a small schema can require more than any memory holds. */
+const BYTES_MAX = 256 * 1024;
+/** The most keywords that are read for one answer, because references can multiply them without creating a value. */
+const KEYWORDS_MAX = 30_000;
 
 /** The facts of a picture that the sandbox fills in, by the names of properties. */
 export function factsOf(measures: Measures): Facts {
@@ -50,10 +54,32 @@ interface AnswerContext {
   resolved: Map<Schema, Schema>;
   facts: Facts;
   onlyRequired: boolean;
-  budget: Budget;
+  budget: ReturnType<typeof answerBudget>;
   /** The name of the property that is being filled. */
   name: string;
   depth: number;
+}
+
+/** The remaining cost of one answer. Answers are made on the event loop, so the whole budget is a few milliseconds. */
+function answerBudget() {
+  const left = { values: ANSWER_MAX_VALUES, bytes: BYTES_MAX, keywords: KEYWORDS_MAX };
+  return {
+    /** Subtracts a cost. @throws ProviderFault rejected when nothing is left. */
+    spend({ values = 0, bytes = 0, keywords = 0 }: Partial<typeof left>): void {
+      left.values -= values;
+      left.bytes -= bytes;
+      left.keywords -= keywords;
+      if (left.values < 0) throw tooLarge(`${ANSWER_MAX_VALUES} values`);
+      if (left.bytes < 0) throw tooLarge(`${BYTES_MAX} bytes`);
+      if (left.keywords < 0) throw tooLarge(`${KEYWORDS_MAX} keywords to read`);
+    },
+  };
+}
+
+function tooLarge(what: string): Error {
+  return rejected(
+    `The least answer that fits the schema is larger than the sandbox makes (${what}): ask for shorter lists and fewer properties.`,
+  );
 }
 
 function valueFor(schema: unknown, context: AnswerContext): unknown {
@@ -97,12 +123,9 @@ function objectFor(schema: Schema, context: AnswerContext): Record<string, unkno
   const fillsAll = !context.onlyRequired && context.depth < DEEPEST;
   const names = fillsAll ? [...Object.keys(properties), ...required] : required;
   if (context.depth > 2 * DEEPEST) return {};
-  return Object.fromEntries(
-    [...new Set(names)].map((name) => [
-      name,
-      valueFor(properties[name] ?? true, { ...context, name, depth: context.depth + 1 }),
-    ]),
-  );
+  const depth = context.depth + 1;
+  const entryOf = (name: string) => [name, valueFor(properties[name] ?? true, { ...context, name, depth })];
+  return Object.fromEntries([...new Set(names)].map(entryOf));
 }
 
 function arrayFor(schema: Schema, context: AnswerContext, found: unknown[]): unknown[] {

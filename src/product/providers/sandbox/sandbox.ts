@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxResult, SandboxTask } from '../../../../workers/models/protocol.ts';
 import {
@@ -9,12 +9,11 @@ import {
   rejected,
   unavailable,
 } from '../provider.ts';
-import { lazyThreads } from '../threads.ts';
+import { lazyThread } from '../threads.ts';
 import { answerFor, factsOf } from './answer.ts';
 import { steeringOf } from './words.ts';
 
 const THREAD = new URL('../../../../workers/models/sandbox.ts', import.meta.url);
-const THREADS = 1;
 
 const SIZE = /^(\d{1,5})x(\d{1,5})$/;
 const SIDE = { min: 64, max: 2_048 };
@@ -27,7 +26,7 @@ const SEED_MAX = 4_294_967_295;
  * providers do.
  */
 export function createSandbox(): Provider {
-  const threads = lazyThreads<SandboxTask, SandboxResult>(THREAD, THREADS);
+  const thread = lazyThread<SandboxTask, SandboxResult>(THREAD);
   return {
     async run(request, context) {
       const { prompt = '', itemIndex, attempt } = request;
@@ -38,16 +37,16 @@ export function createSandbox(): Provider {
       if (steering.answersGarbage) return garbageFor(request);
       return answerOf(request, steering.text, context);
     },
-    close: threads.close,
+    close: thread.close,
   };
 
   async function answerOf(request: ModelRequest, text: string, { signal }: CallContext): Promise<RawAnswer> {
     if (request.op === 'analyze') {
-      const result = await threads.run({ kind: 'measure', picture: inputOf(request) }, signal);
+      const result = await thread.run({ kind: 'measure', picture: inputOf(request) }, signal);
       const facts = factsOf((result as { measures: Parameters<typeof factsOf>[0] }).measures);
       return { kind: 'json', value: answerFor(request.schema ?? {}, facts) };
     }
-    const result = await threads.run(taskOf(request, text), signal);
+    const result = await thread.run(taskOf(request, text), signal);
     return { kind: 'image', bytes: (result as { png: Uint8Array<ArrayBuffer> }).png };
   }
 }
@@ -59,19 +58,16 @@ function garbageFor({ op }: ModelRequest): RawAnswer {
 
 function taskOf(request: ModelRequest, text: string): SandboxTask {
   const { op, parameters, itemIndex, prompt = '' } = request;
+  const sentSeed = () => whole(parameters.seed ?? 0, 'seed', 0, SEED_MAX);
   switch (op) {
     case 'generate': {
       oneOf(parameters.quality, 'quality', ['low', 'high']);
-      const seed = seedOf(`${prompt}\n${whole(parameters.seed ?? 0, 'seed', 0, SEED_MAX)}\n${itemIndex}`);
+      const seed = seedOf(prompt, sentSeed(), itemIndex);
       return { kind: 'draw', text: text === '' ? prompt : text, seed, ...sizeOf(parameters.size) };
     }
     case 'edit': {
-      const references = request.pictures
-        .slice(1)
-        .map(({ bytes }) => createHash('sha256').update(bytes).digest('hex'));
-      const seed = seedOf(
-        [prompt, whole(parameters.seed ?? 0, 'seed', 0, SEED_MAX), ...references].join('\n'),
-      );
+      const references = request.pictures.slice(1).map(({ bytes }) => hash('sha256', bytes));
+      const seed = seedOf(prompt, sentSeed(), ...references);
       return { kind: 'recolour', picture: inputOf(request), seed };
     }
     case 'upscale':
@@ -121,6 +117,6 @@ function oneOf(value: unknown, name: string, allowed: readonly unknown[]): void 
 }
 
 /** Four bytes of a hash, so that equal requests get equal pictures. */
-function seedOf(text: string): number {
-  return createHash('sha256').update(text).digest().readUInt32BE(0);
+function seedOf(...parts: readonly (string | number)[]): number {
+  return hash('sha256', parts.join('\n'), 'buffer').readUInt32BE(0);
 }
