@@ -104,7 +104,10 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
         name: 'webhook schedule',
         intervalMs: atMost(SCHEDULE_INTERVAL_MS),
         batches: 1,
-        sweep: (instant) => rebuildSchedule(coordination, deliveries, instant),
+        sweep: async (instant) => {
+          await rebuildSchedule(coordination, deliveries, instant);
+          return 0;
+        },
       },
       { name: 'webhook notices', sweep: disabling.mailNext },
       { name: 'webhook records', sweep: (instant) => deliveries.deleteExpired(instant) },

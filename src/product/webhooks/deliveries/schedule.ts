@@ -44,21 +44,19 @@ export async function releaseEndpointsOf(coordination: Coordination, holderPrefi
 /**
  * Schedules every endpoint with a delivery that is due now or soon. Scheduled endpoints do not change. After a loss of
  * the schedule, due endpoints are back within one round, and later retries before they are due.
- * @returns the number of these endpoints.
  */
 export async function rebuildSchedule(
   coordination: Coordination,
   deliveries: DeliveriesStore,
   now: Date,
-): Promise<number> {
+): Promise<void> {
   const until = new Date(now.getTime() + HORIZON_MS);
   const next = (afterId: string) => deliveries.nextEndpointDue(afterId, until);
-  let count = 0;
+  let isAny = false;
   for (let due = await next(''); due !== null; due = await next(due.endpointId)) {
     const afterMs = Date.parse(due.dueAt ?? '') - now.getTime();
     await coordination.schedule(SCHEDULE, [{ member: memberOf(due), afterMs: Math.max(afterMs, 0) }]);
-    count += 1;
+    isAny = true;
   }
-  if (count > 0) await coordination.publish(WAKE, '');
-  return count;
+  if (isAny) await coordination.publish(WAKE, '');
 }
