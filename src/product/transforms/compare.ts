@@ -8,15 +8,15 @@ import { openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
-import { addressOf, type Input, textOf, wholePart } from './input.ts';
-import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
+import { isObject } from '../../platform/names/json.ts';
+import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES, type Source, sourceOf, wholePart } from './input.ts';
 import { beginCall, bring, type CallTerms, counted, type MeteredCallOptions } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
 interface Pair {
-  one: Input;
-  other: Input;
+  one: Source;
+  other: Source;
   otherParam: string;
 }
 
@@ -79,12 +79,7 @@ const Difference = Type.Object(
     }),
     maxDifference: Type.Integer({ description: 'Largest difference of a channel, 0 to 255.' }),
     regions: Type.Array(
-      Type.Object({
-        x: Type.Integer(),
-        y: Type.Integer(),
-        width: Type.Integer(),
-        height: Type.Integer(),
-      }),
+      Type.Object({ x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() }),
       { description: 'Where changed pixels are; at most 100, the largest first, none over another.' },
     ),
   },
@@ -118,36 +113,25 @@ async function readPair(request: FastifyRequest): Promise<Pair> {
   if (other === null) throw missingOther();
   const [field] = Object.keys(await multipart.fields());
   if (field !== undefined) throw unknownField(field);
-  return {
-    one: { kind: 'bytes', ...file, fields: {} },
-    other: { kind: 'bytes', ...other, fields: {} },
-    otherParam: 'other',
-  };
+  return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
 function pairOf(body: unknown): Pair {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw invalidParam('body', 'The body must be a JSON object with two references.');
-  const { assetId, url, otherAssetId, otherUrl, ...others } = body as Record<string, unknown>;
+  if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with two references.');
+  const { assetId, url, otherAssetId, otherUrl, ...others } = body;
   const [field] = Object.keys(others);
   if (field !== undefined) throw unknownField(field);
-  const one = referenceOf({ assetId, url }, { assetId: 'assetId', url: 'url' });
-  const names = { assetId: 'otherAssetId', url: 'otherUrl' };
-  const other = referenceOf({ assetId: otherAssetId, url: otherUrl }, names);
-  return { one, other, otherParam: other.kind === 'url' ? names.url : names.assetId };
+  const one = sourceOf({ assetId, url }, NAMES) ?? refuseMissing(NAMES);
+  const second = { assetId: otherAssetId, url: otherUrl };
+  const other = sourceOf(second, OTHER_NAMES) ?? refuseMissing(OTHER_NAMES);
+  return { one, other, otherParam: other.kind === 'url' ? OTHER_NAMES.url : OTHER_NAMES.assetId };
 }
 
-function referenceOf(
-  { assetId, url }: { assetId: unknown; url: unknown },
-  names: { assetId: string; url: string },
-): Input {
-  if (assetId !== undefined && url !== undefined)
-    throw invalidParam(names.url, `Give ${names.assetId} or ${names.url}, not both.`);
-  if (url !== undefined) return { kind: 'url', url: addressOf(url, names.url), fields: {} };
-  if (assetId !== undefined) return { kind: 'asset', assetId: textOf(names.assetId, assetId), fields: {} };
-  throw invalidParam(names.url, `An image is missing: give ${names.url} or ${names.assetId}.`, {
-    missing: [names.url, names.assetId],
-  });
+const NAMES = { assetId: 'assetId', url: 'url' };
+const OTHER_NAMES = { assetId: 'otherAssetId', url: 'otherUrl' };
+
+function refuseMissing({ assetId, url }: typeof NAMES): never {
+  throw invalidParam(url, `An image is missing: give ${url} or ${assetId}.`, { missing: [url, assetId] });
 }
 
 function unknownField(name: string): ApiError {

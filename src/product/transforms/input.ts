@@ -5,8 +5,14 @@ import { parseJson } from '../../platform/http/bodies/json.ts';
 import { type FilePart, openMultipart, wholeOf } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { isObject } from '../../platform/names/json.ts';
 import { didYouMean } from '../../platform/names/nearest.ts';
-import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES } from './limits.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
+
+/** Largest image of a synchronous call, in bytes, whatever its source. */
+export const IMAGE_LIMIT_BYTES = 25 * MEGABYTE;
+/** Largest multipart body with such an image, in bytes. */
+export const MULTIPART_LIMIT_BYTES = 34 * MEGABYTE;
 
 /**
  * The fields that a call may send in a JSON body or as multipart fields, besides the image. The query overrides them.
@@ -21,11 +27,14 @@ export interface BodyFields {
   texts?: Record<string, string>;
 }
 
+/** The source of an image. */
+export type Source =
+  | { kind: 'bytes'; bytes: Uint8Array<ArrayBuffer>; declaredType: string | null }
+  | { kind: 'url'; url: string }
+  | { kind: 'asset'; assetId: string };
+
 /** The source of a call's image, and the fields of the body. */
-export type Input =
-  | { kind: 'bytes'; bytes: Uint8Array<ArrayBuffer>; declaredType: string | null; fields: BodyFields }
-  | { kind: 'url'; url: string; fields: BodyFields }
-  | { kind: 'asset'; assetId: string; fields: BodyFields };
+type Input = Source & { fields: BodyFields };
 
 /** The contents of a body: where the image is, and for a call that changes it, the work. */
 type Says = 'image' | 'image and work';
@@ -63,18 +72,29 @@ const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps'];
 
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters and steps. */
 function referenceOf(body: unknown, says: Says): Input {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
-  }
-  const { assetId, url, op, preset, parameters, steps, ...others } = body as Record<string, unknown>;
-  const [other] =
-    says === 'image' ? workIn({ op, preset, parameters, steps, ...others }) : Object.keys(others);
+  if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
+  const { assetId, url, ...work } = body;
+  const other = Object.keys(work).find((name) => says === 'image' || !WORK_FIELDS.includes(name));
   if (other !== undefined) throw unknownField(other, says);
-  const fields = checkedFields({ op, preset, parameters, steps });
-  if (assetId !== undefined && url !== undefined) throw invalidParam('url', 'Give assetId or url, not both.');
-  if (url !== undefined) return { kind: 'url', url: addressOf(url), fields };
-  if (assetId !== undefined) return { kind: 'asset', assetId: textOf('assetId', assetId), fields };
+  const fields = checkedFields(work);
+  const source = sourceOf({ assetId, url }, { assetId: 'assetId', url: 'url' });
+  if (source !== null) return { ...source, fields };
   throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
+}
+
+/**
+ * The source of an image in a JSON body: its url or its assetId, whichever was sent; null when neither was.
+ * @param names of the two fields in the call.
+ */
+export function sourceOf(
+  { assetId, url }: { assetId: unknown; url: unknown },
+  names: { assetId: string; url: string },
+): Source | null {
+  if (assetId !== undefined && url !== undefined)
+    throw invalidParam(names.url, `Give ${names.assetId} or ${names.url}, not both.`);
+  if (url !== undefined) return { kind: 'url', url: addressOf(url, names.url) };
+  if (assetId !== undefined) return { kind: 'asset', assetId: textOf(names.assetId, assetId) };
+  return null;
 }
 
 /** Fields that callers send in a body because another call, or another service, takes them there. */
@@ -106,16 +126,11 @@ function unknownField(name: string, says: Says): ApiError {
   return invalidParam(name, message, { allowed });
 }
 
-/** The names of what was sent beside an image. */
-function workIn(sent: Record<string, unknown>): string[] {
-  return Object.keys(sent).filter((name) => sent[name] !== undefined);
-}
-
 /**
  * The URL, with its scheme checked. The scheme is checked here, where the refusal can name an alternative; the fetcher
  * checks hosts.
  */
-export function addressOf(value: unknown, param = 'url'): string {
+function addressOf(value: unknown, param: string): string {
   const url = textOf(param, value);
   if (/^https?:\/\//i.test(url)) return url;
   const message = /^data:/i.test(url)
@@ -137,12 +152,7 @@ function multipartFields(sent: Record<string, string>, says: Says): BodyFields {
   return { ...named, texts };
 }
 
-function checkedFields({
-  op,
-  preset,
-  parameters,
-  steps,
-}: Record<'op' | 'preset' | 'parameters' | 'steps', unknown>): BodyFields {
+function checkedFields({ op, preset, parameters, steps }: Record<string, unknown>): BodyFields {
   const fields: BodyFields = {};
   if (op !== undefined) fields.op = textOf('op', op);
   if (preset !== undefined) fields.preset = textOf('preset', preset);
@@ -151,14 +161,13 @@ function checkedFields({
   return fields;
 }
 
-export function textOf(param: string, value: unknown): string {
+function textOf(param: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw invalidParam(param, `${param} must be a text that is not empty.`);
 }
 
 function objectOf(param: string, value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw invalidParam(param, `${param} must be a JSON object.`);
 }
 

@@ -4,8 +4,7 @@ import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { readInput } from './input.ts';
-import { beginCall, bring, type MeteredCallOptions } from './metered-call.ts';
-import { workerMs } from './timing.ts';
+import { beginCall, bring, type MeteredCallOptions, workerMs } from './metered-call.ts';
 import { ImageReference } from './transform-schema.ts';
 
 /** POST /images/metadata: returns the facts and tags of an image, while the caller waits. It is free. */

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Timings } from '../../../workers/protocol.ts';
 import type { Arrival, WorkClass } from '../../imaging/pixels/admission.ts';
 import type { Header } from '../../imaging/pixels/header/header.ts';
-import type { Pixels, Work } from '../../imaging/pixels/pixels.ts';
+import type { PixelResult, Pixels, Work } from '../../imaging/pixels/pixels.ts';
 import { checkIsImage } from '../../imaging/pixels/readable.ts';
 import type { StoredFile } from '../../imaging/pixels/stored-file.ts';
 import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
@@ -11,12 +12,10 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { Allowance, Run } from '../billing/allowance.ts';
+import type { Allowance } from '../billing/allowance.ts';
 import type { PixelOp } from '../catalogue/op.ts';
 import { asDeclared, servedType } from './declared-type.ts';
-import type { Input } from './input.ts';
-import { IMAGE_LIMIT_BYTES } from './limits.ts';
-import { runOf, sendTiming, type TimedRun } from './timing.ts';
+import { IMAGE_LIMIT_BYTES, type Source } from './input.ts';
 
 export interface MeteredCallOptions {
   gate: Gate;
@@ -41,51 +40,83 @@ export interface CallTerms {
   arrival?: Arrival;
 }
 
-/** A synchronous call under way: from its admission to its answer. */
-export interface SyncCall {
-  caller: Caller;
-  terms: CallTerms;
-  /**
-   * Its terms for the image pool, in whose queue a place is kept while its body is read.
-   * @throws ApiError provider_unavailable (capacity) where the queue is full.
-   */
-  expectedBy(pixels: Pixels): CallTerms;
-  /** Milliseconds since it was admitted. */
-  admittedMs(): number;
-  /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
-  resultOf<T>(work: Work<T>): Promise<T>;
-  /** Sends where its time went, and counts the run of the op. */
-  ran(op: string, run: TimedRun): void;
+/** A synchronous run that succeeded. */
+interface TimedRun {
+  /** Time for reading the body, or fetching the image, in milliseconds. */
+  fetchMs: number;
+  /** Time in the queue for a thread. */
+  queueMs: number;
+  timings: Partial<Timings>;
+  bytesIn: number;
+  data?: Uint8Array;
 }
+
+/** A synchronous call under way: from its admission to its answer. */
+export type SyncCall = ReturnType<typeof beginCall>;
 
 /** Begins a call that was admitted; its time starts with the first byte of the request. */
 export function beginCall(
   request: FastifyRequest,
   reply: FastifyReply,
   { gate, meters, timeoutMs }: Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>,
-): SyncCall {
+) {
   const caller = gate.callerOf(request);
   const admitMs = reply.elapsedTime;
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
-  const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
+  const terms: CallTerms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
   return {
     caller,
     terms,
-    expectedBy(pixels) {
+    /**
+     * Its terms for the image pool, in whose queue a place is kept while its body is read.
+     * @throws ApiError provider_unavailable (capacity) where the queue is full.
+     */
+    expectedBy(pixels: Pixels): CallTerms {
       const arrival = pixels.expect(caller.accountId, announcedBytes(request) ?? 0);
       reply.raw.once('close', arrival.end);
       return { ...terms, arrival };
     },
+    /** Milliseconds since it was admitted. */
     admittedMs: () => reply.elapsedTime - admitMs,
-    resultOf(work) {
+    /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
+    resultOf<T>(work: Work<T>): Promise<T> {
       gate.keepSlotUntil(request, work.ended);
       return work.result;
     },
-    ran(op, run) {
-      sendTiming(reply, { admitMs, ...run, ...run.timings });
-      meters.ops.ran(runOf(op, { admitMs, ...run }));
+    /** Sends where its time went, and counts the run of the op. */
+    ran(op: string, { fetchMs, queueMs, timings, bytesIn, data }: TimedRun): void {
+      const times = { admitMs, fetchMs, queueMs, ...timings };
+      sendTiming(reply, times);
+      meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut: data?.length ?? 0 });
     },
   };
+}
+
+/** Sends `Server-Timing: admit;dur=0.4, fetch;dur=3.1, …`, and the worker's time in a header of its own. */
+function sendTiming(
+  reply: FastifyReply,
+  times: { admitMs: number; fetchMs: number; queueMs: number } & Partial<Timings>,
+): void {
+  const { admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = times;
+  const before = { admit: admitMs, fetch: fetchMs, queue: queueMs };
+  const phases = { ...before, decode: decodeMs, process: processMs, encode: encodeMs };
+  const text = Object.entries(phases).map(([name, ms]) => `${name};dur=${ms.toFixed(1)}`);
+  reply.header('server-timing', text.join(', '));
+  reply.header('x-service-duration-ms', String(workerMs(times)));
+}
+
+/** Time in the worker, in whole milliseconds. */
+export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<Timings>): number {
+  return Math.round(decodeMs + processMs + encodeMs);
+}
+
+/** Sends a picture and its size. */
+export function sendPicture(
+  reply: FastifyReply,
+  { data, contentType, width, height }: Pick<PixelResult, 'data' | 'contentType' | 'width' | 'height'>,
+) {
+  reply.header('x-service-width', String(width)).header('x-service-height', String(height));
+  return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 }
 
 /** The image of a call: bytes, with their header where they are an image, or an asset that is read later. */
@@ -99,22 +130,19 @@ interface BroughtImage {
  * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared type.
  */
 export async function bring(
-  input: Input,
+  source: Source,
   { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
   { accountId, signal, deadlineMs }: CallTerms,
 ): Promise<BroughtImage> {
-  switch (input.kind) {
+  switch (source.kind) {
     case 'bytes':
-      return asDeclared(input);
+      return asDeclared(source);
     case 'asset':
-      return { bytes: await assets.find(accountId, input.assetId), header: null };
+      return { bytes: await assets.find(accountId, source.assetId), header: null };
     case 'url': {
       const timeoutMs = Math.max(1, deadlineMs - Date.now());
-      const { bytes, contentType, extension } = await outbound.fetchImage(input.url, {
-        limitBytes: IMAGE_LIMIT_BYTES,
-        timeoutMs,
-        signal,
-      });
+      const options = { limitBytes: IMAGE_LIMIT_BYTES, timeoutMs, signal };
+      const { bytes, contentType, extension } = await outbound.fetchImage(source.url, options);
       checkIsImage(bytes, 'url');
       return asDeclared({ bytes, declaredType: servedType(contentType, extension) }, 'url');
     }
@@ -132,7 +160,7 @@ export async function counted<T>(
   op: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const run: Run = await allowance.begin(caller);
+  const run = await allowance.begin(caller);
   try {
     const result = await work();
     await run.succeed({ op, apiKeyId: caller.apiKeyId });

@@ -20,6 +20,7 @@ import {
   counted,
   type MeteredCallOptions,
   type SyncCall,
+  sendPicture,
 } from './metered-call.ts';
 
 export interface RenderOptions
@@ -91,9 +92,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
       ]);
       underWay.ran('render_template', picture);
-      const { data, width, height } = picture;
-      reply.header('x-service-width', String(width)).header('x-service-height', String(height));
-      return reply.type(picture.contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+      return sendPicture(reply, picture);
     },
   );
 }
@@ -154,9 +153,8 @@ export async function assetsOfPage(
 ): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
   const ids = assetIdsIn(html);
   if (ids.length > MOST_ASSETS) {
-    throw invalidParam('data', `The page names ${ids.length} assets: at most ${MOST_ASSETS} are loaded.`, {
-      limit: MOST_ASSETS,
-    });
+    const message = `The page names ${ids.length} assets: at most ${MOST_ASSETS} are loaded.`;
+    throw invalidParam('data', message, { limit: MOST_ASSETS });
   }
   const assets: RenderRequest['assets'] = {};
   const missing: string[] = [];
@@ -170,11 +168,8 @@ export async function assetsOfPage(
     const drawable = await drawableOf(id, asset, bringing);
     sizeBytes += drawable.data.length;
     if (sizeBytes > MOST_ASSET_BYTES) {
-      throw invalidParam(
-        'data',
-        `The assets of the page are larger than ${MOST_ASSET_BYTES} bytes together.`,
-        { limit: MOST_ASSET_BYTES },
-      );
+      const message = `The assets of the page are larger than ${MOST_ASSET_BYTES} bytes together.`;
+      throw invalidParam('data', message, { limit: MOST_ASSET_BYTES });
     }
     assets[id] = drawable;
   }

@@ -6,8 +6,9 @@ import type { Signatures } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { HOUR_MS } from '../../platform/names/units.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
-import { RESULT_LIFE_SECONDS } from './limits.ts';
 
+/** Lifetime of a result behind `response=url`, in seconds. */
+export const RESULT_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
 /** How long a result is stored, far longer than its link is valid. */
 const RESULT_KEPT_MS = HOUR_MS;
@@ -20,24 +21,21 @@ interface ResultsOptions {
   now: () => Date;
 }
 
-/** Results behind `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
-export interface Results {
-  /** Stores the bytes and returns their signed link. */
-  store(result: { data: Uint8Array; contentType: string }): Promise<string>;
-  /** Deletes a batch of results whose links have expired; returns their number. */
-  sweep(): Promise<number>;
-}
+export type Results = ReturnType<typeof createResultLinks>;
 
-export function createResultLinks({ objects, signatures, publicUrl, now }: ResultsOptions): Results {
+/** Results behind `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
+export function createResultLinks({ objects, signatures, publicUrl, now }: ResultsOptions) {
   return {
-    async store({ data, contentType }) {
+    /** Stores the bytes and returns their signed link. */
+    async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
       const name = randomText(24);
       await objects.put(RESULTS_PREFIX + name, data, contentType);
       const expiresAt = new Date(now().getTime() + RESULT_LIFE_SECONDS * 1000);
       return `${publicUrl()}/results/${name}?${signatures.sign('result', name, expiresAt)}`;
     },
 
-    async sweep() {
+    /** Deletes a batch of results whose links have expired; returns their number. */
+    async sweep(): Promise<number> {
       const keys = await objects.listOlder(RESULTS_PREFIX, now().getTime() - RESULT_KEPT_MS, SWEPT_AT_ONCE);
       await Promise.all(keys.map((key) => objects.delete(key)));
       return keys.length;

@@ -1,4 +1,4 @@
-import { type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { type ObjectOptions, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
@@ -23,13 +23,11 @@ interface Declared {
  * among them. Each op's own contract checks its parameters, and the JSON form of the call documents them.
  */
 export function transformQuery(): TObject {
-  const declared = new Map<string, Declared[]>();
-  for (const { op, parameters } of TRANSFORM_OPS) {
-    for (const [name, schema] of Object.entries(parameters.properties)) {
-      declared.set(name, [...(declared.get(name) ?? []), { op, schema }]);
-    }
-  }
-  const parameters = [...declared].map(([name, uses]) => [name, Type.Optional(widest(uses))]);
+  const declared = TRANSFORM_OPS.flatMap(({ op, parameters }) =>
+    Object.entries(parameters.properties).map(([name, schema]) => ({ name, op, schema })),
+  );
+  const byName = Map.groupBy(declared, ({ name }) => name);
+  const parameters = [...byName].map(([name, uses]) => [name, Type.Optional(widest(uses))]);
   return Type.Object({
     op: Type.Optional(
       Type.Unsafe<string>({
@@ -70,13 +68,12 @@ function widest(uses: readonly Declared[]): TSchema {
 
 /** One sentence where most ops mean the same, else one for each meaning. */
 function descriptionOf(uses: readonly Declared[]): string {
-  const meanings = new Map<string, string[]>();
-  for (const { op, schema } of uses) {
-    const said = String(schema.description ?? '');
-    meanings.set(said, [...(meanings.get(said) ?? []), op]);
-  }
-  const isShared = (ops: string[]) => ops.length > TRANSFORM_OPS.length / 2;
-  return [...meanings].map(([said, ops]) => (isShared(ops) ? said : `${ops.join(', ')}: ${said}`)).join(' ');
+  const meanings = Map.groupBy(uses, ({ schema }) => String(schema.description ?? ''));
+  const sentences = Array.from(meanings, ([said, same]) => {
+    const isShared = same.length > TRANSFORM_OPS.length / 2;
+    return isShared ? said : `${same.map(({ op }) => op).join(', ')}: ${said}`;
+  });
+  return sentences.join(' ');
 }
 
 /**
@@ -149,35 +146,26 @@ export const CompareReference = Type.Object(
  * preset. A query key overrides the body.
  */
 export function transformReference(): TSchema {
-  const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) =>
-    Type.Object(
-      {
-        ...IMAGE,
-        op: Type.Literal(op),
-        parameters: isNeeded(parameters) ? titled(parameters) : Type.Optional(titled(parameters)),
-      },
-      {
-        title: `Transform_${op}`,
-        additionalProperties: false,
-        ...ONE_IMAGE,
-        examples: [exampleOf(op, example)],
-      },
-    ),
-  );
-  const ofPreset = Type.Object(
-    { ...IMAGE, preset: Type.String({ minLength: 1, description: 'Slug, id or slug@version.' }) },
-    { title: 'Transform_preset', additionalProperties: false, ...ONE_IMAGE },
-  );
-  const ofSteps = Type.Object(
-    { ...IMAGE, steps: SentSteps },
-    { title: 'Transform_steps', additionalProperties: false, ...ONE_IMAGE },
-  );
+  const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) => {
+    const sent = isNeeded(parameters) ? titled(parameters) : Type.Optional(titled(parameters));
+    const examples = [exampleOf(op, example)];
+    return referenceWith(op, { op: Type.Literal(op), parameters: sent }, { examples });
+  });
+  const preset = Type.String({ minLength: 1, description: 'Slug, id or slug@version.' });
+  const ofPreset = referenceWith('preset', { preset });
+  const ofSteps = referenceWith('steps', { steps: SentSteps });
   const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
   return Type.Unsafe({
     title: 'TransformRequest',
     oneOf: [...ofOps, ofSteps, ofPreset, ImageReference],
     examples: first.map(({ op, example }) => exampleOf(op, example)),
   });
+}
+
+/** One form of a transform: the reference to the image, and the work. */
+function referenceWith(name: string, work: TProperties, options: ObjectOptions = {}): TObject {
+  const fixed = { title: `Transform_${name}`, additionalProperties: false, ...ONE_IMAGE };
+  return Type.Object({ ...IMAGE, ...work }, { ...fixed, ...options });
 }
 
 function exampleOf(op: string, example: object): object {

@@ -8,9 +8,8 @@ import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts
 import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
 import { readInput } from './input.ts';
-import { RESULT_LIFE_SECONDS } from './limits.ts';
-import { beginCall, bring, counted, type MeteredCallOptions, namedAs } from './metered-call.ts';
-import type { Results } from './results.ts';
+import { beginCall, bring, counted, type MeteredCallOptions, namedAs, sendPicture } from './metered-call.ts';
+import { RESULT_LIFE_SECONDS, type Results } from './results.ts';
 import { planOfSteps, SentSteps } from './sent-steps.ts';
 import { checkQuery, compileCall, type Query, type TransformCall } from './transform-call.ts';
 import { transformQuery, transformReference } from './transform-schema.ts';
@@ -80,7 +79,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       sendAchieved(reply, done.achieved);
       sendHashes(reply, done.hashes);
       if (done.bitDepth !== undefined) reply.header('x-service-bit-depth', String(done.bitDepth));
-      return done.link === null ? answerBytes(reply, done) : answerLink(done.link, done);
+      return done.link === null ? sendPicture(reply, done) : answerLink(done.link, done);
     },
   );
 
@@ -146,9 +145,4 @@ function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): v
 function sendHashes(reply: FastifyReply, hashes: PixelResult['hashes']): void {
   if (hashes === undefined) return;
   reply.header('x-service-thumbhash', hashes.thumbhash).header('x-service-blurhash', hashes.blurhash);
-}
-
-function answerBytes(reply: FastifyReply, { data, contentType, width, height }: PixelResult) {
-  reply.header('x-service-width', String(width)).header('x-service-height', String(height));
-  return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 }
