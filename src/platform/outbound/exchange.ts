@@ -118,13 +118,7 @@ function open({ url, addresses }: Target, { method, headers, signal }: Call): Cl
     if (all) answer(null, [...addresses]);
     else answer(null, first?.address ?? '', first?.family);
   };
-  const options = {
-    method,
-    headers,
-    lookup,
-    maxHeaderSize: MOST_HEADER_BYTES,
-    ...present({ signal }),
-  };
+  const options = { method, headers, lookup, maxHeaderSize: MOST_HEADER_BYTES, ...present({ signal }) };
   return url.protocol === 'https:'
     ? https.request(url, { ...options, agent: TLS_AGENT })
     : http.request(url, { ...options, agent: PLAIN_AGENT });
@@ -132,7 +126,6 @@ function open({ url, addresses }: Target, { method, headers, signal }: Call): Cl
 
 /** Checks the address of the peer before a byte is sent. */
 function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): void {
-  if (!isAllowed(socket.remoteAddress ?? '', allowed)) {
-    client.destroy(targetRefused('the connected address is not public'));
-  }
+  if (isAllowed(socket.remoteAddress ?? '', allowed)) return;
+  client.destroy(targetRefused('the connected address is not public'));
 }

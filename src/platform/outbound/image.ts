@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { wholeOf } from '../http/bodies/multipart.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { refusalOf, unavailable } from './errors.ts';
-import { type Call, exchange, faultOf } from './exchange.ts';
+import { exchange, faultOf } from './exchange.ts';
 import { type Network, type TargetRules, vet } from './target.ts';
 
 export interface FetchOptions {
@@ -42,12 +43,7 @@ export async function fetchImage(
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   try {
     const target = await vet(text, IMAGE_RULES, network, ended);
-    const call: Call = {
-      method: 'GET',
-      headers: HEADERS,
-      answerTimeoutMs: timeoutMs,
-      signal: ended,
-    };
+    const call = { method: 'GET', headers: HEADERS, answerTimeoutMs: timeoutMs, signal: ended } as const;
     const response = await exchange(target, call, network.allowed);
     try {
       checkStatus(response, target.url);
@@ -73,9 +69,8 @@ function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL): vo
   if (statusCode >= 500 || statusCode === 429 || statusCode === 408) {
     throw unavailable(`HTTP ${statusCode}`, retryAfterOf(headers['retry-after']));
   }
-  throw invalidParam('url', `The url answers HTTP ${statusCode}; send one that anybody may read.`, {
-    status: statusCode,
-  });
+  const message = `The url answers HTTP ${statusCode}; send one that anybody may read.`;
+  throw invalidParam('url', message, { status: statusCode });
 }
 
 async function readBody(response: IncomingMessage, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -89,13 +84,7 @@ async function readBody(response: IncomingMessage, limitBytes: number): Promise<
   }
   if (sizeBytes === 0)
     throw invalidParam('url', 'The url answers an empty body; send the address of an image.');
-  const bytes = new Uint8Array(sizeBytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return bytes;
+  return wholeOf(chunks);
 }
 
 function contentTypeOf({ headers }: IncomingMessage): string | null {
