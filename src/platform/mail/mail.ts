@@ -25,15 +25,12 @@ const ANSWER_TIMEOUT_MS = 30_000;
 
 /** Sends mails through the operator's SMTP server, or writes them to the log if none is configured. */
 export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): Mail {
-  if (SMTP_URL === '') {
-    return {
-      async send({ to, subject, text }) {
-        log.info({ to, subject, text }, 'A mail was not sent, because SMTP_URL is not set');
-      },
-    };
-  }
   return {
     async send({ id, to, subject, text }) {
+      if (SMTP_URL === '') {
+        log.info({ to, subject, text }, 'A mail was not sent, because SMTP_URL is not set');
+        return;
+      }
       // The package is loaded when it is needed, because most processes never send a mail.
       const { createTransport } = await import('nodemailer');
       const transport = createTransport({

@@ -61,14 +61,6 @@ export function createAnswerSchemas() {
     return problem;
   }
 
-  async function problemOfSchema(accountId: string, schema: object): Promise<string> {
-    const text = JSON.stringify(schema);
-    const name = nameOf(text);
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    return remember(name, await inThread(accountId, { kind: 'check', schema: text }), 'compile');
-  }
-
   return {
     /**
      * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
@@ -78,7 +70,9 @@ export function createAnswerSchemas() {
     async check(accountId: string, schemas: readonly SentSchema[]): Promise<void> {
       if (turns.waitingOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
       for (const { schema, param } of schemas) {
-        const problem = await problemOfSchema(accountId, schema);
+        const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
+        const name = nameOf(task.schema);
+        const problem = known.get(name) ?? remember(name, await inThread(accountId, task), 'compile');
         if (problem !== '') throw invalidParam(param, `The schema ${problem}.`);
       }
     },
@@ -88,13 +82,12 @@ export function createAnswerSchemas() {
      * valid.
      */
     async problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined> {
-      const text = JSON.stringify(schema);
-      const name = nameOf(text);
-      let problem = known.get(name) ?? '';
-      if (problem !== '') return `the schema ${problem}`;
-      const task: SchemaTask = { kind: 'check', schema: text, value: JSON.stringify(value) };
+      const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
+      const name = nameOf(task.schema);
+      const before = known.get(name) ?? '';
+      if (before !== '') return `the schema ${before}`;
       const result = await inThread(accountId, task);
-      problem = remember(name, result, 'check');
+      const problem = remember(name, result, 'check');
       return problem === '' ? result?.broken : `the schema ${problem}`;
     },
 

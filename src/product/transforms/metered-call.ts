@@ -86,23 +86,23 @@ export function beginCall(
     /** Sends where its time went, and counts the run of the op. */
     ran(op: string, { fetchMs, queueMs, timings, bytesIn, data }: TimedRun): void {
       const times = { admitMs, fetchMs, queueMs, ...timings };
-      sendTiming(reply, times);
+      reply.header('server-timing', serverTiming(times));
+      reply.header('x-service-duration-ms', String(workerMs(times)));
       meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut: data?.length ?? 0 });
     },
   };
 }
 
-/** Sends `Server-Timing: admit;dur=0.4, fetch;dur=3.1, …`, and the worker's time in a header of its own. */
-function sendTiming(
-  reply: FastifyReply,
+/** The value of `Server-Timing`: `admit;dur=0.4, fetch;dur=3.1, …`. */
+function serverTiming(
   times: { admitMs: number; fetchMs: number; queueMs: number } & Partial<Timings>,
-): void {
+): string {
   const { admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = times;
   const before = { admit: admitMs, fetch: fetchMs, queue: queueMs };
   const phases = { ...before, decode: decodeMs, process: processMs, encode: encodeMs };
-  const text = Object.entries(phases).map(([name, ms]) => `${name};dur=${ms.toFixed(1)}`);
-  reply.header('server-timing', text.join(', '));
-  reply.header('x-service-duration-ms', String(workerMs(times)));
+  return Object.entries(phases)
+    .map(([name, ms]) => `${name};dur=${ms.toFixed(1)}`)
+    .join(', ');
 }
 
 /** Time in the worker, in whole milliseconds. */

@@ -111,13 +111,9 @@ function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
   const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
   const beside = Object.keys(given)[0];
-  if (beside !== undefined) {
-    throw invalidParam(
-      beside,
-      `${beside} may not accompany preset: a preset runs as it was saved. Leave it out.`,
-    );
-  }
-  return { kind: 'preset', reference };
+  if (beside === undefined) return { kind: 'preset', reference };
+  const message = `${beside} may not accompany preset: a preset runs as it was saved. Leave it out.`;
+  throw invalidParam(beside, message);
 }
 
 /** Steps are all of the work, so a field that would add to them is refused by its name. */

@@ -147,7 +147,8 @@ export const CompareReference = Type.Object(
  */
 export function transformReference(): TSchema {
   const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) => {
-    const sent = isNeeded(parameters) ? titled(parameters) : Type.Optional(titled(parameters));
+    const { required = [] } = parameters;
+    const sent = required.length > 0 ? titled(parameters) : Type.Optional(titled(parameters));
     const examples = [exampleOf(op, example)];
     return referenceWith(op, { op: Type.Literal(op), parameters: sent }, { examples });
   });
@@ -180,8 +181,4 @@ function titled(parameters: TObject): TObject {
     schema === shared[name] ? { ...schema, title: `Pass_${name}` } : schema,
   ]);
   return { ...parameters, properties: Object.fromEntries(properties) };
-}
-
-function isNeeded({ required = [] }: TObject): boolean {
-  return required.length > 0;
 }

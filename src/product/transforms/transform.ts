@@ -20,13 +20,6 @@ interface Planned {
   warnings: readonly Warning[];
 }
 
-/** The planned call with the name under which usage counts it. */
-interface PlannedCall extends Planned {
-  name: string;
-  /** The name of a parameter of the pass in the words of the call. */
-  paramOf: (passParam: string) => string;
-}
-
 interface TransformOptions extends MeteredCallOptions {
   results: Results;
   models: Models;
@@ -76,14 +69,16 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       });
       underWay.ran(name, done);
       addWarnings(reply, [...warnings.map(({ code }) => ({ code })), ...(done.warnings ?? [])]);
-      sendAchieved(reply, done.achieved);
-      sendHashes(reply, done.hashes);
-      if (done.bitDepth !== undefined) reply.header('x-service-bit-depth', String(done.bitDepth));
+      sendFindings(reply, done);
       return done.link === null ? sendPicture(reply, done) : answerLink(done.link, done);
     },
   );
 
-  async function planOf(call: TransformCall, caller: Caller): Promise<PlannedCall> {
+  /**
+   * The pass of a call with its warnings, the name under which usage counts it, and `paramOf`: the name of a parameter
+   * of the pass in the words of the call.
+   */
+  async function planOf(call: TransformCall, caller: Caller) {
     switch (call.kind) {
       case 'op':
         return { ...call, name: call.op.op, paramOf: namedAs(call.op, call.given) };
@@ -131,18 +126,20 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
   });
 }
 
-/** Sends the results of a search for a target; those that do not apply are left out. */
-function sendAchieved(reply: FastifyReply, achieved: PixelResult['achieved']): void {
-  if (achieved === undefined) return;
-  const { quality, ssim, ssimulacra2, trials } = achieved;
-  if (quality !== undefined) reply.header('x-service-quality', String(quality));
-  if (ssim !== undefined) reply.header('x-service-ssim', String(ssim));
-  if (ssimulacra2 !== undefined) reply.header('x-service-ssimulacra2', String(ssimulacra2));
-  reply.header('x-service-trials', String(trials));
-}
-
-/** Sends the hashes of the picture behind a placeholder. */
-function sendHashes(reply: FastifyReply, hashes: PixelResult['hashes']): void {
-  if (hashes === undefined) return;
-  reply.header('x-service-thumbhash', hashes.thumbhash).header('x-service-blurhash', hashes.blurhash);
+/**
+ * Sends what a pass found out beside its picture: the results of a search for a target, the hashes of the picture
+ * behind a placeholder, the bit depth. Those that do not apply are left out.
+ */
+function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: PixelResult): void {
+  const findings = {
+    quality: achieved?.quality,
+    ssim: achieved?.ssim,
+    ssimulacra2: achieved?.ssimulacra2,
+    trials: achieved?.trials,
+    thumbhash: hashes?.thumbhash,
+    blurhash: hashes?.blurhash,
+    'bit-depth': bitDepth,
+  };
+  for (const [name, value] of Object.entries(findings))
+    if (value !== undefined) reply.header(`x-service-${name}`, String(value));
 }

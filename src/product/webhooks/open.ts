@@ -50,7 +50,7 @@ interface WebhooksOptions {
 /** Webhooks, put together: the routes of owners, and what sends their events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const { documents, coordination, capacity, events, outbound, gate, settings, now, log } = options;
-  const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT } = settings;
+  const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
@@ -62,16 +62,12 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
   const slots = createSlots({
     slots: shareOf(WEBHOOK_CONCURRENCY),
-    slotsOfAccount: shareOf(WEBHOOK_CONCURRENCY_PER_ACCOUNT),
+    slotsOfAccount: shareOf(attemptsPerAccount),
     now: () => performance.now(),
   });
-  const dispatcher = createDispatcher({
-    coordination,
-    worker: createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log }),
-    holderPrefix: `${options.hostId}/${options.processId}/`,
-    slots,
-    log,
-  });
+  const worker = createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log });
+  const holderPrefix = `${options.hostId}/${options.processId}/`;
+  const dispatcher = createDispatcher({ coordination, worker, holderPrefix, slots, log });
   const fanOut = createFanOut({ ...options, outbox: events.outbox, endpoints, deliveries });
   events.onWritten(fanOut.take);
   const stopHearing = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
@@ -86,16 +82,8 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   return {
     async routes(app) {
       await app.register(endpointRoutes, { endpoints, disabling, outbound, subscriptionsChanged, gate, now });
-      await app.register(deliveryRoutes, {
-        endpoints,
-        deliveries,
-        coordination,
-        attempt,
-        slots,
-        attemptsPerAccount: WEBHOOK_CONCURRENCY_PER_ACCOUNT,
-        gate,
-        now,
-      });
+      const sending = { endpoints, deliveries, attempt, slots, attemptsPerAccount };
+      await app.register(deliveryRoutes, { ...sending, coordination, gate, now });
     },
 
     sweeps: [

@@ -14,19 +14,9 @@ interface SlotsOptions {
   now: () => number;
 }
 
-/** A running worker. */
-export interface Turn {
-  /** Whether the worker may make another attempt, with regard to the other workers. */
-  mayGoOn(): boolean;
-  /**
-   * Records the result of an attempt: the endpoint is slow after a failed or long one, and no longer slow after
-   * another.
-   */
-  attempted(hasFailed: boolean, tookMs: number): void;
-  leave(): void;
-}
-
 export type Slots = ReturnType<typeof createSlots>;
+/** A running worker. */
+export type Turn = NonNullable<ReturnType<Slots['begin']>>;
 
 /**
  * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
@@ -78,7 +68,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions) {
     /**
      * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
      */
-    begin(accountId: string, member: string): Turn | null {
+    begin(accountId: string, member: string) {
       if (!fits(member)) return null;
       const leaveSlot = takeSlot(accountId);
       if (leaveSlot === null) return null;
@@ -86,16 +76,21 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions) {
       const beganMs = now();
       let hasFailed = false;
       return {
-        mayGoOn() {
+        /** Whether the worker may make another attempt, with regard to the other workers. */
+        mayGoOn(): boolean {
           const isOver = held.size >= slots() && now() - beganMs >= TURN_MS;
           return !hasFailed && !isOver && fits(member);
         },
-        attempted(failed, tookMs) {
+        /**
+         * Records the result of an attempt: the endpoint is slow after a failed or long one, and no longer slow after
+         * another.
+         */
+        attempted(failed: boolean, tookMs: number): void {
           hasFailed = failed;
           if (failed || tookMs > SLOW_MS) remember(member);
           else slow.delete(member);
         },
-        leave() {
+        leave(): void {
           held.delete(member);
           leaveSlot();
         },

@@ -8,12 +8,6 @@ import {
 } from '../../../platform/stores/documents/port.ts';
 import type { DeliveryDocument } from './delivery.ts';
 
-const LISTING: Listing = {
-  name: 'webhook-deliveries',
-  filters: {},
-  sort: order('-createdAt', '-_id'),
-};
-
 /** Oldest due first; deliveries due at the same instant follow the order of their outcomes. */
 const DUE_ORDER = ['dueAt', 'sequence'];
 
@@ -59,7 +53,8 @@ export class DeliveriesStore {
 
   /** Newest first. */
   async list(accountId: string, endpointId: string, query: PagingQuery): Promise<Page<DeliveryDocument>> {
-    const listing = { ...LISTING, filters: { endpointId } };
+    const sort = order('-createdAt', '-_id');
+    const listing: Listing = { name: 'webhook-deliveries', filters: { endpointId }, sort };
     return readPage(this.#deliveries, { accountId, endpointId }, listing, query);
   }
 
