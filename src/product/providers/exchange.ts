@@ -19,7 +19,7 @@ export interface Endpoint {
 }
 
 /** The limit of an answer that may contain a picture in base64, far above any. */
-export const PICTURE_ANSWER_MAX_BYTES = 64 * MEGABYTE;
+const PICTURE_ANSWER_MAX_BYTES = 64 * MEGABYTE;
 /** The limit of every other answer: four times what is stored of a model's answer about a picture. */
 const ANSWER_MAX_BYTES = MEGABYTE;
 const REFUSAL_MAX_BYTES = 64 * 1024;
@@ -35,13 +35,14 @@ export function endpointUrl(set: string, fallback: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-interface Call {
+/** One call of an endpoint. */
+export interface Call {
   path: string;
   method?: 'GET' | 'POST';
   json?: unknown;
   form?: FormData;
-  /** The limit of the answer; by default the one for JSON without pictures. */
-  maxBytes?: number;
+  /** Whether the answer may contain a picture, which decides its limit. */
+  answersPicture?: boolean;
 }
 
 /**
@@ -57,7 +58,8 @@ export async function ask(
   const sent = await dialledOf(call, headers);
   const response = await orFault(signal, () => dial(new URL(`${baseUrl}${call.path}`), sent, signal));
   if (!isOk(response)) throw await refusalOf(response, secrets, signal);
-  const body = await orFault(signal, () => bytesOf(response, call.maxBytes ?? ANSWER_MAX_BYTES));
+  const maxBytes = call.answersPicture ? PICTURE_ANSWER_MAX_BYTES : ANSWER_MAX_BYTES;
+  const body = await orFault(signal, () => bytesOf(response, maxBytes));
   return readJson(body, 'The answer of the provider');
 }
 

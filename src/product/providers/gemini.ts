@@ -1,6 +1,6 @@
 import { pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
-import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
+import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
 import {
   type ModelRequest,
   type Provider,
@@ -36,10 +36,8 @@ export function createGemini({ key, baseUrl }: { key: string; baseUrl: string })
   return {
     async run(request, { signal }) {
       const path = `/models/${encodeURIComponent(request.providerModel)}:generateContent`;
-      const call = { path, json: bodyOf(request) };
-      const answersText = request.op === 'analyze';
-      const sized = answersText ? call : { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES };
-      return read(await ask(endpoint, sized, signal), request);
+      const call = { path, json: bodyOf(request), answersPicture: request.op !== 'analyze' };
+      return read(await ask(endpoint, call, signal), request);
     },
   };
 }

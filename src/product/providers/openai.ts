@@ -2,7 +2,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { pictureAt, pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
 import { sayable } from './error-class.ts';
-import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
+import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected, sentParameters } from './provider.ts';
 
@@ -41,7 +41,7 @@ export function createOpenAi(settings: { key: string; baseUrl: string; outbound:
         request.pictures.length === 0
           ? { path: '/images/generations', json: generationOf(request) }
           : { path: '/images/edits', form: editOf(request) };
-      const answer = await ask(endpoint, { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal);
+      const answer = await ask(endpoint, { ...call, answersPicture: true }, signal);
       return readImage(answer, signal);
     },
   };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { pictureAt } from './answered-pictures.ts';
 import { sayable } from './error-class.ts';
-import { ask, type Endpoint, endpointUrl, objectOf, PICTURE_ANSWER_MAX_BYTES } from './exchange.ts';
+import { ask, type Call, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import {
   type CallContext,
@@ -46,9 +46,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   };
 
   async function submitted(request: ModelRequest, { signal, keep }: CallContext): Promise<Prediction> {
-    const prediction = predictionIn(
-      await ask(endpoint, { ...submissionOf(request), maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal),
-    );
+    const prediction = await predictionOf(submissionOf(request), signal);
     try {
       await keep(prediction.id);
     } catch (error) {
@@ -71,9 +69,15 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   }
 
   async function look(id: string, signal: AbortSignal): Promise<Prediction> {
-    const call = { path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' } as const;
-    // The output of a finished prediction may contain its picture.
-    return predictionIn(await ask(endpoint, { ...call, maxBytes: PICTURE_ANSWER_MAX_BYTES }, signal));
+    return predictionOf({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
+  }
+
+  /** The prediction that a call answers. The output of a finished one may contain its picture. */
+  async function predictionOf(call: Call, signal: AbortSignal): Promise<Prediction> {
+    const answer = await ask(endpoint, { ...call, answersPicture: true }, signal);
+    const { id, status, error, output } = objectOf(answer);
+    if (typeof id === 'string' && typeof status === 'string') return { id, status, error, output };
+    throw unavailable('The answer of the provider is not a prediction.');
   }
 
   async function untilEnded(begun: Prediction, { signal }: CallContext): Promise<Prediction> {
@@ -129,13 +133,6 @@ interface Prediction {
   status: string;
   error: unknown;
   output: unknown;
-}
-
-function predictionIn(answer: unknown): Prediction {
-  const { id, status, error, output } = objectOf(answer);
-  if (typeof id !== 'string' || typeof status !== 'string')
-    throw unavailable('The answer of the provider is not a prediction.');
-  return { id, status, error, output };
 }
 
 function isLate({ aborted, reason }: AbortSignal): boolean {

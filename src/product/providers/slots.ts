@@ -32,19 +32,15 @@ export function createSlots({ coordination, hostId, processId, limit }: SlotsOpt
   const waiting = new Map<string, FairQueue<() => void>>();
   let counter = 0;
 
-  function take(key: string, holder: string): Promise<boolean> {
-    const times = { leaseMs: LEASE_MS, seenMs: SEEN_MS, waitMs: WAIT_MS };
-    return coordination.takeShared({ key, limit, holder, ...times });
-  }
-
   async function takeSoon(key: string, holder: string, owner: string): Promise<boolean> {
-    if (await take(key, holder)) return true;
+    const wanted = { key, limit, holder, leaseMs: LEASE_MS, seenMs: SEEN_MS, waitMs: WAIT_MS };
+    if (await coordination.takeShared(wanted)) return true;
     const turns = waiting.get(key) ?? createFairQueue();
     if (turns.size >= limit && turns.sizeOf(owner) > 0) return false;
     waiting.set(key, turns);
     for (let look = 0; look < LOOKS; look++) {
       await aMoment(turns, owner);
-      if (await take(key, holder)) return true;
+      if (await coordination.takeShared(wanted)) return true;
     }
     return false;
   }

@@ -8,14 +8,6 @@ export interface DeclaredImage {
   declaredType: string | null;
 }
 
-/** An image that matches its declared type. */
-interface CheckedImage extends DeclaredImage {
-  /**
-   * The header as read from the bytes; null for bytes that are not an image, and while the bytes have not been read.
-   */
-  header: Header | null;
-}
-
 /** Other common names of media types, without their `x-`. */
 const ALIASES: Record<string, string> = {
   'image/jpg': 'image/jpeg',
@@ -43,9 +35,10 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
 /**
  * Checks that the bytes of an image match their declared type. Bytes that are no image at all are left to their reader.
  * @param param of the call that brought them.
+ * @returns the image with its header; null for bytes that are not an image.
  * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.
  */
-export function asDeclared(image: DeclaredImage, param = 'file'): CheckedImage {
+export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage & { header: Header | null } {
   const { bytes, declaredType } = image;
   if (bytes.length === 0) {
     throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param });

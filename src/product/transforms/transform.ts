@@ -116,14 +116,8 @@ function checkBeforeBody(request: FastifyRequest): void {
 }
 
 function answerLink(url: string, { data, contentType, width, height }: PixelResult) {
-  return success('Image transformed.', {
-    url,
-    contentType,
-    bytes: data.length,
-    expiresInSeconds: RESULT_LIFE_SECONDS,
-    width,
-    height,
-  });
+  const link = { url, contentType, bytes: data.length, width, height };
+  return success('Image transformed.', { ...link, expiresInSeconds: RESULT_LIFE_SECONDS });
 }
 
 /**

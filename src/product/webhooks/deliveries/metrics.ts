@@ -30,12 +30,10 @@ export function createWebhookMetrics(
     buckets: DELAY_BUCKETS_SECONDS,
   });
   for (const result of Object.values(RESULTS)) attempts.inc({ result }, 0);
-  gaugeOf('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', () =>
-    deliveries.countDue(now()),
-  );
-  gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', () =>
-    endpoints.countDisabled(),
-  );
+  const due = () => deliveries.countDue(now());
+  gaugeOf('darkroom_webhook_deliveries_due', 'Deliveries that are due and wait for their turn.', due);
+  const disabled = () => endpoints.countDisabled();
+  gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled);
 
   return {
     /** Runs an attempt and counts it as in flight meanwhile. */
