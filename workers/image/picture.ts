@@ -159,11 +159,6 @@ export class Picture {
     this.height = height;
   }
 
-  /** Records that width and height were swapped. */
-  swapSides(): void {
-    this.becomes({ width: this.height, height: this.width });
-  }
-
   /** Turns the picture upright now, for a step that sharp would otherwise apply before it turns the picture. */
   async turnUpright(): Promise<void> {
     if (this.#oriented) await this.handOver();

@@ -5,6 +5,5 @@ import { perform } from './perform.ts';
 /** Performs one task in a thread. The bytes of a result are transferred to the receiver, not copied. */
 export default async function run(task: ImageTask): Promise<ImageResult> {
   const result = await perform(task);
-  if (result.kind !== 'transformed') return result;
-  return moved(result);
+  return result.kind === 'transformed' ? moved(result) : result;
 }

@@ -13,17 +13,12 @@ export async function measure(picture: Uint8Array): Promise<Measures> {
   let colourSum = 0;
   let isTransparent = false;
   for (let pixel = 0, at = 0; pixel < light.length; pixel++, at += 4) {
-    const [red, green, blue, alpha] = [data[at], data[at + 1], data[at + 2], data[at + 3]] as number[] as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [red, green, blue] = [data[at] as number, data[at + 1] as number, data[at + 2] as number];
     const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
     light[pixel] = luminance;
     lightSum += luminance;
     colourSum += Math.max(red, green, blue) - Math.min(red, green, blue);
-    isTransparent ||= alpha < 255;
+    isTransparent ||= (data[at + 3] as number) < 255;
   }
   return {
     width,

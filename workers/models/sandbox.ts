@@ -22,7 +22,7 @@ export default async function run(task: SandboxTask): Promise<SandboxResult> {
     case 'recolour':
       return { png: await pngOf(sharp(task.picture).modulate({ hue: hueOf(task.seed), saturation: 1.15 })) };
     case 'enlarge':
-      return { png: await enlarged(task) };
+      return { png: await enlarged(task.picture, task.scale) };
     case 'expand': {
       const { picture, top, right, bottom, left } = task;
       return { png: await pngOf(sharp(picture).extend({ top, right, bottom, left, extendWith: 'mirror' })) };
@@ -37,13 +37,7 @@ function hueOf(seed: number): number {
   return 60 + (seed % 241);
 }
 
-async function enlarged({
-  picture,
-  scale,
-}: {
-  picture: Uint8Array;
-  scale: number;
-}): Promise<Uint8Array<ArrayBuffer>> {
+async function enlarged(picture: Uint8Array, scale: number): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = await sharp(picture).metadata();
   const larger = sharp(picture).resize(width * scale, height * scale, { kernel: 'lanczos3', fit: 'fill' });
   return pngOf(larger.sharpen());

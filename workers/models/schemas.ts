@@ -19,12 +19,12 @@ const linearRegExp: NonNullable<NonNullable<Options['code']>['regExp']> = Object
   { code: 'linearRegExp' },
 );
 
-const OPTIONS: Options = {
+const OPTIONS = {
   strict: false,
   validateFormats: false,
   logger: false,
   code: { regExp: linearRegExp },
-};
+} as const;
 const LONGEST_REASON_CHARACTERS = 300;
 
 type Compiled = { validate: ValidateFunction } | { problem: string };

@@ -111,16 +111,16 @@ export async function startBrowser(
   const [, , , input, output] = child.stdio;
   const pipe = new Pipe(input as Writable, output as Readable);
   const ended = endOf(child);
-  const gone = ended.then(() => {
-    pipe.close();
-    // Processes that outlive the first one (a launcher script's child, a child of Chromium) end with it.
-    if (child.pid !== undefined) killGroup(child.pid);
-    // A file that cannot be removed is no reason to end the thread.
-    return removeScratch(scratch).catch(() => {});
-  });
   const kill = () => {
     if (child.pid !== undefined) killGroup(child.pid);
   };
+  const gone = ended.then(() => {
+    pipe.close();
+    // Processes that outlive the first one (a launcher script's child, a child of Chromium) end with it.
+    kill();
+    // A file that cannot be removed is no reason to end the thread.
+    return removeScratch(scratch).catch(() => {});
+  });
   try {
     // Playwright's own files are removed with the browser's directory.
     const driver = await chromium.connectOverCDP(pipe, { artifactsDir: scratch, timeout: START_TIMEOUT_MS });

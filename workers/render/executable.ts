@@ -42,12 +42,8 @@ export async function findExecutable(browserPath: string, cacheDir: string): Pro
   try {
     return await unpacked(cacheDir);
   } catch (error) {
-    throw new NoBrowserError(
-      `No browser was found, and the bundled one could not be unpacked. ${HOW_TO_GET_ONE}`,
-      {
-        cause: error,
-      },
-    );
+    const message = `No browser was found, and the bundled one could not be unpacked. ${HOW_TO_GET_ONE}`;
+    throw new NoBrowserError(message, { cause: error });
   }
 }
 

@@ -23,6 +23,12 @@ export class LoadError extends Error {
 
 type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'scale' | 'assets'>;
 
+export interface Drawn {
+  png: Buffer;
+  loadMs: number;
+  captureMs: number;
+}
+
 /** Calls back once, after `delayMs` milliseconds; the returned function cancels it. */
 export type After = (delayMs: number, callback: () => void) => () => void;
 
@@ -119,7 +125,7 @@ export class Page {
    * Draws one document and returns a PNG of at least its size (Chromium's fast encoding, which gives large files).
    * @throws LoadError, PageLostError
    */
-  async draw(drawing: Drawing): Promise<{ png: Buffer; loadMs: number; captureMs: number }> {
+  async draw(drawing: Drawing): Promise<Drawn> {
     this.#stayFull();
     const startedAt = performance.now();
     await this.#unlessLost(this.#load(drawing));

@@ -24,11 +24,14 @@ export function isAlive(pid: number): boolean {
  * Bytes of memory that the group holds privately, without pages shared between processes; 0 where there is no /proc.
  */
 export function groupMemoryBytes(groupId: number): number {
-  let pages = 0;
-  for (const pid of processIds()) {
-    if (groupOf(pid) === groupId) pages += ownPages(pid);
-  }
-  return pages * PAGE_BYTES;
+  const pages = processIds().map((pid) => (groupOf(pid) === groupId ? ownPages(pid) : 0));
+  return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES;
+}
+
+/** Ids of the processes that were started with an argument (Linux only; elsewhere none are found). */
+export function processesWith(argument: string): number[] {
+  const ids = processIds().filter((pid) => read(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
+  return ids.map(Number);
 }
 
 function processIds(): string[] {

@@ -4,7 +4,7 @@ import { outputOf } from '../transport/output.ts';
 import { StartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
 import type { BrowserKeeper } from './keeper.ts';
-import { LoadError } from './page.ts';
+import { type Drawn, LoadError } from './page.ts';
 import type { PageEncode, RenderFailure, RenderResult, RenderTask } from './protocol.ts';
 
 sharp.concurrency(1);
@@ -22,12 +22,6 @@ class LateError extends Error {
   override readonly name = 'LateError';
 }
 
-interface Drawn {
-  png: Buffer;
-  loadMs: number;
-  captureMs: number;
-}
-
 /** The client that waits for a page. */
 export interface RenderTies {
   /** Ends the page when it aborts, as the deadline does. */
@@ -38,17 +32,11 @@ export interface RenderTies {
   onDrawing(): void;
 }
 
-interface Renderer {
-  render(task: RenderTask, ties?: RenderTies): Promise<RenderResult>;
-  /** Starts the browser, after the pages in progress. */
-  warm(): Promise<{ kind: 'done' } | RenderFailure>;
-}
-
 /**
  * Draws one page at a time, because a browser that is killed at a page's deadline takes every page in it along. The
  * next page is drawn while a picture is encoded. Neither method rejects, and each call ends soon after its deadline.
  */
-export function createRenderer(keeper: BrowserKeeper): Renderer {
+export function createRenderer(keeper: BrowserKeeper) {
   let lastTurn: Promise<unknown> = Promise.resolve();
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -86,29 +74,29 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     });
   }
 
-  return {
-    async render(task, ties = NO_TIES) {
-      try {
-        const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, ties));
-        if (ties.client.aborted) throw new LateError('Nobody waits for the picture any more.');
-        const startedMs = performance.now();
-        const { encode = { format: 'png' as const } } = task;
-        const { data, info } = await outputOf(written(png, encode));
-        const encodeMs = performance.now() - startedMs;
-        const { width, height } = info;
-        const contentType = contentTypeOf(encode.format);
-        const timings = { decodeMs: loadMs, processMs: captureMs, encodeMs };
-        return { kind: 'rendered', data, contentType, width, height, timings };
-      } catch (error) {
-        return failureOf(error);
-      }
-    },
-    warm: () =>
-      inTurn(() => keeper.warm()).then(
-        () => ({ kind: 'done' }),
-        (error) => failureOf(error),
-      ),
-  };
+  async function render(task: RenderTask, ties: RenderTies = NO_TIES): Promise<RenderResult> {
+    try {
+      const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, ties));
+      if (ties.client.aborted) throw new LateError('Nobody waits for the picture any more.');
+      const startedMs = performance.now();
+      const { encode = { format: 'png' as const } } = task;
+      const { data, info } = await outputOf(written(png, encode));
+      const encodeMs = performance.now() - startedMs;
+      const { width, height } = info;
+      const contentType = contentTypeOf(encode.format);
+      const timings = { decodeMs: loadMs, processMs: captureMs, encodeMs };
+      return { kind: 'rendered', data, contentType, width, height, timings };
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  /** Starts the browser, after the pages in progress. */
+  function warm(): Promise<{ kind: 'done' } | RenderFailure> {
+    return inTurn(() => keeper.warm()).then(() => ({ kind: 'done' }), failureOf);
+  }
+
+  return { render, warm };
 }
 
 /** Encodes the picture of a page, on white where the format has no transparency. */
@@ -163,8 +151,11 @@ function isNoBrowser(error: unknown): boolean {
 
 function failureOf(error: unknown): RenderFailure {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof LateError) return { kind: 'render_failure', reason: 'deadline', message };
-  if (error instanceof LoadError) return { kind: 'render_failure', reason: 'load', message };
-  if (isNoBrowser(error)) return { kind: 'render_failure', reason: 'no_browser', message };
-  return { kind: 'render_failure', reason: 'crash', message };
+  return { kind: 'render_failure', reason: reasonOf(error), message };
+}
+
+function reasonOf(error: unknown): RenderFailure['reason'] {
+  if (error instanceof LateError) return 'deadline';
+  if (error instanceof LoadError) return 'load';
+  return isNoBrowser(error) ? 'no_browser' : 'crash';
 }

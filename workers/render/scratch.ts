@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, killGroup } from './process-group.ts';
+import { isAlive, killGroup, processesWith } from './process-group.ts';
 
 /**
  * Name of the directory of one browser, which holds its profile and its temporary files and is removed when the browser
@@ -30,21 +30,7 @@ export async function sweepScratch(): Promise<void> {
 }
 
 async function endLeftover(directory: string): Promise<void> {
-  for (const pid of await processesUsing(directory)) killGroup(pid);
+  // Each of them leads its process group.
+  for (const pid of processesWith(`--user-data-dir=${directory}`)) killGroup(pid);
   await removeScratch(directory);
-}
-
-/**
- * Ids of the processes whose command line names the directory, which lead their process groups (Linux only; elsewhere
- * none are found).
- */
-async function processesUsing(directory: string): Promise<number[]> {
-  const names = await readdir('/proc').catch(() => []);
-  const found: number[] = [];
-  for (const name of names) {
-    if (!/^\d+$/.test(name)) continue;
-    const commandLine = await readFile(join('/proc', name, 'cmdline'), 'utf8').catch(() => '');
-    if (commandLine.includes(`--user-data-dir=${directory}\0`)) found.push(Number(name));
-  }
-  return found;
 }

@@ -21,8 +21,7 @@ type Watched = RenderCall & { client?: MessagePort };
  */
 export default async function run(call: Watched): Promise<RenderAnswer> {
   const answer = await answerTo(call);
-  if (answer.kind !== 'rendered') return answer;
-  return moved(answer);
+  return answer.kind === 'rendered' ? moved(answer) : answer;
 }
 
 function answerTo(call: Watched): Promise<RenderAnswer> {

@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import type { Size } from '../image/pixels/geometry.ts';
 import type { Failure } from '../protocol.ts';
 import { outputOf } from '../transport/output.ts';
 import type { Rasterized, RasterizeTask } from './protocol.ts';
@@ -16,11 +17,6 @@ interface Raster {
   reply: Rasterized;
   /** RGBA, row by row. */
   pixels: Uint8Array;
-}
-
-interface Size {
-  width: number;
-  height: number;
 }
 
 /** Draws one SVG. A file that is no SVG, is unsafe or is too large returns a failure `unsupported_format`. */
@@ -84,14 +80,9 @@ async function sizeAt(drawing: Buffer, density: number): Promise<Size> {
 async function draw(drawing: Buffer, density: number, natural: Size): Promise<Raster> {
   const opened = sharp(drawing, { density, limitInputPixels: false });
   const { data, info } = await outputOf(opened.toColourspace('srgb').ensureAlpha().raw());
-  const reply: Rasterized = {
-    kind: 'rasterized',
-    width: info.width,
-    height: info.height,
-    channels: 4,
-    naturalWidth: natural.width,
-    naturalHeight: natural.height,
-  };
+  const { width, height } = info;
+  const own = { naturalWidth: natural.width, naturalHeight: natural.height };
+  const reply: Rasterized = { kind: 'rasterized', width, height, channels: 4, ...own };
   return { reply, pixels: data };
 }
 

@@ -23,7 +23,7 @@ export const rotate = defineStep({
     if (angle % 360 === 0) return;
     if (angle % 90 === 0) {
       (await picture.at('turn')).rotate(angle);
-      if (angle % 180 !== 0) picture.swapSides();
+      if (angle % 180 !== 0) picture.becomes({ width: picture.height, height: picture.width });
       return;
     }
     const corners = backgroundOr(fill, background);

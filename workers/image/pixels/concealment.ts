@@ -100,12 +100,8 @@ function overlap(region: Box, cell: Box): Box | undefined {
 function mosaicOf(cells: Pixels, { width, height }: Box): Pixels {
   const { channels } = cells;
   const mosaic = { ...cells, width, height, data: new Uint8Array(width * height * channels) };
-  for (const [index, part] of partsOf(
-    { left: 0, top: 0, width, height },
-    cells.width,
-    cells.height,
-  ).entries()) {
+  const parts = partsOf({ left: 0, top: 0, width, height }, cells.width, cells.height);
+  for (const [index, part] of parts.entries())
     fillWithBytes(mosaic, part, cells.data.subarray(index * channels, (index + 1) * channels));
-  }
   return mosaic;
 }

@@ -76,7 +76,11 @@ async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: 
   const padded = { width: size.width + 2 * margin, height: size.height + 2 * margin };
   const result = { ...whole, ...padded, data: new Uint8Array(padded.width * padded.height * channels) };
   const far = { left: margin + size.width, top: margin + size.height };
-  paintCorners(result, pixels, margin, far);
+  for (const [x, toX] of [[0, 0] as const, [width - 1, far.left] as const])
+    for (const [y, toY] of [[0, 0] as const, [height - 1, far.top] as const]) {
+      const corner = cut(pixels, { left: x, top: y, width: 1, height: 1 });
+      fillWithBytes(result, { left: toX, top: toY, width: margin, height: margin }, corner.data);
+    }
   for (let step = 0; step < margin; step++) {
     paste(result, left, { left: step, top: margin });
     paste(result, right, { left: far.left + step, top: margin });
@@ -85,24 +89,4 @@ async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: 
   }
   paste(result, whole, { left: margin, top: margin });
   return result;
-}
-
-function paintCorners(
-  onto: Pixels,
-  { data, width, height, channels }: Pixels,
-  margin: number,
-  far: { left: number; top: number },
-): void {
-  for (const [left, x] of [
-    [0, 0],
-    [far.left, width - 1],
-  ] as const) {
-    for (const [top, y] of [
-      [0, 0],
-      [far.top, height - 1],
-    ] as const) {
-      const at = (y * width + x) * channels;
-      fillWithBytes(onto, { left, top, width: margin, height: margin }, data.subarray(at, at + channels));
-    }
-  }
 }

@@ -53,17 +53,14 @@ export function assertSize({ width, height }: Size, frames = 1): void {
 /** The position of a box of `inner` size in an area of `outer` size. A box larger than the area extends beyond it. */
 export function place(inner: Size, outer: Size, at: Anchor): Box {
   const free = { x: outer.width - inner.width, y: outer.height - inner.height };
-  if (typeof at !== 'string') return { ...inner, ...centreOn(at, inner, outer) };
-  const share = PLACES[at];
-  return { ...inner, left: Math.round(free.x * share.x), top: Math.round(free.y * share.y) };
-}
-
-/** The box whose centre is as near to the point as the edges of the area allow. */
-function centreOn(point: { x: number; y: number }, inner: Size, outer: Size): { left: number; top: number } {
-  return {
-    left: fromZero(Math.round(point.x * outer.width - inner.width / 2), outer.width - inner.width),
-    top: fromZero(Math.round(point.y * outer.height - inner.height / 2), outer.height - inner.height),
-  };
+  if (typeof at === 'string') {
+    const share = PLACES[at];
+    return { ...inner, left: Math.round(free.x * share.x), top: Math.round(free.y * share.y) };
+  }
+  // The centre is as near to the point as the edges of the area allow.
+  const left = fromZero(Math.round(at.x * outer.width - inner.width / 2), free.x);
+  const top = fromZero(Math.round(at.y * outer.height - inner.height / 2), free.y);
+  return { ...inner, left, top };
 }
 
 /** The part of the box within the area; undefined when there is none. */
