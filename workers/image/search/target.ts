@@ -4,13 +4,13 @@ import { outputOf } from '../../transport/output.ts';
 import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
 import { TooLate } from '../failure.ts';
-import { achievedOf, type Likeness, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
+import { achievedOf, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
 import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
 import { type Known, type Setting, settingsFor } from './settings.ts';
-import { LAST_CALL_MS, type TrialTime, timeOf } from './time.ts';
+import { LAST_CALL_MS, timeOf } from './time.ts';
 import { type Row, type Trial, tryOut } from './trials.ts';
 
 /** A file; its height is that of all frames together. */
@@ -58,6 +58,13 @@ interface Attempt {
   setting: Setting;
 }
 
+/** What a search aims at. */
+interface Goal<J extends Trial> {
+  row: Omit<Row, 'hasTime' | 'attempt'>;
+  /** Judges a file of the whole picture, or of a sample in which each pixel stands for `ratio` pixels. */
+  judge(file: Written, sample?: { pixels: Pixels; ratio: number }): Promise<J>;
+}
+
 /** A file that is below the limit by no more than this, in natural logarithms, ends the search: 3 %. */
 const NEAR_SIZE = 0.03;
 /**
@@ -75,15 +82,7 @@ const RUSH = 10;
  */
 export async function reachTarget(wanted: Search): Promise<Reached> {
   const { target } = wanted.encode;
-  return 'maxBytes' in target
-    ? withinBytes(target.maxBytes, wanted)
-    : likeOriginal(likenessTo(wanted.pixels, target), wanted);
-}
-
-/** Writes a file with one of the settings of the search. */
-async function attempt(search: Search, setting: Setting, time: TrialTime): Promise<Attempt> {
-  const opened = await search.prepare(time.timeoutMs());
-  return { written: await search.finish(await written(search, opened, setting)), setting };
+  return 'maxBytes' in target ? withinBytes(target.maxBytes, wanted) : likeOriginal(target, wanted);
 }
 
 async function written(
@@ -101,12 +100,10 @@ async function written(
  * the caller chose.
  */
 async function rehearsed(
-  search: Search,
+  { pixels, encode, motion, deadlineMs, nowMs, prepareSample }: Search,
   settings: readonly Setting[],
-  row: Omit<Row, 'hasTime' | 'attempt'>,
-  measure: (file: Written, sample: Pixels, ratio: number) => Promise<{ value: number; reaches: boolean }>,
+  { row, judge }: Goal<Trial>,
 ): Promise<Rehearsed | undefined> {
-  const { pixels, encode, motion, deadlineMs, nowMs, prepareSample } = search;
   const sample = sampleOf(pixels);
   if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
   const ratio = (pixels.width * pixels.height) / (sample.width * sample.height);
@@ -119,36 +116,47 @@ async function rehearsed(
     async attempt(index, effort) {
       const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
       const asked = { pixels: sample, encode: { ...encode, ...usual }, motion };
-      return measure(await written(asked, prepareSample(sample), settings[index] as Setting), sample, ratio);
+      const file = await written(asked, prepareSample(sample), settings[index] as Setting);
+      return judge(file, { pixels: sample, ratio });
     },
   });
 }
 
 /**
- * Tries settings on the whole picture, with the effort for which the rehearsal found time.
- * @returns whether the search ended by itself and at the default effort, so that a target it did not reach cannot be
- * reached.
+ * Tries settings on a sample, then on the whole picture with the effort for which the rehearsal found time.
+ * @returns the last file that reached the target; where none did, the one that came nearest; and whether the search
+ * ended by itself and at the default effort, so that a target it did not reach cannot be reached.
  */
-async function tryWhole(
-  search: Search,
-  settings: readonly Setting[],
-  row: Omit<Row, 'hasTime' | 'attempt'>,
-  found: Rehearsed | undefined,
-  { isKept, judge }: { isKept: () => boolean; judge: (tried: Attempt) => Promise<Trial> },
-): Promise<boolean> {
+async function tried<J extends Trial>(search: Search, settings: readonly Setting[], goal: Goal<J>) {
+  const { row, judge } = goal;
+  const found = await rehearsed(search, settings, goal);
   const effort = found?.effort;
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
-  const time = timeOf(search, isKept);
+  let best: (Attempt & J) | undefined;
+  let nearest: (Attempt & J) | undefined;
+  let trials = 0;
+  const isNearer = (one: Trial, other: Trial) =>
+    row.wanted === 'last' ? one.value < other.value : one.value > other.value;
+  const time = timeOf(search, () => best !== undefined);
   const isSettled = await time.within(() =>
     tryOut({
       ...row,
       ...(found && { expected: found.expected }),
       ...(found?.isRushed && { tolerance: row.tolerance * RUSH }),
       hasTime: time.hasTime,
-      attempt: async (index) => judge(await attempt(fitting, settings[index] as Setting, time)),
+      async attempt(index) {
+        const setting = settings[index] as Setting;
+        const opened = await search.prepare(time.timeoutMs());
+        const file = await search.finish(await written(fitting, opened, setting));
+        trials += 1;
+        const judged = { written: file, setting, ...(await judge(file)) };
+        if (judged.reaches) best = judged;
+        else if (nearest === undefined || isNearer(judged, nearest)) nearest = judged;
+        return judged;
+      },
     }),
   );
-  return isSettled && effort === undefined;
+  return { best, nearest, trials, isThorough: isSettled && effort === undefined };
 }
 
 /** A still picture reduced to the colours that a palette of that quality needs. */
@@ -169,81 +177,53 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   if (original?.file !== undefined && original.bytes <= maxBytes) return untouched(original.file, 0);
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
   const settings = settingsFor(encode, 'size', search.pixels.frames);
-  let best: Attempt | undefined;
-  let smallest: Attempt | undefined;
-  let trials = 0;
-  const row = {
-    ...{ count: settings.length, wanted: 'last' as const },
-    ...{ target: Math.log(limitBytes), tolerance: NEAR_SIZE },
-    ...expectedOf('size', search, settings),
-  };
-  const found = await rehearsed(search, settings, row, async ({ info: { size } }, _, ratio) => ({
-    value: Math.log(size * ratio),
-    reaches: size * ratio <= limitBytes,
-  }));
-  const isThorough = await tryWhole(search, settings, row, found, {
-    isKept: () => best !== undefined,
-    judge: async (tried) => {
-      trials += 1;
-      smallest = smaller(tried, smallest);
-      const reaches = tried.written.info.size <= limitBytes;
-      if (reaches) best = tried;
-      return { value: Math.log(tried.written.info.size), reaches };
+  const { best, nearest, trials, isThorough } = await tried(search, settings, {
+    row: {
+      ...{ count: settings.length, wanted: 'last', target: Math.log(limitBytes), tolerance: NEAR_SIZE },
+      ...expectedOf('size', search, settings),
+    },
+    async judge({ info }, { ratio } = { pixels: search.pixels, ratio: 1 }) {
+      const bytes = info.size * ratio;
+      return { value: Math.log(bytes), reaches: bytes <= limitBytes };
     },
   });
-  const reached = best ?? smallest;
-  if (reached !== undefined && reached.written.info.size <= maxBytes)
-    return reachedBy(reached, encode, trials);
-  const reachedBytes = reached?.written.info.size;
-  if (reachedBytes === undefined) throw new TooLate();
+  const reached = best ?? nearest;
+  if (reached === undefined) throw new TooLate();
+  const { size } = reached.written.info;
+  if (size <= maxBytes) return reachedBy(reached, encode, trials);
   const inTime = isThorough ? '' : ' in the time that there was';
-  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached${inTime} has ${reachedBytes} bytes: allow more, or make the picture smaller.`;
-  throw invalid('maxBytes', message, { reached: reachedBytes });
-}
-
-function smaller(one: Attempt, other: Attempt | undefined): Attempt {
-  return other === undefined || one.written.info.size < other.written.info.size ? one : other;
+  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached${inTime} has ${size} bytes: allow more, or make the picture smaller.`;
+  throw invalid('maxBytes', message, { reached: size });
 }
 
 /** The smallest file that reaches the likeness. */
-async function likeOriginal(wanted: Likeness, search: Search): Promise<Reached> {
-  const { param, least, quantity, tolerance, measure, evenly, rounded } = wanted;
+async function likeOriginal(target: LikenessTarget, search: Search): Promise<Reached> {
   const { pixels, original } = search;
+  const wanted = likenessTo(pixels, target);
+  const { param, least, quantity, tolerance, evenly, rounded } = wanted;
   const encode: Search['encode'] = { ...wanted.settings, ...search.encode };
   const settings = settingsFor(encode, quantity, pixels.frames);
-  let best: Attempt | undefined;
-  let reached = Number.NEGATIVE_INFINITY;
-  let closest = Number.NEGATIVE_INFINITY;
-  let trials = 0;
-  const row = {
-    ...{ count: settings.length, wanted: 'first' as const, target: evenly(least), tolerance },
-    ...expectedOf(quantity, search, settings, evenly(wanted.same)),
-  };
-  const asked = { ...search, encode };
-  const found = await rehearsed(asked, settings, row, async ({ data }, sample) => {
-    const likeness = await likenessTo(sample, search.encode.target as LikenessTarget).measure(data);
-    return { value: evenly(likeness), reaches: likeness >= least };
-  });
-  const isThorough = await tryWhole(asked, settings, row, found, {
-    isKept: () => best !== undefined,
-    judge: async (tried) => {
-      trials += 1;
-      const likeness = await measure(tried.written.data);
-      closest = Math.max(closest, likeness);
-      const reaches = likeness >= least;
-      if (reaches) [best, reached] = [tried, likeness];
-      return { value: evenly(likeness), reaches };
+  const { best, nearest, trials, isThorough } = await tried({ ...search, encode }, settings, {
+    row: {
+      ...{ count: settings.length, wanted: 'first', target: evenly(least), tolerance },
+      ...expectedOf(quantity, search, settings, evenly(wanted.same)),
+    },
+    async judge({ data }, sample) {
+      const measure = sample === undefined ? wanted.measure : likenessTo(sample.pixels, target).measure;
+      const likeness = await measure(data);
+      return { value: evenly(likeness), reaches: likeness >= least, likeness };
     },
   });
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
     return untouched(file, trials, achievedOf(wanted, wanted.same));
   }
-  if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(wanted, reached));
-  if (!Number.isFinite(closest)) throw new TooLate();
+  if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(wanted, best.likeness));
+  if (nearest === undefined) throw new TooLate();
   const inTime = isThorough ? '' : ' in the time that there was';
-  const message = `${param} is ${least}, but the closest that was reached${inTime} is ${rounded(closest)}: allow less, or ask for a lossless format.`;
-  throw invalid(param, message, { reached: rounded(closest) });
+  const closest = rounded(nearest.likeness);
+  const message = `${param} is ${least}, but the closest that was reached${inTime} is ${closest}: allow less, or ask for a lossless format.`;
+  throw invalid(param, message, { reached: closest });
 }
 
 function untouched(file: Written, trials: number, likeness: Partial<Achieved> = {}): Reached {
