@@ -23,23 +23,14 @@ const CODE_WIDTH_BYTES = 1;
 const HAS_TABLE = 0x80;
 const TABLE_SIZE = 0x07;
 
-/** An image. Its content includes its colour table. */
-interface GifImage extends Part {
-  kind: 'image';
-}
-
 export interface GifExtension extends Part {
   kind: 'extension';
   /** The purpose of the extension, such as 0xf9 for a graphic control. */
   label: number;
 }
 
-/** The last block. It has no content. */
-interface GifTrailer extends Part {
-  kind: 'trailer';
-}
-
-export type GifBlock = GifImage | GifExtension | GifTrailer;
+/** The content of an image includes its colour table. The trailer is the last block, and has no content. */
+export type GifBlock = GifExtension | (Part & { kind: 'image' | 'trailer' });
 
 /** The blocks of a GIF up to its trailer, or to a byte that begins no block; none for a file that is no GIF. */
 export function gifBlocks(bytes: Bytes): Iterable<GifBlock> {

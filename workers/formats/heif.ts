@@ -100,19 +100,11 @@ export function* heifAssociations(bytes: Bytes, meta: Stretch): Generator<HeifAs
   });
 }
 
-interface FullBox {
-  version: number;
-  flags: number;
-  /** Offset of its content, behind version and flags. */
-  content: number;
-  end: number;
-}
-
-function fullBox(bytes: Bytes, within: Stretch, ...types: string[]): FullBox | undefined {
+/** Version, flags and content of a full box. */
+function fullBox(bytes: Bytes, within: Stretch, ...types: string[]) {
   const box = isoBox(bytes, within, ...types);
-  if (box === undefined) return undefined;
+  if (box === undefined || box.start + VERSION_BYTES > box.end) return undefined;
   const { start, end } = box;
-  if (start + VERSION_BYTES > end) return undefined;
   return { version: bytes.u8(start), flags: bytes.u24(start + 1), content: start + VERSION_BYTES, end };
 }
 

@@ -143,20 +143,12 @@ export function chooseFrames(
     throw invalid('frame', message, { received: frame, limit: last });
   }
   if (frame === 'all' && frames > 1) {
-    if (!isMoving(outputFormat)) {
-      throw invalid(
-        'frame',
-        `frame is all, but ${outputFormat} holds one picture: ask for gif or webp, or for one frame.`,
-      );
-    }
-    if (!isMoving(format)) {
-      throw invalid(
-        'frame',
-        `frame is all, but this ${format} holds pages, not frames: ask for one by its index from 0.`,
-      );
-    }
-    if (!canMove)
-      throw invalid('frame', 'frame is all, but a step of this pass makes one picture: ask for one frame.');
+    const refused = (reason: string) => invalid('frame', `frame is all, but ${reason}`);
+    if (!isMoving(outputFormat))
+      throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
+    if (!isMoving(format))
+      throw refused(`this ${format} holds pages, not frames: ask for one by its index from 0.`);
+    if (!canMove) throw refused('a step of this pass makes one picture: ask for one frame.');
     return { first: 0, count: frames };
   }
   const movesByDefault = frame === undefined && canMove && isMoving(format) && isMoving(outputFormat);

@@ -42,19 +42,12 @@ export function secondsLeft(deadlineMs: number): number {
   return Math.min(3600, Math.ceil(leftMs / 1000));
 }
 
+/** The formats that can be written and have the same name as libvips gives them. */
+const WRITABLE: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
+
 /** The input's own format where it can be written, else png. */
 export function writableFormat(format: string): OutputFormat {
-  switch (format) {
-    case 'jpeg':
-    case 'png':
-    case 'webp':
-    case 'gif':
-    case 'tiff':
-      return format;
-    case 'heif':
-      // AV1 is the only codec of the HEIF family that this service reads.
-      return 'avif';
-    default:
-      return 'png';
-  }
+  // AV1 is the only codec of the HEIF family that this service reads.
+  if (format === 'heif') return 'avif';
+  return WRITABLE.find((one) => one === format) ?? 'png';
 }

@@ -81,11 +81,15 @@ export class Page {
     this.#session = session;
     this.#frameId = frameId;
     this.#after = after;
-    session.on('Page.lifecycleEvent', (event) => this.#note(event));
-    session.on('Fetch.requestPaused', (event) => {
+    session.on('Page.lifecycleEvent', (event) => {
+      if (event.name !== 'load' || event.frameId !== frameId) return;
+      this.#loadedId = event.loaderId;
+      this.#onLoaded();
+    });
+    session.on('Fetch.requestPaused', ({ requestId, request, resourceType }) => {
       // The browser rejects the answer to a request that its page has cancelled meanwhile; the render has not failed
       // then.
-      this.#answer(event).catch(() => {});
+      this.#answer(requestId, request.url, resourceType).catch(() => {});
     });
     const lose = () => {
       this.#lost = true;
@@ -212,12 +216,6 @@ export class Page {
     });
   }
 
-  #note({ name, frameId, loaderId }: LifecycleEvent): void {
-    if (name !== 'load' || frameId !== this.#frameId) return;
-    this.#loadedId = loaderId;
-    this.#onLoaded();
-  }
-
   async #resize(width: number, height: number, scale: number): Promise<void> {
     const size = `${width}x${height}@${scale}`;
     if (size === this.#size) return;
@@ -238,8 +236,8 @@ export class Page {
     return Buffer.from(data, 'base64');
   }
 
-  #answer({ requestId, request, resourceType }: PausedRequest): Promise<unknown> {
-    const decision = decide({ url: request.url, resourceType }, this.#allowance);
+  #answer(requestId: string, url: string, resourceType: string): Promise<unknown> {
+    const decision = decide({ url, resourceType }, this.#allowance);
     switch (decision.kind) {
       case 'shell':
         this.#allowance = { ...this.#allowance, shellUrl: undefined };
@@ -263,16 +261,4 @@ export class Page {
     const body = Buffer.from(data).toString('base64');
     return this.#session.send('Fetch.fulfillRequest', { requestId, responseCode, responseHeaders, body });
   }
-}
-
-interface LifecycleEvent {
-  name: string;
-  frameId: string;
-  loaderId: string;
-}
-
-interface PausedRequest {
-  requestId: string;
-  request: { url: string };
-  resourceType: string;
 }

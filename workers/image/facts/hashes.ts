@@ -1,4 +1,5 @@
 import type { PictureHashes } from '../../protocol.ts';
+import { isFull } from '../pixels/pixels.ts';
 import { blurHash } from './blur-hash.ts';
 import type { Sample } from './sample.ts';
 import { smallCopy } from './small-copy.ts';
@@ -19,14 +20,9 @@ export function hashesOf(sample: Sample): PictureHashes {
 }
 
 function onWhite(rgba: Uint8Array): Uint8Array {
-  if (isOpaque(rgba)) return rgba;
+  if (isFull(rgba, 3, 4)) return rgba;
   return rgba.map((value, at) => {
     const alpha = rgba[at | 3] as number;
     return (at & 3) === 3 ? 255 : Math.round((value * alpha + 255 * (255 - alpha)) / 255);
   });
-}
-
-function isOpaque(rgba: Uint8Array): boolean {
-  for (let at = 3; at < rgba.length; at += 4) if (rgba[at] !== 255) return false;
-  return true;
 }

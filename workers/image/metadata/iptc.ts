@@ -6,20 +6,14 @@ import { APP0, APP1, APP2, APP13, JPEG_HEAD_BYTES, jpegSegment, jpegSegments } f
  * stores it in a Photoshop resource, a TIFF as a tag.
  */
 
-const BY_LINE = 80;
-const COPYRIGHT_NOTICE = 116;
+/** Numbers of the fields, and their maximum lengths in bytes, by the standard. */
+const BY_LINE = { number: 80, longestBytes: 32 };
+const COPYRIGHT_NOTICE = { number: 116, longestBytes: 128 };
 /** Declares the texts as UTF-8: escape, %, G in dataset 1:90. */
 const UTF8 = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
-/** Maximum length of each field in bytes, by the standard. */
-const LONGEST_BYTES: Record<number, number> = { [BY_LINE]: 32, [COPYRIGHT_NOTICE]: 128 };
-
-interface IptcRights {
-  byLines: readonly string[];
-  notices: readonly string[];
-}
 
 /** Undefined when there are no texts. */
-export function iptcOf({ byLines, notices }: IptcRights): Buffer | undefined {
+export function iptcOf(byLines: readonly string[], notices: readonly string[]): Buffer | undefined {
   const sets = [
     ...byLines.map((text) => dataset(BY_LINE, text)),
     ...notices.map((text) => dataset(COPYRIGHT_NOTICE, text)),
@@ -27,9 +21,8 @@ export function iptcOf({ byLines, notices }: IptcRights): Buffer | undefined {
   return sets.length === 0 ? undefined : Buffer.concat([UTF8, ...sets]);
 }
 
-function dataset(number: number, text: string): Buffer {
-  const longest = LONGEST_BYTES[number] ?? 0;
-  const cut = Buffer.from(text).subarray(0, longest);
+function dataset({ number, longestBytes }: typeof BY_LINE, text: string): Buffer {
+  const cut = Buffer.from(text).subarray(0, longestBytes);
   // A character that was cut in half is removed.
   const value = Buffer.from(cut.toString().replace(/\uFFFD+$/, ''));
   return Buffer.concat([Buffer.from([0x1c, 2, number, 0, value.length]), value]);

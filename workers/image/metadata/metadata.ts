@@ -15,6 +15,7 @@ import { type Sample, WORKING_PX } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
 import { tooLarge, unreadable } from '../input.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
+import { isFull } from '../pixels/pixels.ts';
 import { withStillBrand } from '../still-brand.ts';
 import { withoutBulkyTexts } from './png-guard.ts';
 import { readTags } from './tags.ts';
@@ -164,9 +165,4 @@ async function isOpaqueAll(
   if (copy.width * copy.height === pixels) return true;
   const alpha = await localOutputOf(open(input, raw).extractChannel('alpha').raw());
   return isFull(alpha.data, 0, 1);
-}
-
-function isFull(data: Uint8Array, offset: number, step: number): boolean {
-  for (let at = offset; at < data.length; at += step) if (data[at] !== 255) return false;
-  return true;
 }

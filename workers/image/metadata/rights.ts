@@ -37,7 +37,7 @@ export function rightsOf(input: Uint8Array<ArrayBuffer>, header: Metadata): Righ
   return {
     exif: Object.fromEntries(fields),
     xmp: documentOf(xmp, iptc),
-    iptc: iptcOf({ byLines: textsOf(iptc['By-line']), notices: textsOf(iptc['Copyright Notice']) }),
+    iptc: iptcOf(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
   };
 }
 

@@ -54,8 +54,9 @@ export function readTags(
   input: Uint8Array<ArrayBuffer>,
   header: Metadata,
 ): Record<string, Record<string, Plain>> {
+  const head = Buffer.from(input.buffer, input.byteOffset, Math.min(input.byteLength, HEAD_BYTES));
   const groups: Groups = {
-    ...read(head(input), ['file', 'jfif', 'png', 'riff', 'gif']),
+    ...read(head, ['file', 'jfif', 'png', 'riff', 'gif']),
     ...read(exifBlock(input, header), ['exif', 'gps']),
     ...read(xmpBlock(header), ['xmp']),
     ...read(profileBlock(header), ['icc', 'iptc']),
@@ -67,10 +68,8 @@ export function readTags(
       ([name, tag]) => isTag(tag) && !UNTOLD.test(name),
     );
     const values = tags.map(([name, tag]) => [name, heldBy(tag, isText(group, name))] as const);
-    const plain = plainTags(
-      group === 'png' ? [...values, ...compressedTexts(values, header)] : values,
-      budget,
-    );
+    const texts = group === 'png' ? compressedTexts(values, header) : [];
+    const plain = plainTags([...values, ...texts], budget);
     if (Object.keys(plain).length > 0) told[group] = plain;
   }
   return told;
@@ -90,10 +89,6 @@ function read(block: Buffer | undefined, groups: readonly string[]): Groups {
   } catch {
     return {};
   }
-}
-
-function head(input: Uint8Array<ArrayBuffer>): Buffer {
-  return Buffer.from(input.buffer, input.byteOffset, Math.min(input.byteLength, HEAD_BYTES));
 }
 
 /** The EXIF as a TIFF structure: the file itself when it is a TIFF, else a block of the container. */

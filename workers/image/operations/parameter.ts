@@ -1,4 +1,5 @@
 import {
+  type NumberOptions,
   type Static,
   type TArray,
   type TBoolean,
@@ -58,22 +59,16 @@ export function filler<P extends TProperties>(
   return (sent) => ({ ...defaults, ...sent }) as Filled<P>;
 }
 
-export function integer<const D extends Default<number> = NoDefault>(
-  minimum: number,
-  maximum: number,
-  description: string,
-  options?: D,
-): TInteger & D {
-  return Type.Integer({ minimum, maximum, description, ...options }) as TInteger & D;
-}
+export const integer = bounded(Type.Integer);
+export const number = bounded(Type.Number);
 
-export function number<const D extends Default<number> = NoDefault>(
-  minimum: number,
-  maximum: number,
-  description: string,
-  options?: D,
-): TNumber & D {
-  return Type.Number({ minimum, maximum, description, ...options }) as TNumber & D;
+function bounded<S extends TNumber | TInteger>(make: (options: NumberOptions) => S) {
+  return <const D extends Default<number> = NoDefault>(
+    minimum: number,
+    maximum: number,
+    description: string,
+    options?: D,
+  ) => make({ minimum, maximum, description, ...options }) as S & D;
 }
 
 export function numbers(minItems: number, maxItems: number, description: string): TArray<TNumber> {
@@ -111,13 +106,8 @@ export function colour<const D extends Default<string> = NoDefault>(
   description: string,
   options?: D,
 ): TString & D {
-  return Type.String({
-    format: 'css-color',
-    minLength: 3,
-    maxLength: 64,
-    description,
-    ...options,
-  }) as TString & D;
+  const schema = { format: 'css-color', minLength: 3, maxLength: 64, description, ...options };
+  return Type.String(schema) as TString & D;
 }
 
 export function assetId(description: string): TString {

@@ -121,26 +121,18 @@ export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
  */
 function expectationOf(found: Point[], curve: Row['expected']): (index: number) => number {
   const points = found.toSorted((one, other) => one.index - other.index);
-  const [first] = points as [Point, ...Point[]];
   if (curve === undefined) return (index) => between(points, index);
   return (index) => {
-    const nearest = points.reduce(
-      (best, point) => (Math.abs(point.index - index) < Math.abs(best.index - index) ? point : best),
-      first,
-    );
+    const distance = (point: Point) => Math.abs(point.index - index);
+    const [nearest] = points.toSorted((one, other) => distance(one) - distance(other)) as [Point];
     return index === nearest.index ? nearest.value : nearest.value + curve(index) - curve(nearest.index);
   };
 }
 
 /** Interpolates between two neighbours, and extrapolates beyond the ends. */
 function between(points: readonly Point[], index: number): number {
-  const right = Math.min(
-    Math.max(
-      1,
-      points.findIndex((point) => point.index >= index),
-    ),
-    points.length - 1,
-  );
+  const above = points.findIndex((point) => point.index >= index);
+  const right = Math.min(Math.max(1, above), points.length - 1);
   const [one, other] = [points[right - 1] ?? points[0], points[right]] as [Point, Point];
   if (one.index === other.index) return one.value + (index - one.index);
   return one.value + ((other.value - one.value) * (index - one.index)) / (other.index - one.index);

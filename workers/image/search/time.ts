@@ -5,19 +5,6 @@ export const LAST_CALL_MS = 2_000;
 /** Time kept for the answer by a search that has not reached its target yet. */
 const ANSWER_MS = 500;
 
-/** The time of a search. */
-export interface TrialTime {
-  /** Whether there is time for another trial that takes as long as the last one. */
-  hasTime(): boolean;
-  /** Milliseconds that the next trial may take. */
-  timeoutMs(): number;
-  /**
-   * Runs a search, and ends it where one of its trials exceeds its time.
-   * @returns whether it ended by itself, and not for lack of time.
-   */
-  within(search: () => Promise<void>): Promise<boolean>;
-}
-
 /**
  * Limits the time of a search. A search whose file meets the target ends LAST_CALL_MS before the deadline. A search
  * without one goes on until ANSWER_MS before it.
@@ -25,12 +12,13 @@ export interface TrialTime {
 export function timeOf(
   { deadlineMs, nowMs }: { deadlineMs: number; nowMs(): number },
   isKept: () => boolean,
-): TrialTime {
+) {
   let lapMs = nowMs();
   let wasCut = false;
   const endMs = () => deadlineMs - (isKept() ? LAST_CALL_MS : ANSWER_MS);
   return {
-    hasTime() {
+    /** Whether there is time for another trial that takes as long as the last one. */
+    hasTime(): boolean {
       const now = nowMs();
       const trialMs = now - lapMs;
       lapMs = now;
@@ -38,8 +26,13 @@ export function timeOf(
       wasCut = !fits;
       return fits;
     },
+    /** Milliseconds that the next trial may take. */
     timeoutMs: () => endMs() - nowMs(),
-    async within(search) {
+    /**
+     * Runs a search, and ends it where one of its trials exceeds its time.
+     * @returns whether it ended by itself, and not for lack of time.
+     */
+    async within(search: () => Promise<void>): Promise<boolean> {
       try {
         await search();
       } catch (error) {
