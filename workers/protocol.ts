@@ -197,7 +197,7 @@ export interface Transformed {
 }
 
 /** The image object of the API, without its stored fields. */
-export interface ImageFacts {
+export interface ImageFacts extends PictureHashes {
   mimeType: string;
   format: string;
   /** Width and height as displayed, that is after EXIF orientation. */
@@ -217,9 +217,6 @@ export interface ImageFacts {
   averageColor: string;
   entropy: number;
   sharpness: number;
-  /** Base64. */
-  thumbhash: string;
-  blurhash: string;
 }
 
 export interface Described {

@@ -176,12 +176,9 @@ function entryAt(bytes: Bytes, layout: Layout, at: number): TiffEntry {
 }
 
 function overlap(one: TiffDirectory, other: TiffDirectory): boolean {
+  // A directory ends behind its entries, because some writers omit the offset of the next one.
+  const endOf = ({ at, entries }: TiffDirectory) => at + 2 + entries.length * 12;
   return one.at < endOf(other) && other.at < endOf(one);
-}
-
-/** Offset behind the entries, because some writers omit the offset of the next directory. */
-function endOf({ at, entries }: TiffDirectory): number {
-  return at + 2 + entries.length * 12;
 }
 
 /**

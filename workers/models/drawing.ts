@@ -91,21 +91,17 @@ async function lettersOf({ text, width, height }: Drawing): Promise<OverlayOptio
   if (words === '') return [];
   const room = { width: Math.round(width * 0.84), height: Math.round(height * 0.76) };
   const size = sizeFor(words, room);
-  const { data: mask, info } = await outputOf(
-    sharp({
-      text: {
-        text: `<span insert_hyphens="false">${escaped(words)}</span>`,
-        font: `sans bold ${size}`,
-        width: room.width,
-        dpi: 72,
-        wrap: 'word-char',
-        align: 'centre',
-      },
-    })
-      .toColourspace('b-w')
-      .resize({ ...room, fit: 'inside', withoutEnlargement: true })
-      .raw(),
-  );
+  const markup = `<span insert_hyphens="false">${escaped(words)}</span>`;
+  const layout = {
+    font: `sans bold ${size}`,
+    width: room.width,
+    dpi: 72,
+    wrap: 'word-char',
+    align: 'centre',
+  } as const;
+  const letters = sharp({ text: { text: markup, ...layout } }).toColourspace('b-w');
+  const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
+  const { data: mask, info } = await outputOf(fitted.raw());
   const left = Math.max(0, Math.round((width - info.width) / 2));
   const top = Math.max(0, Math.round((height - info.height) / 2));
   const shift = Math.max(1, Math.round(size / 16));

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
@@ -156,11 +157,9 @@ async function watchPages(driver: Driver): Promise<Browser['onPageCrash']> {
   };
 }
 
-function endOf(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
-  });
+/** Resolves when a process exits, or could not be started. */
+async function endOf(child: ChildProcess): Promise<void> {
+  await once(child, 'exit').catch(() => {});
 }
 
 /** Keeps the end of the browser's stderr and drains the rest, so that the browser never blocks on a full pipe. */

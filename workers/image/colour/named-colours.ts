@@ -33,10 +33,7 @@ export async function withNamedColours(
   const isPng = Buffer.from(input.buffer, input.byteOffset, 8).toString('latin1', 1, 4) === 'PNG';
   const png = isPng ? input : await asPng(input);
   const chunk = profileChunk(profileFor(cicp));
-  const bytes = new Uint8Array(png.length + chunk.length);
-  bytes.set(png.subarray(0, PNG_HEAD_BYTES));
-  bytes.set(chunk, PNG_HEAD_BYTES);
-  bytes.set(png.subarray(PNG_HEAD_BYTES), PNG_HEAD_BYTES + chunk.length);
+  const bytes = Buffer.concat([png.subarray(0, PNG_HEAD_BYTES), chunk, png.subarray(PNG_HEAD_BYTES)]);
   return { input: bytes, isHdr: isHdr(cicp), ...(!isPng && { was: 'avif' }) };
 }
 

@@ -114,18 +114,17 @@ function isPlayback(file: Buffer, { label, start }: GifExtension): boolean {
 function isBareTiff(file: Buffer): boolean {
   const [first] = tiffPages(new Bytes(file));
   if (first === undefined || first.isBig || first.truncated) return false;
-  return (
-    first.nextAt !== undefined && first.next === 0 && first.entries.every(({ tag }) => TIFF_TAGS.has(tag))
-  );
+  const isOnlyPage = first.nextAt !== undefined && first.next === 0;
+  return isOnlyPage && first.entries.every(({ tag }) => TIFF_TAGS.has(tag));
 }
 
 function isBareHeif(file: Buffer): boolean {
   const boxes = [...isoBoxes(new Bytes(file))];
   if (!fills(file, boxes) || !boxes.every(({ type }) => HEIF_BOXES.includes(type))) return false;
-  const metas = boxes
-    .filter(({ type }) => type === 'meta')
-    .map(({ start, end }) => file.subarray(start, end));
-  return !metas.some((meta) => HEIF_WORDS.some((word) => meta.includes(word, 0, 'latin1')));
+  return boxes.every(({ type, start, end }) => {
+    const meta = file.subarray(start, end);
+    return type !== 'meta' || !HEIF_WORDS.some((word) => meta.includes(word, 0, 'latin1'));
+  });
 }
 
 /** Whether the last part is complete and ends with the file. */

@@ -1,3 +1,4 @@
+import type { ImageFacts } from '../../protocol.ts';
 import type { Sample } from './sample.ts';
 
 /** Leading bits of a channel that form a bin when the most common colour is searched: 16 x 16 x 16 bins. */
@@ -7,12 +8,6 @@ const LEADING = 256 - (1 << (8 - BIN_BITS));
 /** Sums of weighted red, green and blue, and of the weights. */
 type Sums = [red: number, green: number, blue: number, weight: number];
 
-/** `#rrggbb` */
-interface Colours {
-  averageColor: string;
-  dominantColor: string;
-}
-
 /**
  * The mean colour, and the mean of the most common bin. Each pixel is weighted by its alpha, because invisible pixels
  * have no colour. A fully transparent picture is black.
@@ -20,7 +15,7 @@ interface Colours {
  * Bins hold weights only, so that they fit into the nearest cache of a core. The colours of the heaviest bin are summed
  * in a second pass over the pixels. With sums in each bin, every pixel would wait for memory.
  */
-export function coloursOf(picture: Sample): Colours {
+export function coloursOf(picture: Sample): Pick<ImageFacts, 'averageColor' | 'dominantColor'> {
   const bins = new Uint32Array(1 << (3 * BIN_BITS));
   const sums = picture.channels === 3 ? sumOpaque(picture, bins) : sumVeiled(picture, bins);
   let heaviest = 0;

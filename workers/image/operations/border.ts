@@ -1,5 +1,5 @@
 import { colourOf, isTranslucent } from '../colour/colour.ts';
-import { cornerRadius } from '../pixels/geometry.ts';
+import { cornerRadius, type Size } from '../pixels/geometry.ts';
 import { fillCorners, roundCorners } from '../pixels/paint.ts';
 import { pad } from '../sizing.ts';
 import { defineStep } from './operation.ts';
@@ -24,18 +24,18 @@ export const border = defineStep({
   changesNothing: ({ width, radius }) => width === 0 && radius === 0,
   cpuMsPerMegapixel: 8,
   frames: 'each',
-  size: (input, { width }) => ({ width: input.width + 2 * width, height: input.height + 2 * width }),
+  size: (input, { width }) => framedSize(input, width),
   async apply(picture, { width, color, radius }) {
     const ink = colourOf(color, 'color');
-    const outer = cornerRadius(radius, {
-      width: picture.width + 2 * width,
-      height: picture.height + 2 * width,
-    });
+    const outer = cornerRadius(radius, framedSize(picture, width));
     const innerPx = outer.width - width;
-    if (width > 0 && innerPx > 0) {
+    if (width > 0 && innerPx > 0)
       fillCorners(await picture.pixels('rgba'), { width: innerPx, height: innerPx }, ink);
-    }
     await pad(picture, { top: width, right: width, bottom: width, left: width }, ink);
     if (radius > 0) roundCorners(await picture.pixels('rgba'), outer);
   },
 });
+
+function framedSize({ width, height }: Size, framePx: number): Size {
+  return { width: width + 2 * framePx, height: height + 2 * framePx };
+}

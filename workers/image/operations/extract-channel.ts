@@ -12,10 +12,8 @@ export const extractChannel = defineStep({
   profile: () => 'srgb',
   async apply(picture, { channel }) {
     if (channel === 'alpha' && !picture.hasAlpha) {
-      throw new BadArgument(
-        'channel',
-        'channel is alpha, but the picture has no transparency: ask for red, green or blue.',
-      );
+      const message = 'channel is alpha, but the picture has no transparency: ask for red, green or blue.';
+      throw new BadArgument('channel', message);
     }
     (await picture.at('extractChannel')).extractChannel(channel);
     picture.hasAlpha = false;

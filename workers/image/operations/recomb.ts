@@ -22,10 +22,8 @@ export const recomb = defineStep({
   },
   async apply(picture, { matrix }) {
     if (matrix.length === 4 && !picture.hasAlpha) {
-      throw new BadArgument(
-        'matrix',
-        'matrix has 4 rows, but the picture has no alpha channel: send 3 rows of 3.',
-      );
+      const message = 'matrix has 4 rows, but the picture has no alpha channel: send 3 rows of 3.';
+      throw new BadArgument('matrix', message);
     }
     (await picture.at('recomb')).recomb(matrix as unknown as Matrix3x3 | Matrix4x4);
   },

@@ -47,13 +47,8 @@ export const text = defineStep({
       width: Math.max(1, picture.width - 2 * margin),
       height: Math.max(1, picture.height - 2 * margin),
     };
-    const letters = await draw(
-      written,
-      `${drawable(font)} ${size}`,
-      lineWidth(written, size, room.width),
-      alignAt(position),
-      pass,
-    );
+    const lines = { width: lineWidth(written, size, room.width), align: alignAt(position) };
+    const letters = await draw(written, { ...lines, font: `${drawable(font)} ${size}` }, pass);
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const flat = inked(letters, ink);
     const label = rotate % 360 === 0 ? flat : await turned(flat, rotate, TRANSPARENT, pass.sharp);
@@ -88,14 +83,11 @@ function alignAt(position: Place): Align {
  */
 function lineWidth(text: string, sizePx: number, roomPx: number): number {
   const width = Math.max(roomPx, sizePx);
-  const linesAtMost = text
-    .split('\n')
-    .reduce((lines, line) => lines + Math.ceil((line.length * sizePx * 2) / width) + 1, 0);
+  const linesOf = (line: string) => Math.ceil((line.length * sizePx * 2) / width) + 1;
+  const linesAtMost = text.split('\n').reduce((lines, line) => lines + linesOf(line), 0);
   if (linesAtMost * sizePx * 2 * width > AREA_LIMIT_PX) {
-    throw new BadArgument(
-      'size',
-      `size is ${sizePx}, at which the text does not fit any picture: send a smaller size or less text.`,
-    );
+    const message = `size is ${sizePx}, at which the text does not fit any picture: send a smaller size or less text.`;
+    throw new BadArgument('size', message);
   }
   return width;
 }
@@ -106,13 +98,11 @@ function lineWidth(text: string, sizePx: number, roomPx: number): number {
  */
 async function draw(
   text: string,
-  font: string,
-  width: number,
-  align: Align,
+  layout: { font: string; width: number; align: Align },
   { sharp }: PassContext,
 ): Promise<Pixels> {
   const markup = `<span insert_hyphens="false">${escaped(sided(text))}</span>`;
-  const letters = sharp({ text: { text: markup, font, width, align, dpi: 72, wrap: 'word-char' } });
+  const letters = sharp({ text: { text: markup, ...layout, dpi: 72, wrap: 'word-char' } });
   return pixelsOf(letters.toColourspace('b-w'));
 }
 
