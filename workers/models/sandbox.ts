@@ -14,21 +14,24 @@ const LIKE_THE_CORNER = 32;
 
 /** Performs one task with real image processing. The same task always gives the same bytes. */
 export default async function run(task: SandboxTask): Promise<SandboxResult> {
+  if (task.kind === 'measure') return { measures: await measure(task.picture) };
+  return { png: await pictureOf(task) };
+}
+
+function pictureOf(task: Exclude<SandboxTask, { kind: 'measure' }>): Promise<Uint8Array<ArrayBuffer>> {
   switch (task.kind) {
     case 'draw':
-      return { png: await drawPlaceholder(task) };
-    case 'measure':
-      return { measures: await measure(task.picture) };
+      return drawPlaceholder(task);
     case 'recolour':
-      return { png: await pngOf(sharp(task.picture).modulate({ hue: hueOf(task.seed), saturation: 1.15 })) };
+      return pngOf(sharp(task.picture).modulate({ hue: hueOf(task.seed), saturation: 1.15 }));
     case 'enlarge':
-      return { png: await enlarged(task.picture, task.scale) };
+      return enlarged(task.picture, task.scale);
     case 'expand': {
       const { picture, top, right, bottom, left } = task;
-      return { png: await pngOf(sharp(picture).extend({ top, right, bottom, left, extendWith: 'mirror' })) };
+      return pngOf(sharp(picture).extend({ top, right, bottom, left, extendWith: 'mirror' }));
     }
     case 'cut-out':
-      return { png: await cutOut(task.picture) };
+      return cutOut(task.picture);
   }
 }
 

@@ -11,15 +11,10 @@ const STEPS_PER_LEVEL = 16;
 const STEPS = 255 * STEPS_PER_LEVEL + 1;
 
 /** The brightness of the pixels of a picture. */
-export interface Brightness {
-  /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
-  percentile(share: number): number;
-  /** The mean brightness after each channel's value, 0 to 255, is replaced by the function's result. */
-  mean(answer: (value: number) => number): number;
-}
+export type Brightness = ReturnType<typeof brightnessOf>;
 
 /** Measures brightness. Pixels are weighted by their opacity, because invisible pixels are neither dark nor light. */
-export function brightnessOf({ data, channels }: Pixels): Brightness {
+export function brightnessOf({ data, channels }: Pixels) {
   const histogram = new Float64Array(STEPS);
   // Brightness is a sum over channels, and so is its mean. This array holds the weight of each value in it.
   const values = new Float64Array(256);
@@ -39,8 +34,11 @@ export function brightnessOf({ data, channels }: Pixels): Brightness {
     total += weight;
   }
   return {
-    percentile: (share) => stepAt(histogram, share * total) / STEPS_PER_LEVEL,
-    mean: (answer) => values.reduce((sum, weight, value) => sum + weight * answer(value), 0) / total,
+    /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
+    percentile: (share: number) => stepAt(histogram, share * total) / STEPS_PER_LEVEL,
+    /** The mean brightness after each channel's value, 0 to 255, is replaced by the function's result. */
+    mean: (answer: (value: number) => number) =>
+      values.reduce((sum, weight, value) => sum + weight * answer(value), 0) / total,
   };
 }
 

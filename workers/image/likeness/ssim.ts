@@ -51,12 +51,7 @@ function marginOf(edgePx: number): number {
  * Weighted sums over the rows of a window, for each column: of each picture, of the squares of both, and of their
  * product.
  */
-interface Sums {
-  a: Float64Array;
-  b: Float64Array;
-  squares: Float64Array;
-  product: Float64Array;
-}
+type Sums = Record<'a' | 'b' | 'squares' | 'product', Float64Array>;
 
 function sumColumns(a: Luma, b: Luma, middle: number, sums: Sums): void {
   for (const row of Object.values(sums)) row.fill(0);

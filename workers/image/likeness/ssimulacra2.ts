@@ -79,18 +79,11 @@ function scalesOf({ width, height }: Level): number {
 }
 
 /**
- * One channel of both pictures: a ring of the rows that the blur of one row needs, each already blurred horizontally.
+ * One channel of both pictures: rings of the rows that the blur of one row needs. `a` and `b` hold the channel itself,
+ * padded with zeros by the radius of the blur on both sides. The others are already blurred horizontally; `squares` is
+ * the sum of both squares.
  */
-interface Rows {
-  /** The channel itself, padded with zeros by the radius of the blur on both sides. */
-  a: Float32Array[];
-  b: Float32Array[];
-  meanA: Float32Array[];
-  meanB: Float32Array[];
-  /** Sum of both squares. */
-  squares: Float32Array[];
-  product: Float32Array[];
-}
+type Rows = Record<'a' | 'b' | 'meanA' | 'meanB' | 'squares' | 'product', Float32Array[]>;
 
 /** One channel of both pictures at one scale, while its rows are processed. */
 interface Comparison {

@@ -37,13 +37,6 @@ const BITS_BY_DEPTH: Record<string, number> = {
   double: 64,
 };
 
-/** The header of a file, and the pixels decoded from it. */
-interface Decoded {
-  header: Metadata;
-  copy: Sample & Pick<Output, 'data'>;
-  isOpaque: boolean;
-}
-
 /**
  * Reads everything that the metadata endpoint reports about a raster image: its facts and its tags. An animation is
  * measured by its first frame. A file whose header or pixels cannot be decoded is a failure `unsupported_format`. With
@@ -84,11 +77,8 @@ export async function describe(
   return { kind: 'described', image, metadata, timings };
 }
 
-async function decode(
-  input: Uint8Array<ArrayBuffer>,
-  raw: RawPixels | undefined,
-  readings: Readings,
-): Promise<Decoded> {
+/** The header of a file, and the pixels decoded from it. */
+async function decode(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined, readings: Readings) {
   const header = await open(input, raw).metadata();
   const pixels = header.width * header.height;
   if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
@@ -139,7 +129,7 @@ async function workingCopy(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
   { size, isWide }: { size: Size; isWide: boolean },
-): Promise<Decoded['copy']> {
+): Promise<Sample & Pick<Output, 'data'>> {
   const within = fitInto(size, { width: WORKING_PX, height: WORKING_PX }, 'inside', false).scaled;
   // The copy is scaled as the steps of a pass scale, so that both measure the same values for the same picture.
   const small = open(input, raw)
