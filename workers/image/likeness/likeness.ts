@@ -9,7 +9,7 @@ import { lumaOf, ssim } from './ssim.ts';
 import { SMALLEST_EDGE_PX, ssimulacra2 } from './ssimulacra2.ts';
 
 /** A likeness to a picture, as a target names it and a search measures it. */
-export interface Likeness {
+interface Likeness {
   /** The parameter that asks for it. */
   param: 'minSsim' | 'ssimulacra2';
   least: number;

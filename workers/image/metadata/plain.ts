@@ -12,7 +12,7 @@ const NAME_LIMIT_CHARACTERS = 128;
 export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
 
 /** What the tags of a file may still take in total, in characters of JSON. */
-export interface Budget {
+interface Budget {
   leftCharacters: number;
 }
 

@@ -76,10 +76,11 @@ async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: 
   const padded = { width: size.width + 2 * margin, height: size.height + 2 * margin };
   const result = { ...whole, ...padded, data: new Uint8Array(padded.width * padded.height * channels) };
   const far = { left: margin + size.width, top: margin + size.height };
-  for (const [x, toX] of [[0, 0] as const, [width - 1, far.left] as const])
-    for (const [y, toY] of [[0, 0] as const, [height - 1, far.top] as const]) {
+  for (const toLeft of [0, far.left])
+    for (const toTop of [0, far.top]) {
+      const [x, y] = [toLeft === 0 ? 0 : width - 1, toTop === 0 ? 0 : height - 1];
       const corner = cut(pixels, { left: x, top: y, width: 1, height: 1 });
-      fillWithBytes(result, { left: toX, top: toY, width: margin, height: margin }, corner.data);
+      fillWithBytes(result, { left: toLeft, top: toTop, width: margin, height: margin }, corner.data);
     }
   for (let step = 0; step < margin; step++) {
     paste(result, left, { left: step, top: margin });

@@ -124,8 +124,8 @@ async function rehearsed(
 
 /**
  * Tries settings on a sample, then on the whole picture with the effort for which the rehearsal found time.
- * @returns the last file that reached the target; where none did, the one that came nearest; and whether the search
- * ended by itself and at the default effort, so that a target it did not reach cannot be reached.
+ * @returns the last file that reached the target; of the others the one that came nearest; and whether the search ended
+ * by itself and at the default effort, so that a target it did not reach cannot be reached.
  */
 async function tried<J extends Trial>(search: Search, settings: readonly Setting[], goal: Goal<J>) {
   const { row, judge } = goal;
@@ -182,8 +182,8 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
       ...{ count: settings.length, wanted: 'last', target: Math.log(limitBytes), tolerance: NEAR_SIZE },
       ...expectedOf('size', search, settings),
     },
-    async judge({ info }, { ratio } = { pixels: search.pixels, ratio: 1 }) {
-      const bytes = info.size * ratio;
+    async judge({ info }, sample) {
+      const bytes = info.size * (sample?.ratio ?? 1);
       return { value: Math.log(bytes), reaches: bytes <= limitBytes };
     },
   });
