@@ -10,7 +10,7 @@ interface ImageModelOpSource<N extends ModelCategory>
   fields?: TProperties;
 }
 
-/** An op that a model turns into an image; its model category carries its own name. */
+/** An op with which a model makes an image. */
 export function imageModelOp<const N extends ModelCategory>(source: ImageModelOpSource<N>): AiOp<N> {
   const { parameters, fields = {}, ...rest } = source;
   return {
@@ -20,7 +20,6 @@ export function imageModelOp<const N extends ModelCategory>(source: ImageModelOp
     parameters: contract(parameters, { open: true }),
     fields,
     produces: 'image',
-    modelCategory: source.op,
     parametersAsSent: true,
   };
 }

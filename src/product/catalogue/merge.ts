@@ -47,18 +47,17 @@ function overrule(earlier: Encode, later: Encode): Encode {
 }
 
 function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
-  const seen = new Map<Conflict['key'], { value: unknown; index: number }>();
+  const seen = new Map<Conflict['key'], unknown>();
   for (const [index, { decode, encode }] of fragments.entries()) {
     const values = { frame: decode.frame, density: decode.density, metadata: encode.metadata };
     for (const key of ['frame', 'density', 'metadata'] as const) {
       const value = values[key];
       if (value === undefined) continue;
-      const first = seen.get(key);
-      if (first === undefined) seen.set(key, { value, index });
-      else if (!isSame(key, first.value, value)) {
-        const message = `${key} is ${value}, but an earlier step of the same pass says ${first.value}: the pass has one ${key}, give one value.`;
-        return { index, key, message };
-      }
+      const first = seen.get(key) ?? value;
+      seen.set(key, first);
+      if (isSame(key, first, value)) continue;
+      const message = `${key} is ${value}, but an earlier step of the same pass says ${first}: the pass has one ${key}, give one value.`;
+      return { index, key, message };
     }
   }
   return undefined;

@@ -73,12 +73,11 @@ export interface SyncOp<N extends string = string> extends OpBase<N> {
   endpoint: string;
 }
 
-/** Runs a model. */
+/** Runs a model, of the category that has the name of the op. */
 export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N> {
   runs: 'model';
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';
-  modelCategory: ModelCategory;
   /** Its parameters are sent to the model unchanged: the contract describes them, and the model checks them. */
   parametersAsSent: boolean;
   example: Given;

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { tagOfData } from '../../platform/http/hooks/compression.ts';
+import { present } from '../../platform/names/present.ts';
 import type { Plan } from '../billing/plans.ts';
 import type { Models } from '../models/models.ts';
 import { imageModelPrice } from '../models/prices.ts';
@@ -33,8 +34,14 @@ export function cataloguePages(options: CatalogueOptions): Record<string, string
 export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
   const definitions = definitionsOf(options);
   const byName = new Map(definitions.map((definition) => [definition.op, definition]));
-  const measured = (definition: OpDefinition) => withTypicalSeconds(definition, options.typicalSeconds);
   const guidelines = guidelinesOf(definitions, options.installedAt);
+
+  /** Adds the measured seconds, the only part of a definition that changes at run time. */
+  function measured(definition: OpDefinition): OpDefinition {
+    const { op, defaultModel } = definition;
+    const typicalSeconds = defaultModel === undefined ? undefined : options.typicalSeconds(op, defaultModel);
+    return { ...definition, ...present({ typicalSeconds }) };
+  }
 
   app.get(
     '/ops',
@@ -106,16 +113,6 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
 
 function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
   return Object.values(OPS).map((op) => definitionOf(op, plans, models));
-}
-
-/** Adds the measured seconds, the only part of a definition that changes at run time. */
-function withTypicalSeconds(
-  definition: OpDefinition,
-  typicalSeconds: CatalogueOptions['typicalSeconds'],
-): OpDefinition {
-  const { op, defaultModel } = definition;
-  const seconds = defaultModel === undefined ? undefined : typicalSeconds(op, defaultModel);
-  return seconds === undefined ? definition : { ...definition, typicalSeconds: seconds };
 }
 
 function unknownOp(name: string): ApiError {

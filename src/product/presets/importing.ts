@@ -12,6 +12,7 @@ import {
   checkNamedAssets,
   isOwnSlug,
   type MissingAssets,
+  type ReadContent,
   readContent,
 } from './rules.ts';
 import { PresetEntry, VERSIONS_MAX } from './schema.ts';
@@ -23,10 +24,8 @@ const ASSETS_PER_TRIP = 1_000;
 const checkEntry = checkOf(PresetEntry, 'entry');
 
 /** An entry that can be stored if its assets exist. */
-interface ReadEntry {
+interface ReadEntry extends Omit<ReadContent, 'content'> {
   draft: Draft;
-  named: NamedAsset[];
-  schemas: SentSchema[];
 }
 
 /** The most answer schemas of one import. Each occupies a thread for up to half a second. */

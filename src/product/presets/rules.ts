@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalidParam } from '../../platform/http/errors.ts';
 import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../../platform/names/slugs.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
-import type { SentSchema } from '../catalogue/plan/ai-step.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import { readSteps } from '../catalogue/plan/steps.ts';
+import { type ReadSteps, readSteps } from '../catalogue/plan/steps.ts';
 import { readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
@@ -42,10 +41,8 @@ export interface SentContent {
  * A version that is valid by all rules, with its assets, whose existence is still to be checked, and its answer
  * schemas, which are still to be compiled.
  */
-export interface ReadContent {
+export interface ReadContent extends Pick<ReadSteps, 'named' | 'schemas'> {
   content: Content;
-  named: NamedAsset[];
-  schemas: SentSchema[];
 }
 
 /**

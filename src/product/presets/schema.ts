@@ -107,7 +107,6 @@ const PresetVersionData = Type.Object(
   },
   { title: 'PresetVersionData' },
 );
-export type PresetVersionData = Static<typeof PresetVersionData>;
 
 export const PresetUsage = Type.Object(
   {

@@ -1,16 +1,13 @@
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/names/json.ts';
 import { isEmpty, type Row, variablesOf } from './placeholders.ts';
-
-/** The checked fields of a template. */
-interface Source {
-  html: string;
-  css: string;
-  variables: readonly string[];
-}
+import type { RenderTemplate } from './reading.ts';
 
 /** The names in a row that no placeholder uses, and the placeholders that the row leaves empty. */
-export function variableWarnings({ html, css, variables }: Source, row: Row): Warning[] {
+export function variableWarnings(
+  { html, css, variables }: Pick<RenderTemplate, 'html' | 'css' | 'variables'>,
+  row: Row,
+): Warning[] {
   const placeholders = variablesOf(html, css);
   const known = [...new Set([...variables, ...placeholders])];
   const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));

@@ -6,11 +6,16 @@ import {
   pageSize,
   readCursor,
 } from '../../platform/http/lists/paging.ts';
+import { isBuiltIn } from '../../platform/names/slugs.ts';
 import { order } from '../../platform/stores/documents/port.ts';
-import { summaryOf } from './answers.ts';
+import { summaryOf, versionDataOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';
-import type { TemplateListQuery, TemplateSummary } from './schema.ts';
+import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
 import type { From, TemplatesStore } from './store.ts';
+import { type Template, versionOf } from './template.ts';
+
+/** The versions of one batch: each may have 384 KB, and a template may have thousands. */
+const VERSIONS_BATCH = 16;
 
 /**
  * One page over two lists: the built-ins, then the account's templates, most recently updated first.
@@ -54,4 +59,19 @@ export async function listTemplates(
     listsOwn ? store.count(accountId) : 0,
   ]);
   return cut(rows, listing, perPage, { total: builtIns.length + ownTotal, page });
+}
+
+/** Every version of a template, newest first, read in batches. */
+export async function* historyOf(
+  store: TemplatesStore,
+  accountId: string,
+  template: Template,
+): AsyncGenerator<TemplateData> {
+  yield versionDataOf(versionOf(template));
+  let below = isBuiltIn(template._id) ? 1 : template.version;
+  while (below > 1) {
+    const rows = await store.versionsBelow(accountId, template._id, below, VERSIONS_BATCH);
+    yield* rows.map(versionDataOf);
+    below = rows.at(-1)?.version ?? 1;
+  }
 }

@@ -6,9 +6,8 @@ import { rowWriter, sendList } from '../../platform/http/lists/streamed-list.ts'
 import type { Gate } from '../accounts/gate/gate.ts';
 import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';
-import { historyOf } from './history.ts';
 import { sortEntries } from './importing.ts';
-import { listTemplates } from './listing.ts';
+import { historyOf, listTemplates } from './listing.ts';
 import { findWhole, readTemplate, refuseBuiltIn } from './reading.ts';
 import { changedContent, checkSlug, newContent } from './rules.ts';
 import {

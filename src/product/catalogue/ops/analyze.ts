@@ -40,7 +40,6 @@ export const analyze: AiOp<'analyze'> = {
   requiresAssets: true,
   requiresPrompt: false,
   jobType: 'parse',
-  modelCategory: 'analyze',
   parametersAsSent: false,
   defaultPrompt: DEFAULT_PROMPT,
   defaultSchema: DEFAULT_SCHEMA,

@@ -31,11 +31,11 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
     case 'deterministic':
       return { jobType: op.jobType, example: jobBodyOf(op), ...syncFormOf(op) };
     case 'ai': {
-      const model = defaultModelFor(models, op.modelCategory);
+      const model = defaultModelFor(models, op.op);
       return {
         jobType: op.jobType,
         example: jobBodyOf(op),
-        modelCategory: op.modelCategory,
+        modelCategory: op.op,
         ...present({
           defaultModel: model?.id,
           maxInputEdge: op.requiresAssets ? model?.maxInputEdge : undefined,

@@ -41,7 +41,16 @@ export function opPage(definition: OpDefinition): string {
       ? ['Runs in jobs only.\n']
       : ['## While you wait\n', ...commandLines(definition, call)]),
     ...(syncParams === undefined ? [] : ['Its body:\n', ...table(syncParams)]),
-    ...(example === undefined ? [] : ['## As a job\n', ...jobLines(example)]),
+    ...(example === undefined
+      ? []
+      : [
+          '## As a job\n',
+          'Body of POST /api/v1/jobs:\n',
+          '```json',
+          JSON.stringify(example, null, 2),
+          '```',
+          '',
+        ]),
     `## Parameters${syncParams === undefined ? '' : ' of a job'}\n`,
     ...(Object.keys(params).length === 0 ? ['None.\n'] : table(params)),
   ].join('\n');
@@ -68,10 +77,6 @@ function commandLines({ syncParams }: OpDefinition, call: string): string[] {
     '```',
     '',
   ];
-}
-
-function jobLines(example: Record<string, unknown>): string[] {
-  return ['Body of POST /api/v1/jobs:\n', '```json', JSON.stringify(example, null, 2), '```', ''];
 }
 
 function table(params: Record<string, OpParameter>): string[] {

@@ -34,8 +34,8 @@ function quotaPricing(plans: readonly Plan[]): OpPricing {
 }
 
 function itemPricing(op: AiOp, models: Models): OpPricing {
-  const model = defaultModelFor(models, op.modelCategory);
-  const shared = {
+  const model = defaultModelFor(models, op.op);
+  const terms = {
     basis: 'per_item' as const,
     markup: models.markup,
     creditsPerUsd: models.creditsPerUsd,
@@ -43,12 +43,10 @@ function itemPricing(op: AiOp, models: Models): OpPricing {
   };
   if (model === undefined) {
     const summary = 'Priced per item by its model; no model is offered by default, so name one.';
-    return { ...shared, summary };
+    return { ...terms, summary };
   }
   const credits = lowestCredits(models, model);
-  return {
-    ...shared,
-    defaultModel: imageModelPrice(models, model),
-    summary: `From ${credits} ${credits === 1 ? 'credit' : 'credits'} per item on ${model.id}; only items that complete are charged.`,
-  };
+  const price = `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
+  const summary = `From ${price} per item on ${model.id}; only items that complete are charged.`;
+  return { ...terms, defaultModel: imageModelPrice(models, model), summary };
 }

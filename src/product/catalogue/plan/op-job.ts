@@ -36,8 +36,8 @@ const OP_OF_TYPE: Record<string, JobOp> = {
   parse: OPS.analyze,
 };
 
-/** Ops that run as jobs, in the catalogue's order. */
-const JOB_OPS = Object.values<Op>(OPS).filter((op): op is JobOp => op.runs !== 'answer');
+/** The contract of a render, made once, because the validator of a contract is kept. */
+const RENDER_FIELDS = contract(OPS.render_template.fields);
 
 /**
  * The op that a job names directly or by its raw type.
@@ -65,7 +65,8 @@ export function withFieldsBesideOp<T extends JobWork>(body: T): T {
 function opNamed(name: string): JobOp {
   const op = findOp(name);
   if (op !== undefined && op.runs !== 'answer') return op;
-  const allowed = JOB_OPS.map((candidate) => candidate.op);
+  const jobOps = Object.values<Op>(OPS).filter(({ runs }) => runs !== 'answer');
+  const allowed = jobOps.map((candidate) => candidate.op);
   const problem =
     op === undefined
       ? `There is no op ${JSON.stringify(name)}`
@@ -121,7 +122,7 @@ function modelVariant(
   { parameters, name, placeOf }: MergedVariant,
   models: Models,
 ): CheckedOp {
-  const model = chosenModel(models, named, op.modelCategory, 'model');
+  const model = chosenModel(models, named, op.op, 'model');
   const sent = { parameters, ...present({ prompt }) };
   const step = checkAiStep(op, model, sent, { index: 0, before: '', parameters: placeOf });
   checkMentions(step.prompt, [], 'prompt');
@@ -132,9 +133,6 @@ function modelVariant(
 function variantOf(step: CompiledStep, parameters: Given, name: string | undefined): CheckedVariant {
   return { parameters, segments: planOf([step]), ...present({ name }) };
 }
-
-/** The contract of a render, made once, because the validator of a contract is kept. */
-const RENDER_FIELDS = contract(OPS.render_template.fields);
 
 /** A render job has rows instead of assets and variants. */
 function renderJob(body: JobWork, op: RenderOp): Omit<CheckedWork, 'op'> {

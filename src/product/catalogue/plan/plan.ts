@@ -1,4 +1,4 @@
-import type { Pass } from '../../../../workers/protocol.ts';
+import type { Pass, Step } from '../../../../workers/protocol.ts';
 import { present } from '../../../platform/names/present.ts';
 import { OPS } from '../index.ts';
 import { mergeFragments } from '../merge.ts';
@@ -15,7 +15,7 @@ export interface PassSegment {
   stepIndexes: number[];
   pass: Pass;
   /** The pass as operations of the processing registry, as a job shows it. */
-  pipeline: RegistryStep[];
+  pipeline: Step[];
   /** The second assets that its steps read. */
   layers: Layer[];
   /** The asset with which the pass compares its result. */
@@ -41,12 +41,6 @@ export interface ModelSegment {
 
 /** One part of an item's plan. It is plain data, so that a job can store it at submit. */
 export type Segment = PassSegment | ModelSegment;
-
-/** A step of a pipeline as a job shows it. */
-export interface RegistryStep {
-  operation: string;
-  params: Record<string, unknown>;
-}
 
 /** The source of an item: an asset, its number of `count`, or a row of data. */
 export type Taken = 'assets' | 'nothing' | 'rows';
@@ -107,7 +101,7 @@ function passSegment(steps: readonly DeterministicStep[], index: number): PassSe
  * A pass as a list in the order of its execution: reading the input, the steps, writing the result. The last entry is
  * named after the output format, or `encode` when that is the format of the input.
  */
-function pipelineOf({ decode, steps, encode }: Pass): RegistryStep[] {
+function pipelineOf({ decode, steps, encode }: Pass): Step[] {
   const { format, metadata, ...settings } = encode;
   const hasSettings = format !== undefined || Object.keys(settings).length > 0;
   return [

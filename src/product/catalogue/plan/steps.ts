@@ -7,14 +7,11 @@ import { mergeFragments } from '../merge.ts';
 import { type AiOp, isPixelOp, type Op, type PixelOp } from '../op.ts';
 import { checkRegistryStep } from '../registry.ts';
 import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
-import { type AiStep, type CompiledStep, segmentsOf } from './compiled-step.ts';
+import { type CompiledStep, segmentsOf } from './compiled-step.ts';
 import { besideParameters, refuseFields } from './fields.ts';
 import { assetsOf, type NamedAsset } from './named-assets.ts';
 import type { PresetStep, Subject } from './step.ts';
 import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
-
-/** Ops that a step can be, in the catalogue's order. */
-const STEP_OPS = Object.values<Op>(OPS).filter(isStepOp);
 
 /**
  * Checks a list of steps completely, so that it can run, and compiles the deterministic ones.
@@ -71,22 +68,21 @@ function compileStep(step: PresetStep, index: number, models: Models, at: string
   }
   const op = stepOp(step.op, at);
   refuseFields(step, ['params'], 'a step with op takes parameters', inStep);
-  if (op.runs === 'model') return aiStep(step, op, index, models, at);
+  const place = { index, before: `${at}.`, parameters: () => `${at}.parameters.` };
+  if (op.runs === 'model') {
+    const model = chosenModel(models, step.model, op.op, `${at}.model`);
+    return checkAiStep(op, model, besideParameters(op, step, place.parameters()), place);
+  }
   refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, inStep);
-  const parameters = checkParameters(op, step.parameters, `${at}.parameters.`);
+  const parameters = checkParameters(op, step.parameters, place.parameters);
   return { kind: 'deterministic', index, fragment: op.compile(parameters) };
-}
-
-function aiStep(step: PresetStep, op: AiOp, index: number, models: Models, at: string): AiStep {
-  const model = chosenModel(models, step.model, op.modelCategory, `${at}.model`);
-  const sent = besideParameters(op, step, `${at}.parameters.`);
-  return checkAiStep(op, model, sent, { index, before: `${at}.`, parameters: () => `${at}.parameters.` });
 }
 
 function stepOp(name: string, at: string): PixelOp | AiOp {
   const op = findOp(name);
   if (op !== undefined && isStepOp(op)) return op;
-  const allowed = STEP_OPS.map((candidate) => candidate.op);
+  const stepOps = Object.values<Op>(OPS).filter(isStepOp);
+  const allowed = stepOps.map((candidate) => candidate.op);
   const problem = op === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
   throw invalidParam(`${at}.op`, `${problem}: use one of ${allowed.join(', ')}.`, {
     received: name,
