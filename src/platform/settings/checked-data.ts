@@ -1,7 +1,12 @@
-import type { Static, TSchema } from '@sinclair/typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 
 const ajv = new Ajv({ allErrors: true });
+
+/** An object of a data file. It has no other properties, so that a misspelt one is refused. */
+export function exactObject<P extends TProperties>(properties: P): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false });
+}
 
 /**
  * Reads a data file of config/ and checks it against its schema.

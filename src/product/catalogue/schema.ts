@@ -1,99 +1,85 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { component } from '../../platform/http/documented.ts';
 import { ImageModelPrice } from '../models/schema.ts';
 
 const ByPlan = Type.Record(Type.String(), Type.Integer());
 
-export const OpPricing = Type.Object(
-  {
-    basis: Type.Union([Type.Literal('per_item'), Type.Literal('process_quota'), Type.Literal('free')]),
-    defaultModel: Type.Optional(ImageModelPrice),
-    markup: Type.Optional(Type.Number({ description: 'price = providerPrice x (1 + markup).' })),
-    creditsPerUsd: Type.Optional(Type.Integer()),
-    processLimit: Type.Optional(ByPlan),
-    overageCredits: Type.Optional(ByPlan),
-    exactPrice: Type.Optional(Type.String({ description: 'How to learn the exact price of one request.' })),
-    summary: Type.String(),
-  },
-  { title: 'OpPricing' },
-);
+export const OpPricing = component('OpPricing', {
+  basis: Type.Union([Type.Literal('per_item'), Type.Literal('process_quota'), Type.Literal('free')]),
+  defaultModel: Type.Optional(ImageModelPrice),
+  markup: Type.Optional(Type.Number({ description: 'price = providerPrice x (1 + markup).' })),
+  creditsPerUsd: Type.Optional(Type.Integer()),
+  processLimit: Type.Optional(ByPlan),
+  overageCredits: Type.Optional(ByPlan),
+  exactPrice: Type.Optional(Type.String({ description: 'How to learn the exact price of one request.' })),
+  summary: Type.String(),
+});
 export type OpPricing = Static<typeof OpPricing>;
 
-export const OpParameter = Type.Object(
-  {
-    type: Type.String(),
-    enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
-    min: Type.Optional(Type.Number({ description: 'Least value, or least length of text or a list.' })),
-    max: Type.Optional(Type.Number({ description: 'Largest value, or largest length of text or a list.' })),
-    default: Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
-    description: Type.String(),
-  },
-  { title: 'OpParameter' },
-);
+export const OpParameter = component('OpParameter', {
+  type: Type.String(),
+  enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
+  min: Type.Optional(Type.Number({ description: 'Least value, or least length of text or a list.' })),
+  max: Type.Optional(Type.Number({ description: 'Largest value, or largest length of text or a list.' })),
+  default: Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+  description: Type.String(),
+});
 export type OpParameter = Static<typeof OpParameter>;
 
 const AnyObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true });
 
-export const OpDefinition = Type.Object(
-  {
-    op: Type.String(),
-    kind: Type.Union([Type.Literal('ai'), Type.Literal('deterministic'), Type.Literal('sync')]),
-    description: Type.String(),
-    params: Type.Record(Type.String(), OpParameter),
-    pricing: OpPricing,
-    produces: Type.Union([Type.Literal('image'), Type.Literal('json')]),
-    requiresAssets: Type.Boolean(),
-    requiresPrompt: Type.Boolean(),
-    jobType: Type.Optional(Type.String({ description: 'Absent for a sync op.' })),
-    example: Type.Optional(AnyObject),
-    defaultModel: Type.Optional(Type.String()),
-    modelCategory: Type.Optional(Type.String()),
-    maxInputEdge: Type.Optional(
-      Type.Integer({ description: 'Longest input edge in pixels for the default model.' }),
-    ),
-    typicalSeconds: Type.Optional(
-      Type.Integer({
-        description:
-          'Median of the last items on the default model; absent while too few are known, which never means fast.',
-      }),
-    ),
-    endpoint: Type.Optional(Type.String({ description: "A sync op's answering endpoint, below /api/v1." })),
-    syncEndpoint: Type.Optional(
-      Type.String({ description: 'Runs the op while the caller waits; below /api/v1.' }),
-    ),
-    syncParams: Type.Optional(
-      Type.Record(Type.String(), OpParameter, {
-        description: 'What syncEndpoint takes, where that is something else than params.',
-      }),
-    ),
-    syncExample: Type.Optional({
-      ...AnyObject,
+export const OpDefinition = component('OpDefinition', {
+  op: Type.String(),
+  kind: Type.Union([Type.Literal('ai'), Type.Literal('deterministic'), Type.Literal('sync')]),
+  description: Type.String(),
+  params: Type.Record(Type.String(), OpParameter),
+  pricing: OpPricing,
+  produces: Type.Union([Type.Literal('image'), Type.Literal('json')]),
+  requiresAssets: Type.Boolean(),
+  requiresPrompt: Type.Boolean(),
+  jobType: Type.Optional(Type.String({ description: 'Absent for a sync op.' })),
+  example: Type.Optional(AnyObject),
+  defaultModel: Type.Optional(Type.String()),
+  modelCategory: Type.Optional(Type.String()),
+  maxInputEdge: Type.Optional(
+    Type.Integer({ description: 'Longest input edge in pixels for the default model.' }),
+  ),
+  typicalSeconds: Type.Optional(
+    Type.Integer({
       description:
-        'What syncEndpoint takes as it stands: the JSON body of a render, else query keys beside the bytes of an image.',
+        'Median of the last items on the default model; absent while too few are known, which never means fast.',
     }),
-    defaultPrompt: Type.Optional(Type.String()),
-    defaultSchema: Type.Optional(AnyObject),
-  },
-  { title: 'OpDefinition' },
-);
+  ),
+  endpoint: Type.Optional(Type.String({ description: "A sync op's answering endpoint, below /api/v1." })),
+  syncEndpoint: Type.Optional(
+    Type.String({ description: 'Runs the op while the caller waits; below /api/v1.' }),
+  ),
+  syncParams: Type.Optional(
+    Type.Record(Type.String(), OpParameter, {
+      description: 'What syncEndpoint takes, where that is something else than params.',
+    }),
+  ),
+  syncExample: Type.Optional({
+    ...AnyObject,
+    description:
+      'What syncEndpoint takes as it stands: the JSON body of a render, else query keys beside the bytes of an image.',
+  }),
+  defaultPrompt: Type.Optional(Type.String()),
+  defaultSchema: Type.Optional(AnyObject),
+});
 export type OpDefinition = Static<typeof OpDefinition>;
 
-export const PriceList = Type.Object(
-  {
-    models: Type.Array(ImageModelPrice),
-    ops: Type.Array(Type.Object({ op: Type.String(), basis: Type.String(), summary: Type.String() })),
-    creditsPerUsd: Type.Integer(),
-    markup: Type.Number(),
-  },
-  { title: 'PriceList' },
-);
+export const PriceList = component('PriceList', {
+  models: Type.Array(ImageModelPrice),
+  ops: Type.Array(Type.Object({ op: Type.String(), basis: Type.String(), summary: Type.String() })),
+  creditsPerUsd: Type.Integer(),
+  markup: Type.Number(),
+});
 export type PriceList = Static<typeof PriceList>;
 
-export const Guidelines = Type.Object(
-  {
-    version: Type.String({ description: 'Changes exactly when the document does.' }),
-    updatedAt: Type.String({ format: 'date-time' }),
-    document: Type.String({ description: 'Markdown.' }),
-  },
-  { title: 'Guidelines' },
-);
+export const Guidelines = component('Guidelines', {
+  version: Type.String({ description: 'Changes exactly when the document does.' }),
+  updatedAt: Type.String({ format: 'date-time' }),
+  document: Type.String({ description: 'Markdown.' }),
+});
 export type Guidelines = Static<typeof Guidelines>;

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { NOT_BLANK } from '../../platform/http/documented.ts';
+import { component, NOT_BLANK } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 
 export const KINDS = ['capability_gap', 'bug', 'other'] as const;
@@ -40,20 +40,17 @@ function inAnyCase(word: string): string {
   return [...word].map((letter) => (letter === '_' ? letter : `[${letter}${letter.toUpperCase()}]`)).join('');
 }
 
-export const Feedback = Type.Object(
-  {
-    id: Type.String(),
-    kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
-    message: Type.String(),
-    op: Type.Optional(op),
-    context: Type.Optional(context),
-    apiKeyId: Type.Optional(
-      Type.String({ description: 'The key it was filed with; absent for a console session.' }),
-    ),
-    createdAt: Type.String({ format: 'date-time' }),
-  },
-  { title: 'Feedback' },
-);
+export const Feedback = component('Feedback', {
+  id: Type.String(),
+  kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
+  message: Type.String(),
+  op: Type.Optional(op),
+  context: Type.Optional(context),
+  apiKeyId: Type.Optional(
+    Type.String({ description: 'The key it was filed with; absent for a console session.' }),
+  ),
+  createdAt: Type.String({ format: 'date-time' }),
+});
 export type Feedback = Static<typeof Feedback>;
 
 export const FeedbackQuery = Type.Object(PagingQuery);

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import data from '../../../config/models.json' with { type: 'json' };
-import { checkedData } from '../../platform/settings/checked-data.ts';
+import { checkedData, exactObject } from '../../platform/settings/checked-data.ts';
 
 /** The kind of work that a model does. Each AI op has the name of its kind. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
@@ -10,90 +10,75 @@ const PROVIDERS = ['openai', 'gemini', 'replicate', 'sandbox', 'local'] as const
 const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
 
 /** A parameter of a model in addition to those of its op. */
-const ModelParameter = Type.Object(
-  {
-    key: Type.String({ minLength: 1 }),
-    label: Type.String({ minLength: 1 }),
-    type: Type.String({ enum: ['string', 'integer', 'number', 'boolean'] }),
-    defaultValue: Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
-    options: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]), { minItems: 1 })),
-    min: Type.Optional(Type.Number()),
-    max: Type.Optional(Type.Number()),
-  },
-  { additionalProperties: false },
-);
+const ModelParameter = exactObject({
+  key: Type.String({ minLength: 1 }),
+  label: Type.String({ minLength: 1 }),
+  type: Type.String({ enum: ['string', 'integer', 'number', 'boolean'] }),
+  defaultValue: Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
+  options: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]), { minItems: 1 })),
+  min: Type.Optional(Type.Number()),
+  max: Type.Optional(Type.Number()),
+});
 
 /** A list price per item before the markup, with its source and date. */
-const Price = Type.Object(
-  {
-    by: Type.Array(Type.String(), {
-      description: 'The parameters that decide; none where one price is all.',
+const Price = exactObject({
+  by: Type.Array(Type.String(), {
+    description: 'The parameters that decide; none where one price is all.',
+  }),
+  rows: Type.Array(
+    exactObject({
+      when: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
+      usd: Usd,
     }),
-    rows: Type.Array(
-      Type.Object(
-        {
-          when: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
-          usd: Usd,
-        },
-        { additionalProperties: false },
-      ),
-      { minItems: 1 },
-    ),
-    source: Type.String({ minLength: 1, description: "The provider's page that lists it." }),
-    asOf: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'When it was listed so.' }),
-  },
-  { additionalProperties: false },
-);
+    { minItems: 1 },
+  ),
+  source: Type.String({ minLength: 1, description: "The provider's page that lists it." }),
+  asOf: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'When it was listed so.' }),
+});
 
-const Model = Type.Object(
-  {
-    id: Type.String({ minLength: 1 }),
-    name: Type.String({ minLength: 1 }),
-    description: Type.String({ minLength: 1 }),
-    series: Type.String({ minLength: 1 }),
-    provider: Type.Unsafe<(typeof PROVIDERS)[number]>({ type: 'string', enum: PROVIDERS }),
-    providerModel: Type.String({ minLength: 1, description: "The model's name at its provider." }),
-    fields: Type.Optional(
-      Type.Record(Type.String(), Type.String(), {
-        description:
-          'What this model calls prompt, image and images, where its provider has no one name for them.',
-      }),
-    ),
-    mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
-    categories: Type.Array(Type.String(), { minItems: 1 }),
-    price: Price,
-    created: Type.Integer({ description: 'Unix timestamp of its release, or of its first listing here.' }),
-    imageRequired: Type.Union([Type.Boolean(), Type.Null()], { description: 'null when it takes no image.' }),
-    inputModalities: Type.Array(Type.String(), { minItems: 1 }),
-    outputModalities: Type.Array(Type.String(), { minItems: 1 }),
-    maxInputEdge: Type.Optional(Type.Integer({ minimum: 1, description: 'Pixels.' })),
-    maxInputImages: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
-    parameters: Type.Array(ModelParameter),
-    promptPrice: Type.Optional(Usd),
-    completionPrice: Type.Optional(Usd),
-    contextLength: Type.Optional(Type.Integer({ minimum: 1 })),
-    structuredOutput: Type.Boolean(),
-    answerSchema: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>({
-        type: 'object',
-        description: 'JSON Schema of its answers, where it has one of its own and takes none.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const Model = exactObject({
+  id: Type.String({ minLength: 1 }),
+  name: Type.String({ minLength: 1 }),
+  description: Type.String({ minLength: 1 }),
+  series: Type.String({ minLength: 1 }),
+  provider: Type.Unsafe<(typeof PROVIDERS)[number]>({ type: 'string', enum: PROVIDERS }),
+  providerModel: Type.String({ minLength: 1, description: "The model's name at its provider." }),
+  fields: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description:
+        'What this model calls prompt, image and images, where its provider has no one name for them.',
+    }),
+  ),
+  mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
+  categories: Type.Array(Type.String(), { minItems: 1 }),
+  price: Price,
+  created: Type.Integer({ description: 'Unix timestamp of its release, or of its first listing here.' }),
+  imageRequired: Type.Union([Type.Boolean(), Type.Null()], { description: 'null when it takes no image.' }),
+  inputModalities: Type.Array(Type.String(), { minItems: 1 }),
+  outputModalities: Type.Array(Type.String(), { minItems: 1 }),
+  maxInputEdge: Type.Optional(Type.Integer({ minimum: 1, description: 'Pixels.' })),
+  maxInputImages: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]),
+  parameters: Type.Array(ModelParameter),
+  promptPrice: Type.Optional(Usd),
+  completionPrice: Type.Optional(Usd),
+  contextLength: Type.Optional(Type.Integer({ minimum: 1 })),
+  structuredOutput: Type.Boolean(),
+  answerSchema: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      description: 'JSON Schema of its answers, where it has one of its own and takes none.',
+    }),
+  ),
+});
 export type Model = Static<typeof Model>;
 export type ModelMode = Model['mode'];
 export type ProviderName = Model['provider'];
 
-const Book = Type.Object(
-  {
-    creditsPerUsd: Type.Integer({ minimum: 1 }),
-    markup: Type.Number({ minimum: 0, description: 'Share added to the provider price.' }),
-    models: Type.Array(Model, { minItems: 1 }),
-  },
-  { additionalProperties: false },
-);
+const Book = exactObject({
+  creditsPerUsd: Type.Integer({ minimum: 1 }),
+  markup: Type.Number({ minimum: 0, description: 'Share added to the provider price.' }),
+  models: Type.Array(Model, { minItems: 1 }),
+});
 
 /** The models that AI ops can run on, and how their prices become credits. */
 export type Models = Static<typeof Book>;

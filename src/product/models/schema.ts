@@ -1,55 +1,50 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { component } from '../../platform/http/documented.ts';
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-export const ModelDTO = Type.Object(
-  {
-    id: Type.String({ description: 'What `model` names.' }),
-    name: Type.String(),
-    description: Type.String(),
-    series: Type.String(),
-    mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
-    categories: Type.Array(Type.String(), {
-      description: "The model runs an op when this includes the op's modelCategory.",
-    }),
-    image_price_range: Type.String({ description: 'Price per image after markup, one figure or min - max.' }),
-    provider_price: Type.String({ description: "The provider's list price per image, USD." }),
-    provider_price_range: Type.Optional(Type.String()),
-    prompt_price: Type.Optional(Type.String({ description: 'USD per 1M input tokens.' })),
-    completion_price: Type.Optional(Type.String({ description: 'USD per 1M output tokens.' })),
-    context_length: Type.Optional(Type.Integer()),
-    created: Type.Integer({ description: 'Unix timestamp.' }),
-    image_required: Nullable(Type.Boolean({ description: 'null when images are unsupported.' })),
-    input_modalities: Type.Array(Type.String()),
-    output_modalities: Type.Array(Type.String()),
-    max_input_edge: Type.Optional(
-      Type.Integer({ description: 'Longest edge handed to the model, in pixels.' }),
-    ),
-    max_input_images: Nullable(
-      Type.Integer({ description: 'null: no image input; 1: single; above 1: several.' }),
-    ),
-    parameters: Type.Array(Type.Unknown(), {
-      description: '`{key, label, type, defaultValue}` with options or min and max.',
-    }),
-    support_structured_output: Type.Boolean(),
-    supported_parameters: Type.Array(Type.String()),
-  },
-  { title: 'ModelDTO' },
-);
+export const ModelDTO = component('ModelDTO', {
+  id: Type.String({ description: 'What `model` names.' }),
+  name: Type.String(),
+  description: Type.String(),
+  series: Type.String(),
+  mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
+  categories: Type.Array(Type.String(), {
+    description: "The model runs an op when this includes the op's modelCategory.",
+  }),
+  image_price_range: Type.String({ description: 'Price per image after markup, one figure or min - max.' }),
+  provider_price: Type.String({ description: "The provider's list price per image, USD." }),
+  provider_price_range: Type.Optional(Type.String()),
+  prompt_price: Type.Optional(Type.String({ description: 'USD per 1M input tokens.' })),
+  completion_price: Type.Optional(Type.String({ description: 'USD per 1M output tokens.' })),
+  context_length: Type.Optional(Type.Integer()),
+  created: Type.Integer({ description: 'Unix timestamp.' }),
+  image_required: Nullable(Type.Boolean({ description: 'null when images are unsupported.' })),
+  input_modalities: Type.Array(Type.String()),
+  output_modalities: Type.Array(Type.String()),
+  max_input_edge: Type.Optional(
+    Type.Integer({ description: 'Longest edge handed to the model, in pixels.' }),
+  ),
+  max_input_images: Nullable(
+    Type.Integer({ description: 'null: no image input; 1: single; above 1: several.' }),
+  ),
+  parameters: Type.Array(Type.Unknown(), {
+    description: '`{key, label, type, defaultValue}` with options or min and max.',
+  }),
+  support_structured_output: Type.Boolean(),
+  supported_parameters: Type.Array(Type.String()),
+});
 export type ModelDTO = Static<typeof ModelDTO>;
 
-export const ImageModelPrice = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    description: Type.String(),
-    series: Type.String(),
-    categories: Type.Array(Type.String()),
-    priceFrom: Type.String({ description: 'USD per image after markup.' }),
-    priceRange: Type.String({ description: 'For people.' }),
-    providerPrice: Type.String({ description: 'USD per image before markup.' }),
-    providerPriceRange: Type.Optional(Type.String({ description: 'Absent when one number covers it.' })),
-  },
-  { title: 'ImageModelPrice' },
-);
+export const ImageModelPrice = component('ImageModelPrice', {
+  id: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  series: Type.String(),
+  categories: Type.Array(Type.String()),
+  priceFrom: Type.String({ description: 'USD per image after markup.' }),
+  priceRange: Type.String({ description: 'For people.' }),
+  providerPrice: Type.String({ description: 'USD per image before markup.' }),
+  providerPriceRange: Type.Optional(Type.String({ description: 'Absent when one number covers it.' })),
+});
 export type ImageModelPrice = Static<typeof ImageModelPrice>;

@@ -4,13 +4,12 @@ import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../../platform/names/
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
-import type { PresetStep } from '../catalogue/plan/step.ts';
 import { type ReadSteps, readSteps } from '../catalogue/plan/steps.ts';
 import { readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
 import type { Content, Preset } from './preset.ts';
-import { PRESET_SLUG_MAX_CHARACTERS, type PresetChange } from './schema.ts';
+import { type NewPreset, PRESET_SLUG_MAX_CHARACTERS, type PresetChange } from './schema.ts';
 import type { Revision } from './store.ts';
 
 /** Those of the ids that are not DONE assets of the account. */
@@ -32,10 +31,7 @@ const CONTENT_MAX_BYTES = 512 * 1024;
 const SLUG = new RegExp(SLUG_PATTERN);
 
 /** Steps and subjects as sent, which are not checked yet. */
-export interface SentContent {
-  steps: PresetStep[];
-  subjects?: readonly unknown[] | undefined;
-}
+export type SentContent = Pick<NewPreset, 'steps' | 'subjects'>;
 
 /**
  * A version that is valid by all rules, with its assets, whose existence is still to be checked, and its answer
@@ -116,11 +112,10 @@ export async function checkNamedAssets(
   if (named.length === 0) return;
   const ids = named.map(({ assetId }) => assetId);
   const absent = new Set(await missingAssets(accountId, ids));
-  const param = named.find(({ assetId }) => absent.has(assetId))?.param;
+  const refused = named.filter(({ assetId }) => absent.has(assetId));
+  const param = refused[0]?.param;
   if (param === undefined) return;
-  const missing = named
-    .filter((asset) => asset.param === param && absent.has(asset.assetId))
-    .map(({ assetId }) => assetId);
+  const missing = refused.filter((asset) => asset.param === param).map(({ assetId }) => assetId);
   const message = `${param} refers to ${missing.join(', ')}: send ids of your own assets with status DONE.`;
   throw invalidParam(param, message, { missing });
 }

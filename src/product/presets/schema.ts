@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../../platform/http/documented.ts';
+import { component, NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../../platform/http/documented.ts';
 import { SLUG_PATTERN } from '../../platform/names/slugs.ts';
 import { SentSubjects, Steps, SUBJECTS_MAX, Subject } from '../catalogue/plan/step.ts';
 
@@ -98,26 +98,20 @@ export const PresetEntries = Type.Array(
 
 const savedAt = (description: string) => Type.String({ format: 'date-time', description });
 
-const PresetVersionData = Type.Object(
-  {
-    version,
-    steps: Steps,
-    subjects,
-    updatedAt: savedAt('When that version was saved.'),
-  },
-  { title: 'PresetVersionData' },
-);
+const PresetVersionData = component('PresetVersionData', {
+  version,
+  steps: Steps,
+  subjects,
+  updatedAt: savedAt('When that version was saved.'),
+});
 
-export const PresetUsage = Type.Object(
-  {
-    runs: Type.Integer({
-      format: 'int64',
-      description: 'Jobs that ran it at any version, while they are on record.',
-    }),
-    lastRunAt: Type.Optional(savedAt('When the most recent was submitted.')),
-  },
-  { title: 'PresetUsage' },
-);
+export const PresetUsage = component('PresetUsage', {
+  runs: Type.Integer({
+    format: 'int64',
+    description: 'Jobs that ran it at any version, while they are on record.',
+  }),
+  lastRunAt: Type.Optional(savedAt('When the most recent was submitted.')),
+});
 export type PresetUsage = Static<typeof PresetUsage>;
 
 const StepWarning = Type.Object({
@@ -127,29 +121,26 @@ const StepWarning = Type.Object({
 });
 
 /** A preset in a response. Reads contain usage, writes contain warnings. */
-export const PresetData = Type.Object(
-  {
-    id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
-    builtIn: Type.Boolean(),
-    name,
-    slug: Type.String(),
-    description,
-    steps: Steps,
-    subjects,
-    version,
-    versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
-    versions: Type.Optional(
-      Type.Array(PresetVersionData, { description: 'Superseded versions, oldest first.' }),
-    ),
-    usage: Type.Optional(PresetUsage),
-    warnings: Type.Optional(Type.Array(StepWarning)),
-    createdAt: savedAt('When the preset was created.'),
-    updatedAt: savedAt(
-      'When it was last saved, a rename included; of an earlier version, when that was saved.',
-    ),
-  },
-  { title: 'PresetData' },
-);
+export const PresetData = component('PresetData', {
+  id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
+  builtIn: Type.Boolean(),
+  name,
+  slug: Type.String(),
+  description,
+  steps: Steps,
+  subjects,
+  version,
+  versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
+  versions: Type.Optional(
+    Type.Array(PresetVersionData, { description: 'Superseded versions, oldest first.' }),
+  ),
+  usage: Type.Optional(PresetUsage),
+  warnings: Type.Optional(Type.Array(StepWarning)),
+  createdAt: savedAt('When the preset was created.'),
+  updatedAt: savedAt(
+    'When it was last saved, a rename included; of an earlier version, when that was saved.',
+  ),
+});
 export type PresetData = Static<typeof PresetData>;
 
 export const PresetListQuery = Type.Object({

@@ -1,14 +1,12 @@
 import { isBuiltIn } from '../../platform/names/slugs.ts';
-import type { TemplateData, TemplateSummary } from './schema.ts';
-import type { StoredSummary, Template, TemplateVersion } from './template.ts';
+import type { TemplateData } from './schema.ts';
+import type { StoredSummary, TemplateVersion } from './template.ts';
 
-/** A template as the API shows it, at its current version. The schema of the answer drops what is only stored. */
-export function dataOf({ _id: id, ...shown }: Template): TemplateData {
-  return { id, builtIn: isBuiltIn(id), ...shown };
-}
-
-/** A template as the API shows it in a listing, whose schema drops html and css. */
-export function summaryOf({ _id: id, ...shown }: StoredSummary): TemplateSummary {
+/**
+ * A template as the API shows it, at its current version. The schema of the answer drops what is only stored, and that
+ * of a listing html and css.
+ */
+export function dataOf<T extends StoredSummary>({ _id: id, ...shown }: T) {
   return { id, builtIn: isBuiltIn(id), ...shown };
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../platform/http/lists/paging.ts';
 import { isBuiltIn } from '../../platform/names/slugs.ts';
 import { order } from '../../platform/stores/documents/port.ts';
-import { summaryOf, versionDataOf } from './answers.ts';
+import { dataOf, versionDataOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';
 import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
 import type { From, TemplatesStore } from './store.ts';
@@ -33,7 +33,7 @@ export async function listTemplates(
     sort: order('-builtIn', '-updatedAt', '-id'),
   };
   const perPage = pageSize(query);
-  const builtIns = filter === 'user' ? [] : BUILT_INS.map(summaryOf);
+  const builtIns = filter === 'user' ? [] : BUILT_INS.map(dataOf);
   const listsOwn = filter !== 'builtin';
 
   /** @param skipped the number of built-ins before the page. */
@@ -41,7 +41,7 @@ export async function listTemplates(
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
     if (room === 0 || !listsOwn) return rows;
-    return [...rows, ...(await store.list(accountId, own, room)).map(summaryOf)];
+    return [...rows, ...(await store.list(accountId, own, room)).map(dataOf)];
   }
 
   if (cursor !== undefined) {

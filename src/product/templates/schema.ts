@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { NOT_BLANK, NOT_RESERVED, REFERENCE } from '../../platform/http/documented.ts';
+import { component, NOT_BLANK, NOT_RESERVED, REFERENCE } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../../platform/names/slugs.ts';
 import { VARIABLE_PATTERN } from './placeholders.ts';
@@ -102,32 +102,26 @@ const identity = {
 const updatedAt = Type.String({ format: 'date-time', description: 'When the current version was saved.' });
 
 /** A template in a response. One that was read as id@version has no slug, description or updatedAt. */
-export const TemplateData = Type.Object(
-  {
-    ...identity,
-    ...content,
-    slug: Type.Optional(Type.String()),
-    description: Type.Optional(content.description),
-    updatedAt: Type.Optional(updatedAt),
-  },
-  { title: 'TemplateData' },
-);
+export const TemplateData = component('TemplateData', {
+  ...identity,
+  ...content,
+  slug: Type.Optional(Type.String()),
+  description: Type.Optional(content.description),
+  updatedAt: Type.Optional(updatedAt),
+});
 export type TemplateData = Static<typeof TemplateData>;
 
 /** A row of the listing: a template without html and css. */
-export const TemplateSummary = Type.Object(
-  {
-    ...identity,
-    name: content.name,
-    slug: Type.String(),
-    description: content.description,
-    width: content.width,
-    height: content.height,
-    variables: content.variables,
-    updatedAt,
-  },
-  { title: 'TemplateSummary' },
-);
+export const TemplateSummary = component('TemplateSummary', {
+  ...identity,
+  name: content.name,
+  slug: Type.String(),
+  description: content.description,
+  width: content.width,
+  height: content.height,
+  variables: content.variables,
+  updatedAt,
+});
 export type TemplateSummary = Static<typeof TemplateSummary>;
 
 export const TemplateListQuery = Type.Object({

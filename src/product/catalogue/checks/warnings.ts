@@ -23,6 +23,11 @@ export const WARNING_CODES = [
 
 type Pass = readonly DeterministicStep[];
 
+interface PlacedStep {
+  index: number;
+  step: Step;
+}
+
 /** All warnings about a valid list of steps; each concerns one pass. */
 export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
   const segments = segmentsOf(steps);
@@ -54,26 +59,18 @@ function formatShadowed(pass: Pass): StepWarning[] {
  */
 function resizesOf(pass: Pass): StepWarning[] {
   const found: StepWarning[] = [];
-  let earlier: { index: number; step: Step } | undefined;
-  for (const { index, fragment } of pass) {
-    for (const step of fragment.steps) {
-      const sizeAfter = operationOf(step)?.sizeAfter;
-      if (sizeAfter === 'said') {
-        if (earlier !== undefined && step.operation === 'resize')
-          found.push(...resizedTwice(earlier, { index, step }));
-        earlier = { index, step };
-      } else if (sizeAfter !== 'kept') {
-        earlier = undefined;
-      }
-    }
+  let earlier: PlacedStep | undefined;
+  for (const later of stepsOf(pass)) {
+    const sizeAfter = operationOf(later.step)?.sizeAfter;
+    if (sizeAfter === 'kept') continue;
+    if (earlier !== undefined && later.step.operation === 'resize')
+      found.push(...resizedTwice(earlier, later));
+    earlier = sizeAfter === 'said' ? later : undefined;
   }
   return found;
 }
 
-function resizedTwice(
-  earlier: { index: number; step: Step },
-  later: { index: number; step: Step },
-): StepWarning[] {
+function resizedTwice(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
   const found: StepWarning[] = [];
   if (isPlain(earlier.step)) {
     const message = `Step ${earlier.index} resizes what step ${later.index} of the same pass resizes again.`;
@@ -122,9 +119,9 @@ function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] 
     ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucent(encode.background),
   );
   if (writer?.format !== 'jpeg' || chosen) return [];
-  const touching = pass.flatMap(({ index, fragment }) =>
-    fragment.steps.map((step) => ({ index, transparent: operationOf(step)?.transparentAfter(step.params) })),
-  );
+  const touching = stepsOf(pass).map(({ index, step }) => {
+    return { index, transparent: operationOf(step)?.transparentAfter(step.params) };
+  });
   if (before?.kind === 'ai' && CUTS_OUT.includes(before.op ?? ''))
     touching.unshift({ index: before.index, transparent: true });
   const last = touching.findLast(({ transparent }) => transparent !== undefined);
@@ -152,6 +149,11 @@ function writerOf(pass: Pass) {
   const step = pass.findLast(({ fragment }) => fragment.encode.format !== undefined);
   const format = step?.fragment.encode.format;
   return step === undefined || format === undefined ? undefined : { index: step.index, format };
+}
+
+/** The operations of a pass, each with the index of its step. */
+function stepsOf(pass: Pass): PlacedStep[] {
+  return pass.flatMap(({ index, fragment }) => fragment.steps.map((step) => ({ index, step })));
 }
 
 function distinct(...indexes: number[]): number[] {

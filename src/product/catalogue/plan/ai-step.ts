@@ -35,7 +35,7 @@ export function schemasOf({ schema }: Given, param: string): SentSchema[] {
 /** The place of an AI step: its index, and the prefixes of field names in refusals. */
 export interface Place {
   index: number;
-  before: string;
+  at: string;
   /** The prefix of a parameter depends on its name, because variants inherit parameters. */
   parameters: (key: string) => string;
 }
@@ -52,7 +52,7 @@ export function checkAiStep(
   place: Place,
 ): AiStep {
   const parameters = checkParameters(op, sent.parameters, place.parameters);
-  checkPrompt(op, sent.prompt, `${place.before}prompt`);
+  checkPrompt(op, sent.prompt, `${place.at}prompt`);
   checkAnswerSchema(model, parameters, `${place.parameters('schema')}schema`);
   const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
   return {

@@ -7,24 +7,15 @@ import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
 import { warningsOf } from '../checks/warnings.ts';
 import { findOp, OPS } from '../index.ts';
-import {
-  type AiOp,
-  type Given,
-  isPixelOp,
-  type Op,
-  type PixelOp,
-  type RenderOp,
-  type SyncOp,
-} from '../op.ts';
+import { type AiOp, isPixelOp, type Op, type PixelOp, type RenderOp, type SyncOp } from '../op.ts';
 import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
 import type { CheckedVariant, CheckedWork, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { besideParameters, refuseFields } from './fields.ts';
 import { assetsOfStep, type NamedAsset } from './named-assets.ts';
 import { lonePixelStep } from './pixel-step.ts';
-import { planOf } from './plan.ts';
 import { checkMentions } from './subjects.ts';
-import { type MergedVariant, mergedVariants } from './variants.ts';
+import { type MergedVariant, mergedVariants, plannedVariant } from './variants.ts';
 
 type JobOp = Exclude<Op, SyncOp>;
 
@@ -113,7 +104,7 @@ interface CheckedOp {
 function pixelVariant(op: PixelOp, { parameters: sent, name, placeOf }: MergedVariant): CheckedOp {
   const { step, parameters } = lonePixelStep(op, sent, placeOf);
   const assets = assetsOfStep(step, (key) => `${placeOf(key)}${key}`);
-  return { variant: variantOf(step, parameters, name), step, assets, schemas: [] };
+  return { variant: plannedVariant({ name, parameters }, [step]), step, assets, schemas: [] };
 }
 
 function modelVariant(
@@ -124,14 +115,10 @@ function modelVariant(
 ): CheckedOp {
   const model = chosenModel(models, named, op.op, 'model');
   const sent = { parameters, ...present({ prompt }) };
-  const step = checkAiStep(op, model, sent, { index: 0, before: '', parameters: placeOf });
+  const step = checkAiStep(op, model, sent, { index: 0, at: '', parameters: placeOf });
   checkMentions(step.prompt, [], 'prompt');
   const schemas = schemasOf(step.parameters, `${placeOf('schema')}schema`);
-  return { variant: variantOf(step, parameters, name), step, assets: [], schemas };
-}
-
-function variantOf(step: CompiledStep, parameters: Given, name: string | undefined): CheckedVariant {
-  return { parameters, segments: planOf([step]), ...present({ name }) };
+  return { variant: plannedVariant({ name, parameters }, [step]), step, assets: [], schemas };
 }
 
 /** A render job has rows instead of assets and variants. */

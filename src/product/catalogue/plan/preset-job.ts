@@ -6,12 +6,11 @@ import { schemasOf } from './ai-step.ts';
 import type { CheckedWork, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
 import { assetsOf } from './named-assets.ts';
-import { planOf } from './plan.ts';
 import type { PresetStep, Subject } from './step.ts';
 import { compileSteps } from './steps.ts';
 import { jobOfSteps } from './steps-job.ts';
 import { checkSubjectsAreUsed } from './subjects.ts';
-import { type MergedVariant, mergedVariants } from './variants.ts';
+import { type MergedVariant, mergedVariants, plannedVariant } from './variants.ts';
 
 /** A version of a preset, as it is stored. */
 export interface StoredSteps {
@@ -43,11 +42,7 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
   const { steps, compiled } = checked[0] ?? { steps: [], compiled: [] };
   return {
     ...jobOfSteps(body, compiled, subjects, 'the preset runs'),
-    variants: checked.map(({ compiled, variant: { name, parameters } }) => ({
-      ...present({ name }),
-      parameters,
-      segments: planOf(compiled),
-    })),
+    variants: checked.map(({ compiled, variant }) => plannedVariant(variant, compiled)),
     named: assetsOf(steps, compiled, subjects).map((asset) => ({ ...asset, param: 'presetId' })),
     // The schemas of the preset itself were compiled when it was saved.
     schemas: checked.flatMap(({ variant: { parameters, placeOf } }) =>

@@ -56,24 +56,23 @@ export function readSteps(
 }
 
 function compileStep(step: PresetStep, index: number, models: Models, at: string): CompiledStep {
-  const inStep = { at: `${at}.` };
+  const place = { index, at: `${at}.`, parameters: () => `${at}.parameters.` };
   if ((step.op === undefined) === (step.operation === undefined)) {
     const said = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
     throw invalidParam(at, `${at} has ${said}: a step is one or the other.`);
   }
   if (step.op === undefined) {
-    refuseFields(step, ['model', 'prompt', 'parameters'], 'a step with operation takes params alone', inStep);
+    refuseFields(step, ['model', 'prompt', 'parameters'], 'a step with operation takes params alone', place);
     const fragment = checkRegistryStep(step.operation, step.params, `${at}.`);
     return { kind: 'deterministic', index, fragment };
   }
   const op = stepOp(step.op, at);
-  refuseFields(step, ['params'], 'a step with op takes parameters', inStep);
-  const place = { index, before: `${at}.`, parameters: () => `${at}.parameters.` };
+  refuseFields(step, ['params'], 'a step with op takes parameters', place);
   if (op.runs === 'model') {
     const model = chosenModel(models, step.model, op.op, `${at}.model`);
     return checkAiStep(op, model, besideParameters(op, step, place.parameters()), place);
   }
-  refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, inStep);
+  refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, place);
   const parameters = checkParameters(op, step.parameters, place.parameters);
   return { kind: 'deterministic', index, fragment: op.compile(parameters) };
 }

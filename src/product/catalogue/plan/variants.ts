@@ -3,7 +3,9 @@ import { isObject } from '../../../platform/names/json.ts';
 import { isLongerThan } from '../../../platform/names/lengths.ts';
 import { present } from '../../../platform/names/present.ts';
 import type { Given } from '../op.ts';
-import type { JobWork } from './checked-job.ts';
+import type { CheckedVariant, JobWork } from './checked-job.ts';
+import type { CompiledStep } from './compiled-step.ts';
+import { planOf } from './plan.ts';
 
 /** A variant with its parameters merged over the job's. */
 export interface MergedVariant {
@@ -36,6 +38,14 @@ export function mergedVariants({ parameters = {}, variants }: JobWork): MergedVa
         : `variants[${index}].parameters.`;
     return { name: name ?? String(index), parameters: { ...parameters, ...own }, placeOf };
   });
+}
+
+/** A variant with the segments of its compiled steps. */
+export function plannedVariant(
+  { name, parameters }: { name?: string | undefined; parameters: Given },
+  compiled: readonly CompiledStep[],
+): CheckedVariant {
+  return { ...present({ name }), parameters, segments: planOf(compiled) };
 }
 
 function readVariant(variant: unknown, index: number): { name?: string; parameters?: Given } {
