@@ -1,64 +1,53 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { component } from '../../platform/http/documented.ts';
 
 const unlimited = '-1 when unlimited.';
 
-export const AccountLimits = Type.Object(
-  {
-    syncConcurrency: Type.Integer({ description: 'Synchronous image calls in flight.' }),
-    jobWaits: Type.Integer({ description: 'Job waits open at once.' }),
-    requestsPerMinute: Type.Integer(),
-    runningJobsPerType: Type.Integer({ description: 'The next ones wait.' }),
-  },
-  { title: 'AccountLimits' },
-);
+export const AccountLimits = component('AccountLimits', {
+  syncConcurrency: Type.Integer({ description: 'Synchronous image calls in flight.' }),
+  jobWaits: Type.Integer({ description: 'Job waits open at once.' }),
+  requestsPerMinute: Type.Integer(),
+  runningJobsPerType: Type.Integer({ description: 'The next ones wait.' }),
+});
 export type AccountLimits = Static<typeof AccountLimits>;
 
-export const Credits = Type.Object(
-  {
-    balance: Type.Integer({ format: 'int64' }),
-    held: Type.Integer({
-      format: 'int64',
-      description: 'Set aside for work that was let in and has not ended.',
-    }),
-    available: Type.Integer({ format: 'int64', description: 'balance - held.' }),
-  },
-  { title: 'Credits' },
-);
+export const Credits = component('Credits', {
+  balance: Type.Integer({ format: 'int64' }),
+  held: Type.Integer({
+    format: 'int64',
+    description: 'Set aside for work that was let in and has not ended.',
+  }),
+  available: Type.Integer({ format: 'int64', description: 'balance - held.' }),
+});
 export type Credits = Static<typeof Credits>;
 
 /** An account as the API shows it to its owner. */
-export const Account = Type.Object(
-  {
-    id: Type.String(),
-    email: Type.String(),
-    name: Type.String(),
-    plan: Type.String(),
-    createdAt: Type.String({ format: 'date-time' }),
-    credits: Credits,
-    processing: Type.Object({
-      limit: Type.Integer({ format: 'int64', description: unlimited }),
-      used: Type.Integer({ format: 'int64', description: 'Runs of this period, those past the limit too.' }),
-      left: Type.Integer({ format: 'int64', description: unlimited }),
-      periodStart: Type.String({ format: 'date-time', description: 'First instant of the month, UTC.' }),
-      periodEnd: Type.String({ format: 'date-time', description: 'First instant of the next month.' }),
-    }),
-    assets: Type.Object({ limit: Type.Integer(), stored: Type.Integer(), left: Type.Integer() }),
-    limits: AccountLimits,
-  },
-  { title: 'Account' },
-);
+export const Account = component('Account', {
+  id: Type.String(),
+  email: Type.String(),
+  name: Type.String(),
+  plan: Type.String(),
+  createdAt: Type.String({ format: 'date-time' }),
+  credits: Credits,
+  processing: Type.Object({
+    limit: Type.Integer({ format: 'int64', description: unlimited }),
+    used: Type.Integer({ format: 'int64', description: 'Runs of this period, those past the limit too.' }),
+    left: Type.Integer({ format: 'int64', description: unlimited }),
+    periodStart: Type.String({ format: 'date-time', description: 'First instant of the month, UTC.' }),
+    periodEnd: Type.String({ format: 'date-time', description: 'First instant of the next month.' }),
+  }),
+  assets: Type.Object({ limit: Type.Integer(), stored: Type.Integer(), left: Type.Integer() }),
+  limits: AccountLimits,
+});
 export type Account = Static<typeof Account>;
 
-export const ApiKey = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    hint: Type.String({ description: 'The prefix and the last 4 characters.' }),
-    createdAt: Type.String({ format: 'date-time' }),
-    lastUsedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Exact to a minute.' })),
-  },
-  { title: 'ApiKey' },
-);
+export const ApiKey = component('ApiKey', {
+  id: Type.String(),
+  name: Type.String(),
+  hint: Type.String({ description: 'The prefix and the last 4 characters.' }),
+  createdAt: Type.String({ format: 'date-time' }),
+  lastUsedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Exact to a minute.' })),
+});
 export type ApiKey = Static<typeof ApiKey>;
 
 export const NewApiKey = Type.Composite(
@@ -86,11 +75,8 @@ export const KeyPath = Type.Object({ keyId: Type.String() });
 export type KeyPath = Static<typeof KeyPath>;
 
 /** The answer of a sign-in. */
-export const SignedIn = Type.Object(
-  {
-    token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),
-    expiresAt: Type.String({ format: 'date-time' }),
-    account: Account,
-  },
-  { title: 'SignedIn' },
-);
+export const SignedIn = component('SignedIn', {
+  token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+  account: Account,
+});

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
 import { READABLE_TYPES } from '../../imaging/pixels/readable.ts';
-import { HTTP_ADDRESS } from '../../platform/http/documented.ts';
+import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 
 export const NAME_MAX_CHARACTERS = 255;
@@ -12,24 +12,21 @@ const AssetStatus = Type.Unsafe<'PENDING' | 'DONE' | 'FAILED'>({
 });
 const AssetOrigin = Type.Unsafe<'upload' | 'job'>({ type: 'string', enum: ['upload', 'job'] });
 
-export const Asset = Type.Object(
-  {
-    id: Type.String(),
-    status: AssetStatus,
-    name: Type.Optional(Type.String()),
-    collection: Type.Optional(Type.String()),
-    origin: AssetOrigin,
-    jobId: Type.Optional(Type.String()),
-    itemIndex: Type.Optional(Type.Integer()),
-    image: Type.Optional(ImageObject),
-    metadata: Type.Optional(ImageTags),
-    createdAt: Type.String({ format: 'date-time' }),
-    expiresAt: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When it is deleted; absent on one that stays.' }),
-    ),
-  },
-  { title: 'Asset' },
-);
+export const Asset = component('Asset', {
+  id: Type.String(),
+  status: AssetStatus,
+  name: Type.Optional(Type.String()),
+  collection: Type.Optional(Type.String()),
+  origin: AssetOrigin,
+  jobId: Type.Optional(Type.String()),
+  itemIndex: Type.Optional(Type.Integer()),
+  image: Type.Optional(ImageObject),
+  metadata: Type.Optional(ImageTags),
+  createdAt: Type.String({ format: 'date-time' }),
+  expiresAt: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When it is deleted; absent on one that stays.' }),
+  ),
+});
 export type Asset = Static<typeof Asset>;
 
 const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What downloads are called.' });
@@ -70,18 +67,15 @@ export const Reservation = Type.Object(
 );
 export type Reservation = Static<typeof Reservation>;
 
-export const Reserved = Type.Object(
-  {
-    asset: Asset,
-    upload: Type.Object({
-      method: Type.Literal('PUT'),
-      url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
-      headers: Type.Record(Type.String(), Type.String()),
-      expiresAt: Type.String({ format: 'date-time' }),
-    }),
-  },
-  { title: 'Reserved' },
-);
+export const Reserved = component('Reserved', {
+  asset: Asset,
+  upload: Type.Object({
+    method: Type.Literal('PUT'),
+    url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+    headers: Type.Record(Type.String(), Type.String()),
+    expiresAt: Type.String({ format: 'date-time' }),
+  }),
+});
 
 export const AssetParams = Type.Object({ assetId: Type.String() });
 export type AssetParams = Static<typeof AssetParams>;
@@ -118,22 +112,16 @@ export const LinkQuery = Type.Object({
 });
 export type LinkQuery = Static<typeof LinkQuery>;
 
-export const Link = Type.Object(
-  {
-    url: Type.String({ description: 'Readable without a credential until then.' }),
-    expiresAt: Type.String({ format: 'date-time' }),
-  },
-  { title: 'Link' },
-);
+export const Link = component('Link', {
+  url: Type.String({ description: 'Readable without a credential until then.' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+});
 
-export const AssetCollection = Type.Object(
-  {
-    name: Type.String(),
-    assets: Type.Integer(),
-    updatedAt: Type.String({ format: 'date-time', description: 'When it was made, or last got an asset.' }),
-  },
-  { title: 'AssetCollection' },
-);
+export const AssetCollection = component('AssetCollection', {
+  name: Type.String(),
+  assets: Type.Integer(),
+  updatedAt: Type.String({ format: 'date-time', description: 'When it was made, or last got an asset.' }),
+});
 export type AssetCollection = Static<typeof AssetCollection>;
 
 export const NewCollection = Type.Object(

@@ -1,22 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox';
 import data from '../../../config/plans.json' with { type: 'json' };
-import { checkedData } from '../../platform/settings/checked-data.ts';
+import { checkedData, exactObject } from '../../platform/settings/checked-data.ts';
 
-const Plan = Type.Object(
-  {
-    id: Type.String({ minLength: 1 }),
-    processLimit: Type.Integer({
-      minimum: -1,
-      description: 'Deterministic runs per calendar month; -1 is unlimited.',
-    }),
-    overageCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'Credits for each run past the limit; null where there is no limit.',
-    }),
-    storedAssets: Type.Integer({ minimum: 0 }),
-    retentionDays: Type.Integer({ minimum: 1, description: 'How long jobs and what they made are kept.' }),
-  },
-  { additionalProperties: false },
-);
+const Plan = exactObject({
+  id: Type.String({ minLength: 1 }),
+  processLimit: Type.Integer({
+    minimum: -1,
+    description: 'Deterministic runs per calendar month; -1 is unlimited.',
+  }),
+  overageCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Credits for each run past the limit; null where there is no limit.',
+  }),
+  storedAssets: Type.Integer({ minimum: 0 }),
+  retentionDays: Type.Integer({ minimum: 1, description: 'How long jobs and what they made are kept.' }),
+});
 export type Plan = Static<typeof Plan>;
 
 /**

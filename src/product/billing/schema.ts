@@ -1,23 +1,20 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { component, DATE_OR_INSTANT } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 
 /** A movement as the API shows it. */
-export const LedgerEntry = Type.Object(
-  {
-    id: Type.String(),
-    type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
-    credits: count('Signed change of the balance; 0 on hold and release.'),
-    held: count('The amount, on hold and release; else 0.'),
-    balanceAfter: count('The balance behind this movement.'),
-    jobId: Type.Optional(Type.String()),
-    note: Type.Optional(Type.String()),
-    createdAt: Type.String({ format: 'date-time' }),
-  },
-  { title: 'LedgerEntry' },
-);
+export const LedgerEntry = component('LedgerEntry', {
+  id: Type.String(),
+  type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
+  credits: count('Signed change of the balance; 0 on hold and release.'),
+  held: count('The amount, on hold and release; else 0.'),
+  balanceAfter: count('The balance behind this movement.'),
+  jobId: Type.Optional(Type.String()),
+  note: Type.Optional(Type.String()),
+  createdAt: Type.String({ format: 'date-time' }),
+});
 export type LedgerEntry = Static<typeof LedgerEntry>;
 
 export const LedgerQuery = Type.Object(PagingQuery);
@@ -35,25 +32,19 @@ export const UsageTotal = Type.Object(sums);
 export type UsageTotal = Static<typeof UsageTotal>;
 
 /** The sums of one key of a window. */
-export const UsageBucket = Type.Object(
-  {
-    key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
-    ...sums,
-  },
-  { title: 'UsageBucket' },
-);
+export const UsageBucket = component('UsageBucket', {
+  key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
+  ...sums,
+});
 export type UsageBucket = Static<typeof UsageBucket>;
 
-export const Usage = Type.Object(
-  {
-    from: Type.String({ format: 'date-time', description: 'Inclusive; a whole minute.' }),
-    to: Type.String({ format: 'date-time', description: 'Exclusive; a whole minute.' }),
-    groupBy: Type.String(),
-    groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
-    total: UsageTotal,
-  },
-  { title: 'Usage' },
-);
+export const Usage = component('Usage', {
+  from: Type.String({ format: 'date-time', description: 'Inclusive; a whole minute.' }),
+  to: Type.String({ format: 'date-time', description: 'Exclusive; a whole minute.' }),
+  groupBy: Type.String(),
+  groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
+  total: UsageTotal,
+});
 export type Usage = Static<typeof Usage>;
 
 /** Both ends are texts here; usage-window.ts parses them. */
