@@ -22,6 +22,9 @@ export interface Named extends Document {
    */
   slot: number;
   updatedAt: string;
+  version: number;
+  /** Increases with every save, also of a name alone. */
+  revision?: number;
 }
 
 /** The indexes of a named collection: the limits, and the order of its listing. */
@@ -58,13 +61,13 @@ export function findNamed<T extends Named>(
 }
 
 /**
- * Sets the fields that `revise` answers for the current document, if `guard` still has its value. `revise` is called
- * again when another write was faster, and answers null when nothing changes. Null when there is no such document.
+ * Sets the fields that `revise` answers for the current document. `revise` is called again when another write was
+ * faster, and answers null when nothing changes. Null when there is no such document.
  * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
  */
 export async function updateNamed<T extends Named>(
   collection: Collection<T>,
-  { kind, guard }: { kind: Kind; guard: keyof T & string },
+  kind: Kind,
   accountId: string,
   idOrSlug: string,
   revise: (current: T) => Promise<(Partial<T> & { slug: string }) | null>,
@@ -75,7 +78,7 @@ export async function updateNamed<T extends Named>(
     const fields = await revise(current);
     if (fields === null) return current;
     try {
-      const unchanged = { _id: current._id, accountId, [guard]: current[guard] };
+      const unchanged = { _id: current._id, accountId, [kind.guard]: current[kind.guard] };
       const { matched } = await collection.updateOne(unchanged, { $set: { ...fields } });
       if (matched === 1) return { ...current, ...fields };
     } catch (error) {

@@ -1,9 +1,12 @@
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 
-/** A kind of named documents, with the most of them that an account may have. */
+/** A kind of named documents. */
 export interface Kind {
   noun: 'preset' | 'template';
+  /** The most of them that an account may have. */
   limit: number;
+  /** The field that every save changes. A save counts only if the field still has the value that it began with. */
+  guard: 'revision' | 'version';
 }
 
 /** 400: another document of the account has this slug. */

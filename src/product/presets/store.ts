@@ -12,7 +12,7 @@ import { type Content, currentVersion, type Preset, type PresetVersion } from '.
 import { VERSIONS_MAX } from './schema.ts';
 
 /** The most presets of an account. */
-export const PRESET: Kind = { noun: 'preset', limit: 1000 };
+export const PRESET: Kind = { noun: 'preset', limit: 1000, guard: 'revision' };
 
 /**
  * Steps and subjects are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
@@ -21,7 +21,6 @@ export const PRESET: Kind = { noun: 'preset', limit: 1000 };
 type Kept<T extends Content> = Omit<T, keyof Content> & { content: string };
 
 interface PresetDocument extends Kept<Preset>, Named {
-  /** Increases with every save; a change is based on one revision. */
   revision: number;
 }
 
@@ -153,8 +152,7 @@ export class PresetsStore {
     revise: (current: Preset) => Promise<{ revision: Revision; isNewVersion: boolean } | null>,
     now: Date,
   ): Promise<Preset | null> {
-    const saving = { kind: PRESET, guard: 'revision' } as const;
-    const saved = await updateNamed(this.#presets, saving, accountId, idOrSlug, async (document) => {
+    const saved = await updateNamed(this.#presets, PRESET, accountId, idOrSlug, async (document) => {
       const current = presetOf(document);
       const revised = await revise(current);
       if (revised === null) return null;

@@ -20,7 +20,7 @@ import {
 
 export const TEMPLATES_PER_ACCOUNT = 200;
 
-export const TEMPLATE: Kind = { noun: 'template', limit: TEMPLATES_PER_ACCOUNT };
+export const TEMPLATE: Kind = { noun: 'template', limit: TEMPLATES_PER_ACCOUNT, guard: 'version' };
 
 type TemplateDocument = Template & Named;
 
@@ -113,8 +113,7 @@ export class TemplatesStore {
     revise: (current: Template) => Content & { slug: string },
     now: Date,
   ): Promise<Template | null> {
-    const saving = { kind: TEMPLATE, guard: 'version' } as const;
-    return updateNamed(this.#templates, saving, accountId, idOrSlug, async (current) => {
+    return updateNamed(this.#templates, TEMPLATE, accountId, idOrSlug, async (current) => {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
       await this.#versions.insertMany([{ accountId, ...versionOf(current) }]);
       const said = { slug, name, description, html, css, width, height, variables };
