@@ -96,21 +96,16 @@ function asksForMore(earlier: Step, later: Step): boolean {
   );
 }
 
-/** Formats that cannot contain EXIF, XMP or rights. */
-const WITHOUT_METADATA = ['gif'];
-
+/** GIF cannot contain EXIF, XMP or rights. */
 function metadataDropped(pass: Pass): StepWarning[] {
   const writer = writerOf(pass);
   const keeper = pass.find(
     ({ fragment: { encode } }) => encode.metadata === 'keep' || encode.metadata === 'copyright',
   );
-  if (writer === undefined || keeper === undefined || !WITHOUT_METADATA.includes(writer.format)) return [];
+  if (writer?.format !== 'gif' || keeper === undefined) return [];
   const message = `Step ${keeper.index} keeps metadata, but step ${writer.index} writes ${writer.format}, which cannot carry it.`;
   return [{ code: 'metadata_dropped', message, steps: distinct(keeper.index, writer.index) }];
 }
-
-/** AI ops whose result is transparent. */
-const CUTS_OUT = ['remove_background'];
 
 /** @param before the step before the pass. */
 function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] {
@@ -122,7 +117,7 @@ function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] 
   const touching = stepsOf(pass).map(({ index, step }) => {
     return { index, transparent: operationOf(step)?.transparentAfter(step.params) };
   });
-  if (before?.kind === 'ai' && CUTS_OUT.includes(before.op ?? ''))
+  if (before?.kind === 'ai' && before.op === 'remove_background')
     touching.unshift({ index: before.index, transparent: true });
   const last = touching.findLast(({ transparent }) => transparent !== undefined);
   if (last?.transparent !== true) return [];
