@@ -47,7 +47,7 @@ export type Labels = Pick<
 >;
 
 /** The fields that are known once the bytes are stored. */
-export type Content = Pick<AssetDocument, 'digest' | 'image' | 'metadata'>;
+export type Content = Pick<AssetDocument, 'image' | 'metadata'> & { digest: string };
 
 /** A new asset, before its upload. */
 export function newAsset(
@@ -80,11 +80,9 @@ export function assetOf(asset: AssetDocument): Asset {
   return {
     id,
     status,
-    ...present({ name, collection }),
     origin,
-    ...present({ jobId, itemIndex, image }),
-    ...(metadata !== null && { metadata: JSON.parse(metadata) }),
     createdAt,
-    ...present({ expiresAt }),
+    ...present({ name, collection, jobId, itemIndex, image, expiresAt }),
+    ...(metadata !== null && { metadata: JSON.parse(metadata) }),
   };
 }

@@ -30,10 +30,7 @@ export function alreadyPut(status: AssetStatus): ApiError {
   return new ApiError(
     'invalid_state',
     'This upload url was used: reserve another asset by POST /api/v1/assets.',
-    {
-      param: 'assetId',
-      details: { status },
-    },
+    { param: 'assetId', details: { status } },
   );
 }
 

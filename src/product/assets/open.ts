@@ -98,7 +98,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const collections = await AssetCollections.open(documents, store, now);
   const intake = createIntake(options);
   const incoming = createIncoming(options.outbound);
-  const links = createLinks(options);
+  const links = createLinks(options.signatures, options.publicUrl, now);
   const records = await openAssetRecords(store, options.coordination);
   const removal = createRemoval({ store, records, quota, objects, log });
   const arrivals = createArrivals({ ...options, store, quota, collections, intake, removal });

@@ -42,9 +42,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
 
   app.get<{ Params: AssetParams }>(
     '/assets/:assetId',
-    {
-      schema: { summary: 'Read an asset', params: AssetParams, response: { 200: envelopeOf(Asset) } },
-    },
+    { schema: { summary: 'Read an asset', params: AssetParams, response: { 200: envelopeOf(Asset) } } },
     async (request) => {
       const { accountId } = gate.callerOf(request);
       return success('Asset read.', assetOf(await findAsset(store, accountId, request.params.assetId)));

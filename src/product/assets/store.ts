@@ -1,5 +1,5 @@
-import type { Page } from '../../platform/http/lists/paging.ts';
-import { readPage } from '../../platform/http/lists/paging.ts';
+import { type Page, readPage } from '../../platform/http/lists/paging.ts';
+import { present } from '../../platform/names/present.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -58,9 +58,8 @@ export class AssetsStore {
   /** One page of assets: newest first, or the outputs of one job in the order of its items. */
   async list(accountId: string, query: AssetListQuery): Promise<Page<AssetDocument>> {
     const { collection, status, origin, jobId } = query;
-    const filters = { collection, status, origin, jobId };
-    const sent = Object.entries(filters).filter(([, value]) => value !== undefined);
-    const filter = { accountId, state: 'kept', ...Object.fromEntries(sent) };
+    const filters = present({ collection, status, origin, jobId });
+    const filter = { accountId, state: 'kept', ...filters };
     const sort = jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
     return readPage(this.#assets, filter, { name: 'assets', filters, sort }, query);
   }
@@ -86,18 +85,20 @@ export class AssetsStore {
     { _id, accountId }: AssetDocument,
     arrived: Content & Pick<AssetDocument, 'identity'>,
   ): Promise<AssetDocument | null> {
-    const stateAt = this.#now().toISOString();
     return this.#assets.findOneAndUpdate(
       { _id, accountId, state: 'arriving' },
-      { $set: { ...arrived, state: 'kept', stateAt, status: 'DONE' } },
+      { $set: { ...arrived, ...this.#entering('kept'), status: 'DONE' } },
     );
   }
 
-  /** Abandons an asset whose upload is not finished. Null when it is finished or was already abandoned. */
-  async giveUp({ _id, accountId }: AssetDocument): Promise<AssetDocument | null> {
-    const stateAt = this.#now().toISOString();
-    const arriving = { _id, accountId, state: 'arriving' };
-    return this.#assets.findOneAndUpdate(arriving, { $set: { state: 'abandoned', stateAt } });
+  /** Abandons an upload, or the output of a job, that is not visible yet. Null when it has left that state. */
+  async abandon(
+    accountId: string,
+    assetId: string,
+    state: 'arriving' | 'made',
+  ): Promise<AssetDocument | null> {
+    const unseen = { _id: assetId, accountId, state };
+    return this.#assets.findOneAndUpdate(unseen, { $set: this.#entering('abandoned') });
   }
 
   /** Claims the single use of an upload URL, for an object of this key. Null when it is used up. */
@@ -124,10 +125,9 @@ export class AssetsStore {
    * it.
    */
   async hide(accountId: string, assetId: string): Promise<AssetDocument | null> {
-    const stateAt = this.#now().toISOString();
     return this.#assets.findOneAndUpdate(
       { _id: assetId, accountId, state: 'kept' },
-      { $set: { state: 'leaving', stateAt }, $unset: { identity: '' } },
+      { $set: this.#entering('leaving'), $unset: { identity: '' } },
     );
   }
 
@@ -138,16 +138,8 @@ export class AssetsStore {
 
   /** Makes outputs of jobs visible; returns how many were not visible before. */
   async showMade(accountId: string, assetIds: readonly string[]): Promise<number> {
-    const stateAt = this.#now().toISOString();
     const made = { _id: { $in: assetIds }, accountId, state: 'made' };
-    return (await this.#assets.updateMany(made, { $set: { state: 'kept', stateAt } })).modified;
-  }
-
-  /** Abandons an output that is not visible yet. Null when there is none. */
-  async discardMade(accountId: string, assetId: string): Promise<AssetDocument | null> {
-    const stateAt = this.#now().toISOString();
-    const made = { _id: assetId, accountId, state: 'made' };
-    return this.#assets.findOneAndUpdate(made, { $set: { state: 'abandoned', stateAt } });
+    return (await this.#assets.updateMany(made, { $set: this.#entering('kept') })).modified;
   }
 
   /** For the sweep: outputs of all accounts that were made before an instant and are not visible yet. */
@@ -202,5 +194,10 @@ export class AssetsStore {
     const old = { stateAt: { $lt: before.toISOString() } };
     await this.#assets.updateMany({ state: 'arriving', ...old }, { $set: { state: 'abandoned' } });
     return this.#assets.find({ state: { $in: ['leaving', 'abandoned'] }, ...old }, { limit });
+  }
+
+  /** The fields of an asset that enters a state now. */
+  #entering(state: AssetDocument['state']) {
+    return { state, stateAt: this.#now().toISOString() };
   }
 }

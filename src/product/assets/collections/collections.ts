@@ -3,7 +3,6 @@ import {
   type Collection,
   type DeclaredCollection,
   type Documents,
-  DuplicateKeyError,
   order,
 } from '../../../platform/stores/documents/port.ts';
 import type { AssetCollection } from '../schema.ts';
@@ -60,14 +59,10 @@ export class AssetCollections {
   /** Creates a collection, or returns the existing one of that name. */
   async create(accountId: string, name: string): Promise<{ collection: AssetCollection; isNew: boolean }> {
     const row = { _id: randomText(24), accountId, name, updatedAt: this.#now().toISOString() };
-    try {
-      await this.#collections.insertOne(row);
-      return { collection: await this.#shown(row), isNew: true };
-    } catch (error) {
-      if (!(error instanceof DuplicateKeyError)) throw error;
-      const there = await this.#collections.findOne({ accountId, name });
-      return { collection: await this.#shown(there ?? row), isNew: false };
-    }
+    const { duplicates } = await this.#collections.insertMany([row]);
+    const isNew = duplicates.length === 0;
+    const there = isNew ? null : await this.#collections.findOne({ accountId, name });
+    return { collection: await this.#shown(there ?? row), isNew };
   }
 
   /** Records that a collection received an asset, and creates the collection if it does not exist. */

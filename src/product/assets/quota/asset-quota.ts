@@ -17,8 +17,6 @@ export const ASSET_QUOTA: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-type Entry = 'entered' | 'full' | 'moving';
-
 /**
  * The quota of assets in an account's plan. It is a stored counter, not a count of documents, so that one conditional
  * update admits exactly as many assets as the plan has. It stays correct through a crash, because each step is marked:
@@ -49,8 +47,12 @@ export class AssetQuota {
    * Takes one unit of the quota. `full` is final. `moving` is not: no unit is free, but some assets are being added or
    * removed.
    */
-  async enter(accountId: string, assetId: string, limit: number): Promise<Entry> {
-    if (await this.#count(accountId, assetId, limit)) return 'entered';
+  async enter(accountId: string, assetId: string, limit: number): Promise<'entered' | 'full' | 'moving'> {
+    const { modified } = await this.#quota.updateOne(
+      { _id: accountId, stored: { $lt: limit } },
+      { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } },
+    );
+    if (modified === 1) return 'entered';
     const quota = await this.#quota.findOneAndUpdate(
       { _id: accountId },
       { $setOnInsert: { stored: 0, moving: [] } },
@@ -62,14 +64,6 @@ export class AssetQuota {
   /** Whether the quota is used up for certain, with no asset being added or removed. */
   async isFull(accountId: string, limit: number): Promise<boolean> {
     return isFull(await this.#quota.findOne({ _id: accountId }), limit);
-  }
-
-  async #count(accountId: string, assetId: string, limit: number): Promise<boolean> {
-    const { modified } = await this.#quota.updateOne(
-      { _id: accountId, stored: { $lt: limit } },
-      { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } },
-    );
-    return modified === 1;
   }
 
   /** Removes the mark of an asset that is now visible. */

@@ -11,12 +11,6 @@ import { UPLOAD_LIMIT_BYTES, URL_FETCHES, URL_LIMIT_BYTES, URL_TIMEOUT_MS } from
 import { filenameIn } from '../rules.ts';
 import { UrlUpload } from '../schema.ts';
 
-/** The account of an upload, and a signal that aborts when its client disconnects. */
-interface Sender {
-  accountId: string;
-  client: AbortSignal;
-}
-
 /** An image that is being received. It has to be disposed of in every case. */
 export interface IncomingImage extends Disposable {
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -33,13 +27,10 @@ export interface IncomingImage extends Disposable {
 const MOST_WAITING_FETCHES = 1_000;
 const checkUrlUpload = checkOf(UrlUpload, 'body');
 
-/** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
-export interface IncomingImages {
-  /** @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher. */
-  open(request: FastifyRequest, sender: Sender): Promise<IncomingImage>;
-}
+export type IncomingImages = ReturnType<typeof createIncoming>;
 
-export function createIncoming(outbound: Outbound): IncomingImages {
+/** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
+export function createIncoming(outbound: Outbound) {
   // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
   const fetches: Admission = createAdmission({
     slots: URL_FETCHES,
@@ -47,7 +38,7 @@ export function createIncoming(outbound: Outbound): IncomingImages {
     limits: () => ({ calls: MOST_WAITING_FETCHES }),
   });
 
-  async function openUrl(url: string, { accountId, client }: Sender): Promise<IncomingImage> {
+  async function openUrl(url: string, accountId: string, client: AbortSignal): Promise<IncomingImage> {
     const { release } = await fetches.acquire({ accountId, bytes: URL_LIMIT_BYTES, signal: client });
     try {
       const options = { limitBytes: URL_LIMIT_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
@@ -62,11 +53,15 @@ export function createIncoming(outbound: Outbound): IncomingImages {
   }
 
   return {
-    async open(request, sender) {
+    /**
+     * @param client aborts when the client disconnects.
+     * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
+     */
+    async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImage> {
       const body = request.body as Readable;
       switch (mediaTypeOf(request)) {
         case 'application/json':
-          return openUrl(checkUrlUpload(await request.readJson()).url, sender);
+          return openUrl(checkUrlUpload(await request.readJson()).url, accountId, client);
         case 'multipart/form-data':
           return openPart(request, body);
         default:

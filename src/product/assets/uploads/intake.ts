@@ -31,21 +31,10 @@ function sizeOf({ imageThreads }: Capacity) {
   return { slots, budgetBytes: slots * UPLOAD_LIMIT_BYTES };
 }
 
-/** Receives the bytes of uploads: they are streamed to the object store first, and then identified in a thread. */
-export interface Intake {
-  /**
-   * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
-   * @returns their SHA-256 in hexadecimal.
-   */
-  store(key: string, image: IncomingImage): Promise<string>;
-  /**
-   * Reads stored bytes back and identifies them.
-   * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
-   */
-  describe(accountId: string, key: string, client: AbortSignal): Promise<Facts>;
-}
+export type Intake = ReturnType<typeof createIntake>;
 
-export function createIntake({ objects, pixels, capacity }: IntakeOptions): Intake {
+/** Receives the bytes of uploads: they are streamed to the object store first, and then identified in a thread. */
+export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
   /**
    * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
    * waiting upload holds no bytes in memory. Accounts take turns.
@@ -54,7 +43,11 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
   capacity.onChange(() => turns.resize(sizeOf(capacity)));
 
   return {
-    async store(key, image) {
+    /**
+     * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
+     * @returns their SHA-256 in hexadecimal.
+     */
+    async store(key: string, image: IncomingImage): Promise<string> {
       const hash = createHash('sha256');
       const body = Readable.from(hashed(image.bytes, hash), { objectMode: false });
       // The media type is a field of the asset, and the object is served through it only.
@@ -63,27 +56,21 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
       return hash.digest('hex');
     },
 
-    async describe(accountId, key, client) {
+    /**
+     * Reads stored bytes back and identifies them.
+     * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
+     */
+    async describe(accountId: string, key: string, client: AbortSignal): Promise<Facts> {
+      using ends = new DisposableStack();
       const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
       const deadline = deadlineOf({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
-      try {
-        const { release } = await turns.acquire({
-          accountId,
-          bytes: UPLOAD_LIMIT_BYTES,
-          signal: deadline.signal,
-        });
-        try {
-          const bytes = await objects.read(key, UPLOAD_LIMIT_BYTES);
-          if (bytes === null) throw storageUnreadable();
-          const work = pixels.describe({ bytes, accountId, deadlineMs, signal: deadline.signal });
-          const { image, metadata } = await work.result;
-          return { image, metadata };
-        } finally {
-          release();
-        }
-      } finally {
-        deadline.end();
-      }
+      ends.defer(() => deadline.end());
+      const { signal } = deadline;
+      const { release } = await turns.acquire({ accountId, bytes: UPLOAD_LIMIT_BYTES, signal });
+      ends.defer(release);
+      const bytes = await objects.read(key, UPLOAD_LIMIT_BYTES);
+      if (bytes === null) throw storageUnreadable();
+      return await pixels.describe({ bytes, accountId, deadlineMs, signal }).result;
     },
   };
 }

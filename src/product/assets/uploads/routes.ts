@@ -6,11 +6,10 @@ import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { assetOf } from '../asset.ts';
 import type { Links } from '../content/links.ts';
-import { PUT_LIFE_MS } from '../limits.ts';
 import { assetName, collectionName } from '../rules.ts';
 import { Asset, AssetParams, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from '../schema.ts';
 import { type IncomingImages, openRaw } from './incoming.ts';
-import type { Arrivals } from './uploads.ts';
+import { type Arrivals, putEnd } from './uploads.ts';
 
 interface UploadRoutesOptions {
   gate: Gate;
@@ -40,8 +39,8 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const caller = gate.callerOf(request);
       const client = clientGoneSignal(reply);
       const labels = { ...labelsOf(request.query), expiresAt: null };
-      using image = await incoming.open(request, { accountId: caller.accountId, client });
-      const { asset, isNew } = await arrivals.receive(caller, labels, { image, client });
+      using image = await incoming.open(request, caller.accountId, client);
+      const { asset, isNew } = await arrivals.receive(caller, labels, image, client);
       const message = isNew ? 'Image stored.' : 'These bytes are an asset already.';
       return reply.code(isNew ? 201 : 200).send(success(message, assetOf(asset)));
     },
@@ -62,7 +61,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const caller = gate.callerOf(request);
       const { contentType } = request.body;
       const asset = await arrivals.reserve(caller, labelsOf(request.body));
-      const expiresAt = new Date(Date.parse(asset.createdAt) + PUT_LIFE_MS);
+      const expiresAt = putEnd(asset);
       const upload = {
         method: 'PUT',
         url: links.sign('asset-put', asset.accountId, asset._id, expiresAt),
@@ -89,7 +88,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const { assetId } = request.params;
       const accountId = links.ownerOf('asset-put', assetId, request.query);
       using image = openRaw(request, request.raw);
-      const asset = await arrivals.put(accountId, assetId, { image, client: clientGoneSignal(reply) });
+      const asset = await arrivals.put(accountId, assetId, image, clientGoneSignal(reply));
       return success('Image stored.', assetOf(asset));
     },
   );

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { present } from '../../../platform/names/present.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import { type AssetDocument, type Content, type Labels, newAsset, newObjectKey } from '../asset.ts';
@@ -32,48 +31,17 @@ interface Owner {
   plan: string;
 }
 
-/** An image that a client sends. */
-interface Sending {
-  image: IncomingImage;
-  /** Aborts when the client disconnects. */
-  client: AbortSignal;
-}
-
-interface Arrived {
-  asset: AssetDocument;
-  /** False when the account already had an asset with these bytes. */
-  isNew: boolean;
-}
-
 const MOST_ENTRY_ATTEMPTS = 100;
 const LONGEST_PAUSE_MS = 100;
+
+export type Arrivals = ReturnType<typeof createArrivals>;
 
 /**
  * The creation of assets. A hidden document is written first; it holds the key of the object. Then the bytes are stored
  * and described, the asset is counted, and the document is made visible. Nothing is promised to the client before that
  * last step. A crash before it leaves a hidden document, which the sweep removes with its object and its quota.
  */
-export interface Arrivals {
-  /**
-   * Stores an image. Bytes that the account has uploaded before return the existing asset.
-   * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
-   */
-  receive(owner: Owner, labels: Labels, sending: Sending): Promise<Arrived>;
-  /**
-   * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
-   * @throws ApiError asset_count_exceeded
-   */
-  reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument>;
-  /**
-   * Stores the bytes of a reserved asset, once.
-   * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
-   */
-  put(accountId: string, assetId: string, sending: Sending): Promise<AssetDocument>;
-  /** The steps after an asset became visible. The sweep takes them when the process died before. */
-  settle(asset: AssetDocument): Promise<void>;
-}
-
-export function createArrivals(options: ArrivalsOptions): Arrivals {
+export function createArrivals(options: ArrivalsOptions) {
   const { store, quota, collections, intake, removal, objects, storedAssets, upgradeUrl, now } = options;
   const later = (ms: number) => new Date(now().getTime() + ms);
 
@@ -109,72 +77,39 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
    * unless the last unit of its quota was taken by another upload of the same bytes.
    * @throws ApiError asset_count_exceeded
    */
-  async function knownOrRoom(
-    { accountId, plan }: Owner,
-    { origin }: AssetDocument,
-    digest: string,
-  ): Promise<AssetDocument | null> {
-    const find = async () => (origin === 'upload' ? store.findSame(accountId, digest) : null);
+  async function knownOrRoom({ accountId, plan }: Owner, digest: string): Promise<AssetDocument | null> {
     const limit = storedAssets(plan);
-    const same = await find();
+    const same = await store.findSame(accountId, digest);
     if (same !== null || !(await quota.isFull(accountId, limit))) return same;
-    const winner = await find();
+    const winner = await store.findSame(accountId, digest);
     if (winner === null) throw await exceeded(accountId, limit);
     return winner;
   }
 
   /**
    * Makes an asset visible whose bytes are stored and described, unless the account already has one with these bytes.
+   * @returns the visible asset with these bytes.
    */
-  async function show(owner: Owner, asset: AssetDocument, digest: string, facts: Facts): Promise<Arrived> {
-    const identity = asset.origin === 'upload' ? digest : null;
-    const same = await enter(owner, asset._id, identity);
-    if (same !== null) return { asset: same, isNew: false };
+  async function show(owner: Owner, asset: AssetDocument, content: Content): Promise<AssetDocument> {
+    const same = await enter(owner, asset._id, content.digest);
+    if (same !== null) return same;
     try {
-      const shown = await store.keep(asset, {
-        ...contentOf(digest, facts),
-        ...present({ identity }),
-      });
+      const shown = await store.keep(asset, { ...content, identity: content.digest });
       if (shown === null) throw assetNotFound(asset._id);
       await settle(shown);
-      return { asset: shown, isNew: true };
+      return shown;
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
-      const winner = await store.findSame(asset.accountId, digest);
+      const winner = await store.findSame(asset.accountId, content.digest);
       if (winner === null) throw error;
-      return { asset: winner, isNew: false };
+      return winner;
     }
   }
 
+  /** The steps after an asset became visible. The sweep takes them when the process died before. */
   async function settle({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await collections.touch(accountId, collection);
     await quota.settle(accountId, _id);
-  }
-
-  async function arrive(
-    owner: Owner,
-    asset: AssetDocument,
-    objectKey: string,
-    { image, client }: Sending,
-  ): Promise<Arrived> {
-    const digest = await intake.store(objectKey, image);
-    const same = await knownOrRoom(owner, asset, digest);
-    if (same !== null) return { asset: same, isNew: false };
-    const facts = await intake.describe(asset.accountId, objectKey, client);
-    return show(owner, asset, digest, facts);
-  }
-
-  async function take(
-    claimed: AssetDocument,
-    objectKey: string,
-    { image, client }: Sending,
-  ): Promise<AssetDocument> {
-    const digest = await intake.store(objectKey, image);
-    const facts = await intake.describe(claimed.accountId, objectKey, client);
-    const content = contentOf(digest, facts);
-    const done = await store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
-    if (done === null) throw assetNotFound(claimed._id);
-    return done;
   }
 
   /**
@@ -187,37 +122,61 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     if (failed === null) return;
     await objects.delete(objectKey);
     if (error instanceof ApiError && error.code === 'unsupported_format') return;
-    const unused = { status: 'PENDING', objectKey: null, expiresAt: putEnd(claimed) } as const;
+    const unused = { status: 'PENDING', objectKey: null, expiresAt: putEnd(claimed).toISOString() } as const;
     await store.endPut(failed, unused);
   }
 
   return {
-    async receive(owner, labels, sending) {
+    /**
+     * Stores an image. Bytes that the account has uploaded before return the existing asset.
+     * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
+     * @param client aborts when the client disconnects.
+     * @returns the asset, and false as `isNew` when the account already had one with these bytes.
+     */
+    async receive(owner: Owner, labels: Labels, image: IncomingImage, client: AbortSignal) {
       const objectKey = newObjectKey();
-      const name = assetName(labels.name ?? undefined, sending.image.filename);
-      const asset = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
-      await store.insert(asset);
+      const name = assetName(labels.name ?? undefined, image.filename);
+      const arriving = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
+      await store.insert(arriving);
+      let isNew = false;
       try {
-        const arrived = await arrive(owner, asset, objectKey, sending);
-        if (!arrived.isNew) await removal.abandon(asset);
-        return arrived;
-      } catch (error) {
-        await removal.abandon(asset);
-        throw error;
+        const digest = await intake.store(objectKey, image);
+        let asset = await knownOrRoom(owner, digest);
+        if (asset === null) {
+          const facts = await intake.describe(owner.accountId, objectKey, client);
+          asset = await show(owner, arriving, contentOf(digest, facts));
+        }
+        isNew = asset._id === arriving._id;
+        return { asset, isNew };
+      } finally {
+        if (!isNew) await removal.abandon(arriving);
       }
     },
 
-    async reserve(owner, labels) {
+    /**
+     * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
+     * @throws ApiError asset_count_exceeded
+     */
+    async reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument> {
       const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
       const asset = newAsset(owner.accountId, begin, now());
-      asset.expiresAt = putEnd(asset);
+      asset.expiresAt = putEnd(asset).toISOString();
       await enter(owner, asset._id, null);
       await store.insert(asset);
       await settle(asset);
       return asset;
     },
 
-    async put(accountId, assetId, sending) {
+    /**
+     * Stores the bytes of a reserved asset, once.
+     * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
+     */
+    async put(
+      accountId: string,
+      assetId: string,
+      image: IncomingImage,
+      client: AbortSignal,
+    ): Promise<AssetDocument> {
       const objectKey = newObjectKey();
       const expiresAt = later(UNFINISHED_MS).toISOString();
       const claimed = await store.claimPut(accountId, assetId, { objectKey, expiresAt });
@@ -226,7 +185,11 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
         throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
       }
       try {
-        return await take(claimed, objectKey, sending);
+        const digest = await intake.store(objectKey, image);
+        const content = contentOf(digest, await intake.describe(accountId, objectKey, client));
+        const done = await store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
+        if (done === null) throw assetNotFound(assetId);
+        return done;
       } catch (error) {
         // An upload that cannot be undone now expires like an asset that was never uploaded.
         await undoPut(claimed, objectKey, error).catch(() => undefined);
@@ -239,8 +202,8 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
 }
 
 /** When the upload URL of a reserved asset expires. */
-function putEnd({ createdAt }: AssetDocument): string {
-  return new Date(Date.parse(createdAt) + PUT_LIFE_MS).toISOString();
+export function putEnd({ createdAt }: AssetDocument): Date {
+  return new Date(Date.parse(createdAt) + PUT_LIFE_MS);
 }
 
 function contentOf(digest: string, { image, metadata }: Facts): Content {
