@@ -125,6 +125,8 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
  * behind a placeholder, the bit depth. Those that do not apply are left out.
  */
 function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: PixelResult): void {
+  // Most passes find nothing of this.
+  if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
   const findings = {
     quality: achieved?.quality,
     ssim: achieved?.ssim,
