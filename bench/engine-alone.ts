@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../src/platform/names/ids.ts';
-import { EmbeddedCoordination } from '../src/platform/stores/coordination/embedded.ts';
-import { RedisCoordination } from '../src/platform/stores/coordination/redis.ts';
+import { openEmbeddedCoordination } from '../src/platform/stores/coordination/embedded.ts';
+import { connectRedisCoordination } from '../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
 import { JobQuota } from '../src/product/assets/quota/job-quota.ts';
@@ -38,8 +38,8 @@ export async function engineAlone(
     ? await connectMongoDocuments(servers.mongodb)
     : openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   const coordination = servers
-    ? new RedisCoordination({ url: servers.redis, keyPrefix: `${name}:` })
-    : await EmbeddedCoordination.open(documents, Date.now);
+    ? connectRedisCoordination({ url: servers.redis, keyPrefix: `${name}:` })
+    : await openEmbeddedCoordination(documents, Date.now);
   const now = () => new Date();
   const store = await BillingStore.open(documents);
   const nothing = async () => undefined;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../src/platform/names/ids.ts';
-import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
 import type { Collection, Documents } from '../../src/platform/stores/documents/port.ts';
 import { FileObjects } from '../../src/platform/stores/objects/files.ts';
@@ -86,7 +86,7 @@ export async function openWorld({
   const objects = new FileObjects(join(directory, 'objects'));
   let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
   const now = () => new Date(nowMs);
-  const coordination = await EmbeddedCoordination.open(memory, () => nowMs);
+  const coordination = await openEmbeddedCoordination(memory, () => nowMs);
   const publish = coordination.publish.bind(coordination);
   coordination.publish = async (channel, message) => (losesSignal() ? 0 : publish(channel, message));
   const hosts: Host[] = [];

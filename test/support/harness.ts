@@ -7,9 +7,9 @@ import type { Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
 import { buildApp } from '../../src/host/app.ts';
 import { newId, randomText } from '../../src/platform/names/ids.ts';
-import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import type { Coordination } from '../../src/platform/stores/coordination/port.ts';
-import { RedisCoordination } from '../../src/platform/stores/coordination/redis.ts';
+import { connectRedisCoordination } from '../../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
 import type { Documents } from '../../src/platform/stores/documents/port.ts';
@@ -142,7 +142,7 @@ export async function openTestStores(directory: string, now: () => Date): Promis
 
 async function embeddedStores(directory: string, now: () => Date): Promise<[Documents, Coordination]> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  return [documents, await EmbeddedCoordination.open(documents, () => now().getTime())];
+  return [documents, await openEmbeddedCoordination(documents, () => now().getTime())];
 }
 
 /** A database and a key prefix of its own on the servers of this run. */
@@ -151,7 +151,7 @@ async function clusterStores(now: () => Date): Promise<[Documents, Coordination]
   const mongodb = new URL(process.env.MONGODB_URL ?? '');
   mongodb.pathname = `/${name}`;
   const documents = await connectMongoDocuments(mongodb.href);
-  const coordination = new RedisCoordination({
+  const coordination = connectRedisCoordination({
     url: process.env.REDIS_URL ?? '',
     keyPrefix: `${name}:`,
     // As patient as the other deadlines: a busy machine is no outage.

@@ -48,11 +48,11 @@ export async function openStores(
     const documents = await connectMongoDocuments(settings.MONGODB_URL);
     return together(documents, await connectCoordination(settings, log), await openObjects(settings));
   }
-  const { EmbeddedCoordination } = await import('./coordination/embedded.ts');
+  const { openEmbeddedCoordination } = await import('./coordination/embedded.ts');
   const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
   const directory = openDataDirectory(settings.DATA_DIR);
   const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
-  const coordination = await EmbeddedCoordination.open(documents, Date.now, log);
+  const coordination = await openEmbeddedCoordination(documents, Date.now, log);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
   const stores = together(documents, coordination, await openObjects(settings));
@@ -123,8 +123,8 @@ export async function connectCoordination(
   { REDIS_URL, REDIS_PREFIX }: StoresSettings,
   log?: ListenerLog,
 ): Promise<Coordination> {
-  const { RedisCoordination } = await import('./coordination/redis.ts');
-  return new RedisCoordination({
+  const { connectRedisCoordination } = await import('./coordination/redis.ts');
+  return connectRedisCoordination({
     url: REDIS_URL,
     keyPrefix: `${REDIS_PREFIX}:`,
     ...(log && { log }),

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import type { Documents } from '../../../src/platform/stores/documents/port.ts';
 import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
@@ -146,7 +146,7 @@ function mountDisk(t: Test): string | null {
 
 async function storesOn(directory: string): Promise<Stores> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await EmbeddedCoordination.open(documents);
+  const coordination = await openEmbeddedCoordination(documents);
   const objects = new FileObjects(join(directory, 'objects'), RESERVE_BYTES);
   const close = async () => {
     await coordination.close();

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
+import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
@@ -61,7 +61,7 @@ async function behindProxies(t: Test, redisUrl: string, mongoUrl: string) {
   };
   const through = new URL(database);
   through.port = String(proxies.documents.port);
-  const coordination = new RedisCoordination({
+  const coordination = connectRedisCoordination({
     url: `redis://127.0.0.1:${proxies.coordination.port}`,
     keyPrefix: `outage-${database.pathname.slice(1)}:`,
     deadlineMs: 1_000,

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { newId } from '../../../src/platform/names/ids.ts';
-import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { createSweeper, type SweepTask } from '../../../src/platform/sweeping/sweeper.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
@@ -18,7 +18,7 @@ async function startSweepers(t: Test, tasks: SweepTask[], intervalMs = 1) {
   const clock = { nowMs: 0 };
   const documents = openEmbeddedDocuments(':memory:');
   t.teardown(() => documents.close());
-  const coordination = await EmbeddedCoordination.open(documents, () => clock.nowMs);
+  const coordination = await openEmbeddedCoordination(documents, () => clock.nowMs);
   let logged = '';
   const log = pino({}, { write: (line) => (logged += line) });
   const now = () => new Date(clock.nowMs);

@@ -7,8 +7,8 @@ import { MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
 import { runCommand } from '../../../src/host/admin/commands.ts';
 import { randomText } from '../../../src/platform/names/ids.ts';
-import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
-import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
+import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
@@ -84,7 +84,7 @@ async function embedded(t: Test): Promise<OpenBook> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await EmbeddedCoordination.open(documents);
+  const coordination = await openEmbeddedCoordination(documents);
   return {
     stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
     async contents() {
@@ -103,7 +103,7 @@ async function cluster(t: Test, mongodbUrl: string, redisUrl: string): Promise<O
   t.teardown(() => dropDatabase(url));
   const keyPrefix = `secrets-${randomText(8)}:`;
   const documents = await connectMongoDocuments(url);
-  const coordination = new RedisCoordination({ url: redisUrl, keyPrefix });
+  const coordination = connectRedisCoordination({ url: redisUrl, keyPrefix });
   return {
     stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
     contents: async () => (await mongoContents(url)) + (await redisContents(redisUrl, keyPrefix)),

@@ -11,43 +11,33 @@ const PRINTED: ListenerLog = {
 };
 
 /** The listeners of each channel within this process. */
-export class Listeners {
-  readonly #byChannel = new Map<string, Set<Listener>>();
-  readonly #log: ListenerLog;
-
-  constructor(log: ListenerLog = PRINTED) {
-    this.#log = log;
-  }
-
-  /**
-   * Adds a listener; the same function can be added several times. Returns the function that removes it, which returns
-   * true when the channel is then empty.
-   */
-  add(channel: string, listener: Listener): () => boolean {
-    const own: Listener = (message) => listener(message);
-    const listeners = this.#byChannel.get(channel) ?? new Set();
-    this.#byChannel.set(channel, listeners.add(own));
-    return () => {
-      if (!listeners.delete(own) || listeners.size > 0) return false;
-      return this.#byChannel.delete(channel);
-    };
-  }
-
-  /**
-   * Calls all listeners, and returns whether there were any. A listener that throws affects neither the others nor the
-   * process.
-   */
-  deliver(channel: string, message: string): boolean {
-    const listeners = [...(this.#byChannel.get(channel) ?? [])];
-    for (const listener of listeners) this.#tell(listener, channel, message);
-    return listeners.length > 0;
-  }
-
-  #tell(listener: Listener, channel: string, message: string): void {
-    try {
-      listener(message);
-    } catch (error) {
-      this.#log.error({ err: error, channel }, 'A listener failed at a message between processes');
-    }
-  }
+export function createListeners(log: ListenerLog = PRINTED) {
+  const byChannel = new Map<string, Set<Listener>>();
+  return {
+    /**
+     * Adds a listener; the same function can be added several times. Returns the function that removes it, which
+     * returns true when the channel is then empty.
+     */
+    add(channel: string, listener: Listener): () => boolean {
+      const own: Listener = (message) => listener(message);
+      const listeners = byChannel.get(channel) ?? new Set();
+      byChannel.set(channel, listeners.add(own));
+      return () => listeners.delete(own) && listeners.size === 0 && byChannel.delete(channel);
+    },
+    /**
+     * Calls all listeners, and returns whether there were any. A listener that throws affects neither the others nor
+     * the process.
+     */
+    deliver(channel: string, message: string): boolean {
+      const listeners = [...(byChannel.get(channel) ?? [])];
+      for (const listener of listeners) {
+        try {
+          listener(message);
+        } catch (error) {
+          log.error({ err: error, channel }, 'A listener failed at a message between processes');
+        }
+      }
+      return listeners.length > 0;
+    },
+  };
 }

@@ -10,7 +10,7 @@ const RECONNECT_DELAY_MS = 100;
  */
 const RETRY_DELAY_MS = 10;
 
-type Argument = string | number;
+export type Argument = string | number;
 
 /**
  * A connection that reconnects by itself. A command waits while the connection is down, and is sent again when the
@@ -20,42 +20,30 @@ type Argument = string | number;
  * The client's own offline queue is disabled: it would send commands whose callers have given up, and would grow during
  * an outage.
  */
-export class RedisConnection {
-  readonly client: Redis;
-  readonly #deadlineMs: number;
-  #lastError: unknown;
-
-  constructor(url: string, deadlineMs: number) {
-    this.#deadlineMs = deadlineMs;
-    this.client = new Redis(url, {
-      scripts: loadScripts(),
-      enableOfflineQueue: false,
-      // Rejects running commands as soon as the connection closes, so that `run` can send them again.
-      maxRetriesPerRequest: 0,
-      retryStrategy: () => RECONNECT_DELAY_MS,
-      connectTimeout: deadlineMs,
-      commandTimeout: deadlineMs,
-      // A server that stopped responding: the connection is closed and opened again.
-      socketTimeout: deadlineMs,
-    });
-    this.client.setMaxListeners(0);
-    this.client.on('error', (error) => {
-      this.#lastError = error;
-    });
-  }
-
-  /** Runs one script of `lua/`. */
-  script(name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    type Scripts = Record<ScriptName, (...args: readonly Argument[]) => Promise<unknown>>;
-    const client = this.client as unknown as Scripts;
-    return this.run(() => client[name](keys.length, ...keys, ...args));
-  }
+export function connectRedis(url: string, deadlineMs: number) {
+  let lastError: unknown;
+  const client = new Redis(url, {
+    scripts: loadScripts(),
+    enableOfflineQueue: false,
+    // Rejects running commands as soon as the connection closes, so that `run` can send them again.
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => RECONNECT_DELAY_MS,
+    connectTimeout: deadlineMs,
+    commandTimeout: deadlineMs,
+    // A server that stopped responding: the connection is closed and opened again.
+    socketTimeout: deadlineMs,
+  });
+  client.setMaxListeners(0);
+  client.on('error', (error) => {
+    lastError = error;
+  });
+  const scripts = client as unknown as Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
 
   /** Runs a command within the deadline (an attempt that is under way at its end may finish). */
-  async run<T>(command: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + this.#deadlineMs;
+  async function run<T>(command: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + deadlineMs;
     for (;;) {
-      await this.#ready(deadline);
+      await ready(deadline);
       try {
         return await command();
       } catch (error) {
@@ -66,27 +54,33 @@ export class RedisConnection {
     }
   }
 
-  async close(): Promise<void> {
-    if (this.client.status === 'ready') await this.client.quit().catch(() => this.client.disconnect());
-    else this.client.disconnect();
-  }
-
-  #ready(deadline: number): Promise<void> {
-    if (this.client.status === 'ready') return Promise.resolve();
-    if (this.client.status === 'end')
-      return Promise.reject(unavailable(new Error('The connection was closed.')));
+  function ready(deadline: number): Promise<void> {
+    if (client.status === 'ready') return Promise.resolve();
+    if (client.status === 'end') return Promise.reject(unavailable(new Error('The connection was closed.')));
     return new Promise((resolve, reject) => {
       const onReady = () => {
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
-        this.client.off('ready', onReady);
-        reject(unavailable(this.#lastError));
+        client.off('ready', onReady);
+        reject(unavailable(lastError));
       }, deadline - performance.now());
-      this.client.once('ready', onReady);
+      client.once('ready', onReady);
     });
   }
+
+  return {
+    client,
+    run,
+    /** Runs one script of `lua/`. */
+    script: (name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown> =>
+      run(() => scripts[name](keys.length, ...keys, ...args)),
+    async close(): Promise<void> {
+      if (client.status === 'ready') await client.quit().catch(() => client.disconnect());
+      else client.disconnect();
+    },
+  };
 }
 
 function unavailable(cause: unknown): StoreUnavailableError {

@@ -1,17 +1,9 @@
 import { randomText } from '../../names/ids.ts';
 import { DAY_MS } from '../../names/units.ts';
-import { type ListenerLog, Listeners } from './listeners.ts';
-import type {
-  AdmitAnswer,
-  AdmitQuestion,
-  Coordination,
-  Due,
-  DueClaims,
-  IdempotencyAnswer,
-  SharedSlotQuestion,
-  StoredResponse,
-} from './port.ts';
-import { RedisConnection } from './redis-connection.ts';
+import { createListeners, type ListenerLog } from './listeners.ts';
+import type { Coordination, StoredResponse } from './port.ts';
+import { type Argument, connectRedis } from './redis-connection.ts';
+import type { ScriptName } from './scripts.ts';
 
 const SCAN_COUNT = 1000;
 const TOKEN_CHARACTERS = 16;
@@ -41,215 +33,174 @@ interface RedisCoordinationOptions {
  * Coordination of several hosts by a single Redis server. The keys of one script may belong to different cluster slots,
  * so Redis Cluster is not supported.
  */
-export class RedisCoordination implements Coordination {
-  readonly #keyPrefix: string;
-  readonly #commands: RedisConnection;
+export function connectRedisCoordination({
+  url,
+  keyPrefix,
+  deadlineMs = 3000,
+  log,
+}: RedisCoordinationOptions): Coordination {
+  const commands = connectRedis(url, deadlineMs);
+  const { client } = commands;
   /**
    * The connection for subscriptions, which cannot be used for commands. It renews its subscriptions when it
    * reconnects.
    */
-  readonly #subscriber: RedisConnection;
-  readonly #listeners: Listeners;
+  const subscriber = connectRedis(url, deadlineMs);
+  const listeners = createListeners(log);
+  subscriber.client.on('message', (name: string, message: string) => {
+    listeners.deliver(name, message);
+  });
 
-  constructor({ url, keyPrefix, deadlineMs = 3000, log }: RedisCoordinationOptions) {
-    this.#keyPrefix = keyPrefix;
-    this.#listeners = new Listeners(log);
-    this.#commands = new RedisConnection(url, deadlineMs);
-    this.#subscriber = new RedisConnection(url, deadlineMs);
-    this.#subscriber.client.on('message', (name: string, message: string) => {
-      this.#listeners.deliver(name, message);
-    });
-  }
-
-  async admit({ returned = [], blocked, marked, rate, slot }: AdmitQuestion): Promise<AdmitAnswer> {
-    const answer = await this.#commands.script(
-      'admit',
-      [
-        this.#key('strikes', blocked?.key),
-        this.#key('marks', marked),
-        this.#key('rate', rate?.key),
-        this.#key('slots', slot?.key),
-        ...returned.map(({ key }) => this.#key('slots', key)),
-      ],
-      [
-        blocked?.limit ?? -1,
-        marked === undefined ? 0 : 1,
-        rate?.limit ?? -1,
-        rate?.windowMs ?? 0,
-        rate?.ahead ?? 0,
-        slot?.limit ?? -1,
-        slot?.holder ?? '',
-        slot?.leaseMs ?? 0,
-        ...returned.map(({ holder }) => holder),
-      ],
-    );
-    const [blockedMs, isMarked, allowed, remaining, resetMs, taken, ahead] = answer as AdmitReply;
-    return {
-      blockedMs,
-      marked: isMarked === 1,
-      rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, ahead, resetMs },
-      slot: taken === 1,
-    };
-  }
-
-  async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
-    const answer = await this.#commands.script('strike', [this.#key('strikes', key)], [windowMs]);
-    const [count, resetMs] = answer as [number, number];
-    return { count, resetMs };
-  }
-
-  async giveBackStrike(key: string): Promise<void> {
-    await this.#commands.script('give-back-strike', [this.#key('strikes', key)], []);
-  }
-
-  async mark(key: string, lifeMs: number): Promise<void> {
-    await this.#commands.run(() => this.#commands.client.set(this.#key('marks', key), 1, 'PX', lifeMs));
-  }
-
-  async takeShared(question: SharedSlotQuestion): Promise<boolean> {
-    const { key, limit, holder, leaseMs, seenMs, waitMs } = question;
-    const keys = ['slots', 'slot-owners', 'slot-waiters'].map((kind) => this.#key(kind, key));
-    return (await this.#commands.script('take-shared', keys, [limit, holder, leaseMs, seenMs, waitMs])) === 1;
-  }
-
-  async releaseSlot(key: string, holder: string): Promise<void> {
-    await this.#commands.script('release-slot', [this.#key('slots', key)], [holder]);
-  }
-
-  async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
-    return (await this.#commands.script('renew-slot', [this.#key('slots', key)], [holder, leaseMs])) === 1;
-  }
-
-  /** Walks the whole key space in small steps, which is acceptable for the rare death of a process. */
-  async releaseSlotsOf(prefix: string): Promise<void> {
-    const { client } = this.#commands;
-    const pattern = this.#key('slots', '*');
-    let cursor = '0';
-    do {
-      const [next, keys] = await this.#commands.run(() =>
-        client.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT),
-      );
-      await Promise.all(keys.map((key) => this.#commands.script('release-slots-of', [key], [prefix])));
-      cursor = next;
-    } while (cursor !== '0');
-  }
-
-  async beginIdempotent(
-    key: string,
-    fingerprint: string | null,
-    pendingMs: number,
-    keepMs: number,
-  ): Promise<IdempotencyAnswer> {
-    const token = randomText(TOKEN_CHARACTERS);
-    const answer = await this.#commands.script(
-      'begin-idempotent',
-      [this.#key('idempotency', key)],
-      [token, fingerprint ?? '', pendingMs, keepMs],
-    );
-    const [state, response] = answer as ['new' | 'running' | 'reused'] | ['replay', string];
-    if (state === 'new') return { state, token };
-    if (state === 'replay') return { state, response: JSON.parse(response) as StoredResponse };
-    return { state };
-  }
-
-  async keepIdempotent(key: string, token: string, response: StoredResponse | null): Promise<void> {
-    const kept = response === null ? '' : JSON.stringify(response);
-    await this.#commands.script('keep-idempotent', [this.#key('idempotency', key)], [token, kept]);
-  }
-
-  async forgetIdempotent(key: string, token: string): Promise<void> {
-    await this.#commands.script('forget-idempotent', [this.#key('idempotency', key)], [token]);
-  }
-
-  async lease(name: string, owner: string, leaseMs: number): Promise<boolean> {
-    return (await this.#commands.script('lease', [this.#key('leases', name)], [owner, leaseMs])) === 1;
-  }
-
-  async endLease(name: string, owner: string): Promise<void> {
-    await this.#commands.script('end-lease', [this.#key('leases', name)], [owner]);
-  }
-
-  async schedule(key: string, dues: readonly Due[]): Promise<void> {
-    const pairs = dues.flatMap(({ member, afterMs }) => [member, Math.round(afterMs)]);
-    await this.#commands.script('schedule-due', this.#dueKeys(key), [DUE_SET_LIFE_MS, ...pairs]);
-  }
-
-  async claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims> {
-    const args = [limit, leaseMs, holder, DUE_SET_LIFE_MS];
-    const answer = await this.#commands.script('claim-due', this.#dueKeys(key), args);
-    const [nextInMs, ...members] = answer as [number, ...string[]];
-    return { members, nextInMs: nextInMs === -1 ? null : nextInMs };
-  }
-
-  async renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean> {
-    const args = [member, holder, leaseMs, DUE_SET_LIFE_MS];
-    return (await this.#commands.script('renew-due', this.#dueKeys(key), args)) === 1;
-  }
-
-  async settleDue(
-    key: string,
-    member: string,
-    holder: string,
-    afterMs: number | null,
-  ): Promise<number | null> {
-    const nextMs = afterMs === null ? -1 : Math.max(Math.round(afterMs), 0);
-    const args = [member, holder, nextMs, DUE_SET_LIFE_MS];
-    const dueInMs = (await this.#commands.script('settle-due', this.#dueKeys(key), args)) as number;
-    return dueInMs === -1 ? null : dueInMs;
-  }
-
-  async releaseDueOf(key: string, prefix: string): Promise<void> {
-    await this.#commands.script('release-due-of', this.#dueKeys(key), [prefix]);
-  }
-
-  publish(channel: string, message: string): Promise<number> {
-    return this.#commands.run(() => this.#commands.client.publish(this.#channel(channel), message));
-  }
-
-  async subscribe(channel: string, listener: (message: string) => void): Promise<() => void> {
-    const name = this.#channel(channel);
-    const remove = this.#listeners.add(name, listener);
-    const end = () => {
-      if (remove()) this.#unsubscribe(name);
-    };
-    try {
-      // This is done even if the channel has listeners, because the earlier subscription may not be confirmed yet.
-      await this.#subscriber.run(() => this.#subscriber.client.subscribe(name));
-    } catch (error) {
-      end();
-      throw error;
-    }
-    return end;
-  }
-
-  async time(): Promise<number> {
-    const [seconds, microseconds] = await this.#commands.run(() => this.#commands.client.time());
-    return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
-  }
-
-  async ping(): Promise<void> {
-    await this.#commands.run(() => this.#commands.client.ping());
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#commands.close(), this.#subscriber.close()]);
-  }
-
-  /** After a failure, messages are received unnecessarily until the next reconnection. */
-  #unsubscribe(name: string): void {
-    this.#subscriber.client.unsubscribe(name).catch(() => undefined);
-  }
-
-  #dueKeys(key: string): string[] {
-    return [this.#key('due', key), this.#key('due-claims', key), this.#key('due-asked', key)];
-  }
-
+  const keyOf = (kind: string, name = '') => `${keyPrefix}${kind}:${name}`;
+  const dueKeys = (key: string) => ['due', 'due-claims', 'due-asked'].map((kind) => keyOf(kind, key));
   /** All databases of a Redis server share its channels, so the names contain the database. */
-  #channel(name: string): string {
-    return this.#key(`channel@${this.#commands.client.options.db ?? 0}`, name);
+  const channelOf = (name: string) => keyOf(`channel@${client.options.db ?? 0}`, name);
+
+  /** Runs a script on the key of this kind and name. */
+  function ask(script: ScriptName, kind: string, name: string, ...args: Argument[]): Promise<unknown> {
+    return commands.script(script, [keyOf(kind, name)], args);
   }
 
-  #key(kind: string, name = ''): string {
-    return `${this.#keyPrefix}${kind}:${name}`;
-  }
+  return {
+    async admit({ returned = [], blocked, marked, rate, slot }) {
+      const answer = await commands.script(
+        'admit',
+        [
+          keyOf('strikes', blocked?.key),
+          keyOf('marks', marked),
+          keyOf('rate', rate?.key),
+          keyOf('slots', slot?.key),
+          ...returned.map(({ key }) => keyOf('slots', key)),
+        ],
+        [
+          blocked?.limit ?? -1,
+          marked === undefined ? 0 : 1,
+          rate?.limit ?? -1,
+          rate?.windowMs ?? 0,
+          rate?.ahead ?? 0,
+          slot?.limit ?? -1,
+          slot?.holder ?? '',
+          slot?.leaseMs ?? 0,
+          ...returned.map(({ holder }) => holder),
+        ],
+      );
+      const [blockedMs, isMarked, allowed, remaining, resetMs, taken, ahead] = answer as AdmitReply;
+      return {
+        blockedMs,
+        marked: isMarked === 1,
+        rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, ahead, resetMs },
+        slot: taken === 1,
+      };
+    },
+    async strike(key, windowMs) {
+      const [count, resetMs] = (await ask('strike', 'strikes', key, windowMs)) as [number, number];
+      return { count, resetMs };
+    },
+    async giveBackStrike(key) {
+      await ask('give-back-strike', 'strikes', key);
+    },
+    async mark(key, lifeMs) {
+      await commands.run(() => client.set(keyOf('marks', key), 1, 'PX', lifeMs));
+    },
+    async takeShared({ key, limit, holder, leaseMs, seenMs, waitMs }) {
+      const keys = ['slots', 'slot-owners', 'slot-waiters'].map((kind) => keyOf(kind, key));
+      return (await commands.script('take-shared', keys, [limit, holder, leaseMs, seenMs, waitMs])) === 1;
+    },
+    async releaseSlot(key, holder) {
+      await ask('release-slot', 'slots', key, holder);
+    },
+    async renewSlot(key, holder, leaseMs) {
+      return (await ask('renew-slot', 'slots', key, holder, leaseMs)) === 1;
+    },
+    /** Walks the whole key space in small steps, which is acceptable for the rare death of a process. */
+    async releaseSlotsOf(prefix) {
+      let cursor = '0';
+      do {
+        const [next, keys] = await commands.run(() =>
+          client.scan(cursor, 'MATCH', keyOf('slots', '*'), 'COUNT', SCAN_COUNT),
+        );
+        await Promise.all(keys.map((key) => commands.script('release-slots-of', [key], [prefix])));
+        cursor = next;
+      } while (cursor !== '0');
+    },
+    async beginIdempotent(key, fingerprint, pendingMs, keepMs) {
+      const token = randomText(TOKEN_CHARACTERS);
+      const answer = await ask(
+        'begin-idempotent',
+        'idempotency',
+        key,
+        token,
+        fingerprint ?? '',
+        pendingMs,
+        keepMs,
+      );
+      const [state, response] = answer as ['new' | 'running' | 'reused'] | ['replay', string];
+      if (state === 'new') return { state, token };
+      if (state === 'replay') return { state, response: JSON.parse(response) as StoredResponse };
+      return { state };
+    },
+    async keepIdempotent(key, token, response) {
+      const kept = response === null ? '' : JSON.stringify(response);
+      await ask('keep-idempotent', 'idempotency', key, token, kept);
+    },
+    async forgetIdempotent(key, token) {
+      await ask('forget-idempotent', 'idempotency', key, token);
+    },
+    async lease(name, owner, leaseMs) {
+      return (await ask('lease', 'leases', name, owner, leaseMs)) === 1;
+    },
+    async endLease(name, owner) {
+      await ask('end-lease', 'leases', name, owner);
+    },
+    async schedule(key, dues) {
+      const pairs = dues.flatMap(({ member, afterMs }) => [member, Math.round(afterMs)]);
+      await commands.script('schedule-due', dueKeys(key), [DUE_SET_LIFE_MS, ...pairs]);
+    },
+    async claimDue(key, limit, leaseMs, holder) {
+      const args = [limit, leaseMs, holder, DUE_SET_LIFE_MS];
+      const answer = await commands.script('claim-due', dueKeys(key), args);
+      const [nextInMs, ...members] = answer as [number, ...string[]];
+      return { members, nextInMs: nextInMs === -1 ? null : nextInMs };
+    },
+    async renewDue(key, member, holder, leaseMs) {
+      const args = [member, holder, leaseMs, DUE_SET_LIFE_MS];
+      return (await commands.script('renew-due', dueKeys(key), args)) === 1;
+    },
+    async settleDue(key, member, holder, afterMs) {
+      const nextMs = afterMs === null ? -1 : Math.max(Math.round(afterMs), 0);
+      const args = [member, holder, nextMs, DUE_SET_LIFE_MS];
+      const dueInMs = (await commands.script('settle-due', dueKeys(key), args)) as number;
+      return dueInMs === -1 ? null : dueInMs;
+    },
+    async releaseDueOf(key, prefix) {
+      await commands.script('release-due-of', dueKeys(key), [prefix]);
+    },
+    publish: (channel, message) => commands.run(() => client.publish(channelOf(channel), message)),
+    async subscribe(channel, listener) {
+      const name = channelOf(channel);
+      const remove = listeners.add(name, listener);
+      const end = () => {
+        // After a failure, messages are received unnecessarily until the next reconnection.
+        if (remove()) subscriber.client.unsubscribe(name).catch(() => undefined);
+      };
+      try {
+        // This is done even if the channel has listeners, because the earlier subscription may not be confirmed yet.
+        await subscriber.run(() => subscriber.client.subscribe(name));
+      } catch (error) {
+        end();
+        throw error;
+      }
+      return end;
+    },
+    async time() {
+      const [seconds, microseconds] = await commands.run(() => client.time());
+      return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
+    },
+    async ping() {
+      await commands.run(() => client.ping());
+    },
+    async close() {
+      await Promise.all([commands.close(), subscriber.close()]);
+    },
+  };
 }

@@ -1,70 +1,56 @@
 import { Askers } from './askers.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { createExpiringMap } from './expiring-map.ts';
 import type { SharedSlotQuestion, SlotQuestion } from './port.ts';
 
 /** Slots by key, each held until its lease ends. */
-export class Slots {
+export function createSlots(now: () => number) {
   /** The holders of each key with the end of their lease. An entry expires with its longest lease. */
-  readonly #holders: ExpiringMap<Map<string, number>>;
+  const holdersOf = createExpiringMap<Map<string, number>>(now);
   /** The owners of shared slots. An entry expires when its last owner is no longer seen. */
-  readonly #askers: ExpiringMap<Askers>;
-  readonly #now: () => number;
+  const askersOf = createExpiringMap<Askers>(now);
 
-  constructor(now: () => number) {
-    this.#now = now;
-    this.#holders = new ExpiringMap(now);
-    this.#askers = new ExpiringMap(now);
+  function alive(key: string): Map<string, number> {
+    const nowMs = now();
+    return new Map([...(holdersOf.get(key) ?? [])].filter(([, endsMs]) => endsMs > nowMs));
   }
 
-  /** False when every slot is taken by another. */
-  take({ key, limit, holder, leaseMs }: SlotQuestion): boolean {
-    const holders = this.#alive(key);
-    if (!holders.has(holder) && holders.size >= limit) return false;
-    this.#store(key, holders.set(holder, this.#now() + leaseMs));
+  function store(key: string, holders: Map<string, number>): void {
+    if (holders.size === 0) holdersOf.delete(key);
+    else holdersOf.set(key, holders, Math.max(...holders.values()));
+  }
+
+  /** Stores the lease of a holder if it may hold a slot; returns whether it may. */
+  function hold(
+    { key, holder, leaseMs }: Pick<SlotQuestion, 'key' | 'holder' | 'leaseMs'>,
+    mayHold: (holders: ReadonlyMap<string, number>) => boolean,
+  ): boolean {
+    const holders = alive(key);
+    if (!mayHold(holders)) return false;
+    store(key, holders.set(holder, now() + leaseMs));
     return true;
   }
 
-  /** False when every slot is taken, or the next one is another owner's. */
-  takeShared(question: SharedSlotQuestion): boolean {
-    const { key, holder, leaseMs, seenMs } = question;
-    const now = this.#now();
-    const askers = this.#askers.get(key) ?? new Askers();
-    this.#askers.set(key, askers, now + seenMs);
-    const holders = this.#alive(key);
-    if (!askers.mayTake(question, [...holders.keys()], now)) return false;
-    this.#store(key, holders.set(holder, now + leaseMs));
-    return true;
+  function releaseWhere(key: string, matches: (holder: string) => boolean): void {
+    const left = [...alive(key)].filter(([holder]) => !matches(holder));
+    store(key, new Map(left));
   }
 
-  /** False when the slot is not held any more. */
-  renew(key: string, holder: string, leaseMs: number): boolean {
-    const holders = this.#alive(key);
-    if (!holders.has(holder)) return false;
-    this.#store(key, holders.set(holder, this.#now() + leaseMs));
-    return true;
-  }
-
-  release(key: string, holder: string): void {
-    this.#releaseWhere(key, (one) => one === holder);
-  }
-
-  releaseOf(prefix: string): void {
-    for (const key of [...this.#holders.keys()]) this.#releaseWhere(key, (one) => one.startsWith(prefix));
-  }
-
-  #releaseWhere(key: string, matches: (holder: string) => boolean): void {
-    const holders = this.#alive(key);
-    for (const holder of [...holders.keys()].filter(matches)) holders.delete(holder);
-    this.#store(key, holders);
-  }
-
-  #alive(key: string): Map<string, number> {
-    const now = this.#now();
-    return new Map([...(this.#holders.get(key) ?? [])].filter(([, endsMs]) => endsMs > now));
-  }
-
-  #store(key: string, holders: Map<string, number>): void {
-    if (holders.size === 0) this.#holders.delete(key);
-    else this.#holders.set(key, holders, Math.max(...holders.values()));
-  }
+  return {
+    /** False when every slot is taken by another. */
+    take: (question: SlotQuestion): boolean =>
+      hold(question, (holders) => holders.has(question.holder) || holders.size < question.limit),
+    /** False when every slot is taken, or the next one is another owner's. */
+    takeShared(question: SharedSlotQuestion): boolean {
+      const askers = askersOf.get(question.key) ?? new Askers();
+      askersOf.set(question.key, askers, now() + question.seenMs);
+      return hold(question, (holders) => askers.mayTake(question, [...holders.keys()], now()));
+    },
+    /** False when the slot is not held any more. */
+    renew: (key: string, holder: string, leaseMs: number): boolean =>
+      hold({ key, holder, leaseMs }, (holders) => holders.has(holder)),
+    release: (key: string, holder: string): void => releaseWhere(key, (one) => one === holder),
+    releaseOf(prefix: string): void {
+      for (const key of [...holdersOf.keys()]) releaseWhere(key, (one) => one.startsWith(prefix));
+    },
+  };
 }

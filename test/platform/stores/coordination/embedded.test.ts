@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { randomText } from '../../../../src/platform/names/ids.ts';
-import { EmbeddedCoordination } from '../../../../src/platform/stores/coordination/embedded.ts';
-import { ExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
+import { openEmbeddedCoordination } from '../../../../src/platform/stores/coordination/embedded.ts';
+import { createExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
 import {
   coordinationOverChannel,
   provideCoordination,
@@ -29,7 +29,7 @@ function clock() {
 
 async function openStore(t: Test, now: () => number, path = join(t.testdir(), 'documents.sqlite')) {
   const documents = openEmbeddedDocuments(path);
-  const store = await EmbeddedCoordination.open(documents, now);
+  const store = await openEmbeddedCoordination(documents, now);
   let open = true;
   const close = async () => {
     if (!open) return;
@@ -45,7 +45,7 @@ t.test('in the primary', async (t) => {
   const { documents } = await openStore(t, Date.now);
   coordinationContract(t, async () => {
     const { now, elapse } = clock();
-    const store = await EmbeddedCoordination.open(documents, now);
+    const store = await openEmbeddedCoordination(documents, now);
     return { connect: async () => store, elapse };
   });
 });
@@ -54,7 +54,7 @@ t.test('from API processes', async (t) => {
   const { documents } = await openStore(t, Date.now);
   coordinationContract(t, async () => {
     const { now, elapse } = clock();
-    const store = await EmbeddedCoordination.open(documents, now);
+    const store = await openEmbeddedCoordination(documents, now);
     return {
       elapse,
       async connect() {
@@ -138,7 +138,7 @@ t.test('windows turn, slots and leases end on their very millisecond', async (t)
 
 t.test('memory keeps to what is alive', async (t) => {
   const { now, elapse } = clock();
-  const map = new ExpiringMap<number>(now);
+  const map = createExpiringMap<number>(now);
   map.set('long', 0, now() + DAY_MS);
   for (let i = 0; i < 100_000; i++) {
     map.set(`key-${i}`, i, now() + 100);
