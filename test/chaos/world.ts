@@ -5,7 +5,7 @@ import { newId } from '../../src/platform/names/ids.ts';
 import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
 import type { Collection, Documents } from '../../src/platform/stores/documents/port.ts';
-import { FileObjects } from '../../src/platform/stores/objects/files.ts';
+import { openFileObjects } from '../../src/platform/stores/objects/files.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import { AssetCollections } from '../../src/product/assets/collections/collections.ts';
@@ -83,7 +83,7 @@ export async function openWorld({
   const database = mongodbUrl === undefined ? null : randomDatabase(mongodbUrl);
   const memory = await borrowStore();
   const documents = database === null ? memory : await connectMongoDocuments(database);
-  const objects = new FileObjects(join(directory, 'objects'));
+  const objects = openFileObjects(join(directory, 'objects'));
   let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
   const now = () => new Date(nowMs);
   const coordination = await openEmbeddedCoordination(memory, () => nowMs);

@@ -13,7 +13,7 @@ import { connectRedisCoordination } from '../../src/platform/stores/coordination
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
 import type { Documents } from '../../src/platform/stores/documents/port.ts';
-import { FileObjects } from '../../src/platform/stores/objects/files.ts';
+import { openFileObjects } from '../../src/platform/stores/objects/files.ts';
 import { type Stores, together } from '../../src/platform/stores/open.ts';
 import { noTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
 import { createKey } from '../../src/product/accounts/accounts.ts';
@@ -136,7 +136,7 @@ export async function openTestStores(directory: string, now: () => Date): Promis
   const [documents, coordination] = isCluster
     ? await clusterStores(now)
     : await embeddedStores(directory, now);
-  const objects = new FileObjects(join(directory, 'objects'));
+  const objects = openFileObjects(join(directory, 'objects'));
   return together(documents, coordination, objects);
 }
 

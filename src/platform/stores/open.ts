@@ -10,7 +10,7 @@ import { documentsOverChannel, provideDocuments } from './documents/over-channel
 import type { Documents, ListedDocuments } from './documents/port.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { openDataDirectory } from './embedded/data-directory.ts';
-import { FileObjects } from './objects/files.ts';
+import { openFileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
 import { createStoreTimeout, timed, timedDocuments } from './store-timeout.ts';
 
@@ -136,10 +136,10 @@ async function openObjects(
   environment: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Objects> {
   if (settings.S3_BUCKET === '')
-    return new FileObjects(join(settings.DATA_DIR, 'objects'), settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE);
-  const { credentialsIn, S3Objects } = await import('./objects/s3.ts');
+    return openFileObjects(join(settings.DATA_DIR, 'objects'), settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE);
+  const { credentialsIn, openS3Objects } = await import('./objects/s3.ts');
   const credentials = credentialsIn(environment);
-  return new S3Objects({
+  return openS3Objects({
     bucket: settings.S3_BUCKET,
     region: settings.S3_REGION,
     ...(settings.S3_ENDPOINT === '' ? {} : { endpoint: settings.S3_ENDPOINT }),

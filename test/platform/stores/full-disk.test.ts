@@ -10,7 +10,7 @@ import t, { type Test } from 'tap';
 import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import type { Documents } from '../../../src/platform/stores/documents/port.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 
@@ -147,7 +147,7 @@ function mountDisk(t: Test): string | null {
 async function storesOn(directory: string): Promise<Stores> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   const coordination = await openEmbeddedCoordination(documents);
-  const objects = new FileObjects(join(directory, 'objects'), RESERVE_BYTES);
+  const objects = openFileObjects(join(directory, 'objects'), RESERVE_BYTES);
   const close = async () => {
     await coordination.close();
     await Promise.all([documents.close(), objects.close()]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 import { dropDatabase, randomDatabase, startMongo } from '../../support/services/mongodb.ts';
@@ -67,7 +67,7 @@ async function behindProxies(t: Test, redisUrl: string, mongoUrl: string) {
     deadlineMs: 1_000,
   });
   const documents = await connectMongoDocuments(through.href);
-  const objects = new FileObjects(join(directory, 'objects'));
+  const objects = openFileObjects(join(directory, 'objects'));
   const stores: Stores = { documents, coordination, objects, close: async () => undefined };
   t.teardown(async () => {
     await coordination.close();

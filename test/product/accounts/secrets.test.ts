@@ -11,7 +11,7 @@ import { openEmbeddedCoordination } from '../../../src/platform/stores/coordinat
 import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 import { dropDatabase, randomDatabase } from '../../support/services/mongodb.ts';
@@ -86,7 +86,7 @@ async function embedded(t: Test): Promise<OpenBook> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   const coordination = await openEmbeddedCoordination(documents);
   return {
-    stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
+    stores: storesOf(t, { documents, coordination, objects: openFileObjects(join(directory, 'objects')) }),
     async contents() {
       const names = await readdir(directory, { recursive: true, withFileTypes: true });
       const files = names.filter((entry) => entry.isFile());
@@ -105,7 +105,7 @@ async function cluster(t: Test, mongodbUrl: string, redisUrl: string): Promise<O
   const documents = await connectMongoDocuments(url);
   const coordination = connectRedisCoordination({ url: redisUrl, keyPrefix });
   return {
-    stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
+    stores: storesOf(t, { documents, coordination, objects: openFileObjects(join(directory, 'objects')) }),
     contents: async () => (await mongoContents(url)) + (await redisContents(redisUrl, keyPrefix)),
   };
 }

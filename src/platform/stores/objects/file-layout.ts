@@ -21,18 +21,14 @@ export function pathOf(root: string, key: string): string {
   return join(root, ...segments, fan, name);
 }
 
-/** Every object whose key begins with `prefix`, in no order, read from the disk as the caller goes on. */
+/**
+ * Every object whose key begins with `prefix`, in no order, read from the disk as the caller goes on.
+ * @param parent what the keys in the directory begin with: nothing in the root.
+ */
 export async function* objectsUnder(
-  root: string,
-  prefix: string,
-): AsyncGenerator<{ key: string; path: string }> {
-  yield* walk(root, '', prefix);
-}
-
-async function* walk(
   directory: string,
-  parent: string,
   prefix: string,
+  parent = '',
 ): AsyncGenerator<{ key: string; path: string }> {
   for await (const entry of await openOrNone(directory)) {
     const path = join(directory, entry.name);
@@ -43,7 +39,7 @@ async function* walk(
       }
     } else if (entry.name !== TEMPORARY) {
       const below = `${parent}${entry.name}/`;
-      if (below.startsWith(prefix) || prefix.startsWith(below)) yield* walk(path, below, prefix);
+      if (below.startsWith(prefix) || prefix.startsWith(below)) yield* objectsUnder(path, prefix, below);
     }
   }
 }

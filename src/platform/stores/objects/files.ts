@@ -7,158 +7,134 @@ import { DAY_MS } from '../../names/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
-import { LatelyRead } from './lately-read.ts';
-import type { Objects, StoredObject } from './port.ts';
+import { createLatelyRead } from './lately-read.ts';
+import type { Objects } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
-import { createReserve, type Reserve, spaceOf } from './reserve.ts';
+import { createReserve, spaceOf } from './reserve.ts';
 
 /** The header of a file: one byte with the length of the content type, and the content type. The bytes follow. */
 const MAX_HEADER_BYTES = 256;
-
-interface OpenObject {
-  handle: FileHandle;
-  path: string;
-  stats: Stats;
-  contentType: string;
-  headerBytes: number;
-  sizeBytes: number;
-}
 
 /**
  * Stores objects as files in one directory, which several processes of a host may use at once. A file contains its
  * content type; it is written under a temporary name, synced and renamed, so that an object exists completely or not at
  * all.
+ * @param directory created when it is first needed.
+ * @param reserveBytes the space to keep free on the disk; puts that would use it are refused.
  */
-export class FileObjects implements Objects {
-  readonly #root: string;
-  readonly #reserve: Reserve;
-  readonly #latelyRead = new LatelyRead((path) => stored(statOrNull(path)));
-  #prepared: Promise<void> | null = null;
+export function openFileObjects(directory: string, reserveBytes = 0): Objects {
+  const root = resolve(directory);
+  const temporaryFiles = join(root, TEMPORARY);
+  const reserve = createReserve(reserveBytes, () => spaceOf(root));
+  const latelyRead = createLatelyRead((path) => stored(statOrNull(path)));
+  let prepared: Promise<void> | null = null;
 
-  /**
-   * The directory is created when it is first needed.
-   * @param reserveBytes the space to keep free on the disk; puts that would use it are refused.
-   */
-  constructor(directory: string, reserveBytes = 0) {
-    this.#root = resolve(directory);
-    this.#reserve = createReserve(reserveBytes, () => spaceOf(this.#root));
-  }
-
-  async put(
-    key: string,
-    body: Uint8Array | Readable,
-    contentType: string,
-    noted?: Promise<unknown>,
-  ): Promise<{ sizeBytes: number }> {
-    const path = pathOf(this.#root, key);
-    const temporary = join(this.#root, TEMPORARY, randomUUID());
-    // This promise may reject before it is awaited.
-    noted?.catch(() => undefined);
-    try {
-      await this.#prepare();
-      await this.#reserve.check();
-      const sizeBytes = await write(temporary, body, contentType);
-      this.#reserve.spend(sizeBytes);
-      await noted;
-      await stored(moveDurably(temporary, path));
-      return { sizeBytes };
-    } catch (error) {
-      if (body instanceof Readable) body.destroy();
-      await rm(temporary, { force: true }).catch(() => undefined);
+  function prepare(): Promise<void> {
+    prepared ??= stored(prepareTemporary(temporaryFiles)).catch((error) => {
+      prepared = null;
       throw error;
-    }
+    });
+    return prepared;
   }
 
-  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
-    const object = await this.#open(key);
-    if (object === null) return null;
-    const { handle, contentType, headerBytes, sizeBytes } = object;
-    try {
-      const { start, end } = clippedRange(range, sizeBytes);
-      const body =
-        end < start
-          ? await handle.close().then(() => Readable.from([]))
-          : handle.createReadStream({ start: headerBytes + start, end: headerBytes + end });
-      return { body, sizeBytes, contentType };
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
+  async function checkFreeSpace(): Promise<void> {
+    await prepare();
+    await reserve.check();
   }
 
-  async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
-    const known = await this.#latelyRead.find(key);
-    if (known !== null) {
-      assertWithin(limitBytes, known.length);
-      return known;
-    }
-    const object = await this.#open(key);
-    if (object === null) return null;
-    const { handle, path, stats, headerBytes, sizeBytes } = object;
-    try {
-      assertWithin(limitBytes, sizeBytes);
-      // The buffer is not cleared, because it is either filled completely or dropped.
-      const bytes = Buffer.allocUnsafeSlow(sizeBytes);
-      await stored(readFully(handle, bytes, headerBytes));
-      this.#latelyRead.keep(key, path, stats, bytes);
-      return bytes;
-    } finally {
-      await handle.close();
-    }
-  }
-
-  async delete(key: string): Promise<void> {
-    this.#latelyRead.forget(key);
-    await stored(rm(pathOf(this.#root, key), { force: true }));
-  }
-
-  async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
-    const keys: string[] = [];
-    for await (const { key, path } of objectsUnder(this.#root, prefix)) {
-      if (keys.length >= limit) break;
-      const stats = await statOrNull(path);
-      if (stats !== null && stats.mtimeMs < beforeMs) keys.push(key);
-    }
-    return keys;
-  }
-
-  async checkFreeSpace(): Promise<void> {
-    await this.#prepare();
-    await this.#reserve.check();
-  }
-
-  async ping(): Promise<void> {
-    await this.#prepare();
-    await stored(access(join(this.#root, TEMPORARY), constants.W_OK));
-  }
-
-  async close(): Promise<void> {}
-
-  async #open(key: string): Promise<OpenObject | null> {
-    const path = pathOf(this.#root, key);
+  /** Opens an object and reads its header; null when there is none. */
+  async function openObject(key: string) {
+    const path = pathOf(root, key);
     const handle = await stored(openOrNull(path));
     if (handle === null) return null;
     try {
       const stats = await handle.stat();
-      const { size } = stats;
-      const header = Buffer.alloc(Math.min(MAX_HEADER_BYTES, size));
+      const header = Buffer.alloc(Math.min(MAX_HEADER_BYTES, stats.size));
       await readFully(handle, header, 0);
       const headerBytes = 1 + header.readUInt8(0);
       const contentType = header.toString('latin1', 1, headerBytes);
-      return { handle, path, stats, contentType, headerBytes, sizeBytes: size - headerBytes };
+      return { handle, path, stats, contentType, headerBytes, sizeBytes: stats.size - headerBytes };
     } catch (error) {
       await handle.close();
       throw unavailable(error);
     }
   }
 
-  #prepare(): Promise<void> {
-    this.#prepared ??= stored(prepareTemporary(join(this.#root, TEMPORARY))).catch((error) => {
-      this.#prepared = null;
-      throw error;
-    });
-    return this.#prepared;
-  }
+  return {
+    async put(key, body, contentType, noted) {
+      const path = pathOf(root, key);
+      const temporary = join(temporaryFiles, randomUUID());
+      // This promise may reject before it is awaited.
+      noted?.catch(() => undefined);
+      try {
+        await checkFreeSpace();
+        const sizeBytes = await write(temporary, body, contentType);
+        reserve.spend(sizeBytes);
+        await noted;
+        await stored(moveDurably(temporary, path));
+        return { sizeBytes };
+      } catch (error) {
+        if (body instanceof Readable) body.destroy();
+        await rm(temporary, { force: true }).catch(() => undefined);
+        throw error;
+      }
+    },
+    async get(key, range) {
+      const object = await openObject(key);
+      if (object === null) return null;
+      const { handle, contentType, headerBytes, sizeBytes } = object;
+      try {
+        const { start, end } = clippedRange(range, sizeBytes);
+        const body =
+          end < start
+            ? await handle.close().then(() => Readable.from([]))
+            : handle.createReadStream({ start: headerBytes + start, end: headerBytes + end });
+        return { body, sizeBytes, contentType };
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    },
+    async read(key, limitBytes) {
+      const known = await latelyRead.find(key);
+      if (known !== null) {
+        assertWithin(limitBytes, known.length);
+        return known;
+      }
+      const object = await openObject(key);
+      if (object === null) return null;
+      const { handle, path, stats, headerBytes, sizeBytes } = object;
+      try {
+        assertWithin(limitBytes, sizeBytes);
+        // The buffer is not cleared, because it is either filled completely or dropped.
+        const bytes = Buffer.allocUnsafeSlow(sizeBytes);
+        await stored(readFully(handle, bytes, headerBytes));
+        latelyRead.keep(key, path, stats, bytes);
+        return bytes;
+      } finally {
+        await handle.close();
+      }
+    },
+    async delete(key) {
+      latelyRead.forget(key);
+      await stored(rm(pathOf(root, key), { force: true }));
+    },
+    async listOlder(prefix, beforeMs, limit) {
+      const keys: string[] = [];
+      for await (const { key, path } of objectsUnder(root, prefix)) {
+        if (keys.length >= limit) break;
+        const stats = await statOrNull(path);
+        if (stats !== null && stats.mtimeMs < beforeMs) keys.push(key);
+      }
+      return keys;
+    },
+    checkFreeSpace,
+    async ping() {
+      await prepare();
+      await stored(access(temporaryFiles, constants.W_OK));
+    },
+    async close() {},
+  };
 }
 
 /** Writes and syncs a new file. An error of the body is passed on. */

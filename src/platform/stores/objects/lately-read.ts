@@ -19,39 +19,31 @@ interface Known {
  * A cache of small objects that a process read recently, such as a logo that is laid over every picture. A cached read
  * needs one file operation instead of five, which checks that the file still exists and is the same. The cache has at
  * most 16 MiB and keeps the most recently read objects.
+ * @param look returns null when there is no such file.
  */
-export class LatelyRead {
-  readonly #known = new LRUCache<string, Known>({
+export function createLatelyRead(look: (path: string) => Promise<Stats | null>) {
+  const known = new LRUCache<string, Known>({
     maxSize: MOST_BYTES,
     maxEntrySize: LARGEST_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
-  readonly #look: (path: string) => Promise<Stats | null>;
-
-  /** @param look returns null when there is no such file. */
-  constructor(look: (path: string) => Promise<Stats | null>) {
-    this.#look = look;
-  }
-
-  /** Caches a copy of the content of a file. */
-  keep(key: string, path: string, { ino, size, mtimeMs }: Stats, bytes: Uint8Array): void {
-    if (bytes.length < LARGEST_BYTES)
-      this.#known.set(key, { path, mark: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
-  }
-
-  /** A copy of the bytes; null when they are not cached. */
-  async find(key: string): Promise<Uint8Array | null> {
-    const known = this.#known.get(key);
-    if (known === undefined) return null;
-    const file = await this.#look(known.path);
-    if (file !== null && isSame(known.mark, file)) return new Uint8Array(known.bytes);
-    this.#known.delete(key);
-    return null;
-  }
-
-  forget(key: string): void {
-    this.#known.delete(key);
-  }
+  return {
+    /** Caches a copy of the content of a file. */
+    keep(key: string, path: string, { ino, size, mtimeMs }: Stats, bytes: Uint8Array): void {
+      if (bytes.length < LARGEST_BYTES)
+        known.set(key, { path, mark: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
+    },
+    /** A copy of the bytes; null when they are not cached. */
+    async find(key: string): Promise<Uint8Array | null> {
+      const found = known.get(key);
+      if (found === undefined) return null;
+      const file = await look(found.path);
+      if (file !== null && isSame(found.mark, file)) return new Uint8Array(found.bytes);
+      known.delete(key);
+      return null;
+    },
+    forget: (key: string): boolean => known.delete(key),
+  };
 }
 
 function isSame(one: Mark, other: Mark): boolean {

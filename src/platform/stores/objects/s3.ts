@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import type { S3Client } from '@aws-sdk/client-s3';
+import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
 import { present } from '../../names/present.ts';
+import { MEGABYTE } from '../../names/units.ts';
 import { StoreUnavailableError } from '../documents/port.ts';
 import { assertKey } from './key.ts';
 import type { Objects, StoredObject } from './port.ts';
 import { assertWithin } from './range.ts';
-import { type UploadTarget, uploadStream, uploadWhole } from './s3-upload.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 /** The timeout of a request with all its attempts, up to the headers of its response. */
@@ -21,8 +21,8 @@ const MOST_TRIES = 2;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
 const LIST_PAGE = 1000;
-
-type Sdk = typeof import('@aws-sdk/client-s3');
+/** The size of a part, which is held in memory. S3 accepts 10,000 parts, which are 80 GB. */
+const PART_BYTES = 8 * MEGABYTE;
 
 interface S3Options {
   bucket: string;
@@ -53,131 +53,23 @@ export function credentialsIn(
 }
 
 /** Stores objects in a bucket. */
-export class S3Objects implements Objects {
-  readonly #options: S3Options;
-  #opened: Promise<{ sdk: Sdk; client: S3Client }> | null = null;
-
-  constructor(options: S3Options) {
-    this.#options = options;
-  }
-
-  async put(
-    key: string,
-    body: Uint8Array | Readable,
-    contentType: string,
-    noted?: Promise<unknown>,
-  ): Promise<{ sizeBytes: number }> {
-    try {
-      // A finished upload is visible at once, so the note has to be durable first.
-      await noted;
-    } catch (error) {
-      if (body instanceof Readable) body.destroy();
-      throw error;
-    }
-    const target = await this.#target(key, contentType);
-    if (!(body instanceof Readable)) return { sizeBytes: await uploadWhole(body, target) };
-    try {
-      return { sizeBytes: await uploadStream(body, target) };
-    } catch (error) {
-      body.destroy();
-      throw error;
-    }
-  }
-
-  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
-    const object = this.#object(key);
-    const { sdk, client } = await this.#open();
-    const Range = range && `bytes=${range.start}-${range.end}`;
-    const answer = await this.#reached((abortSignal) =>
-      client.send(new sdk.GetObjectCommand({ ...object, Range }), { abortSignal }).catch(nullWhenMissing),
-    );
-    if (answer === null) return null;
-    if (!(answer.Body instanceof Readable)) throw new StoreUnavailableError('S3 answered without a body.');
-    return {
-      body: answer.Body,
-      sizeBytes: Number(answer.ContentRange?.split('/')[1] ?? answer.ContentLength),
-      contentType: answer.ContentType ?? 'application/octet-stream',
-    };
-  }
-
-  async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
-    const object = await this.get(key);
-    if (object === null) return null;
-    try {
-      assertWithin(limitBytes, object.sizeBytes);
-      const bytes = new Uint8Array(object.sizeBytes);
-      let filled = 0;
-      for await (const chunk of object.body) {
-        bytes.set(chunk, filled);
-        filled += chunk.length;
-      }
-      if (filled < bytes.length) throw new Error('The answer ended early.');
-      return bytes;
-    } catch (error) {
-      object.body.destroy();
-      throw this.#unavailable(error);
-    }
-  }
-
-  async delete(key: string): Promise<void> {
-    const object = this.#object(key);
-    const { sdk, client } = await this.#open();
-    await this.#reached((abortSignal) => client.send(new sdk.DeleteObjectCommand(object), { abortSignal }));
-  }
-
-  async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
-    const { sdk, client } = await this.#open();
-    const keys: string[] = [];
-    let StartAfter = '';
-    for (;;) {
-      const question = { Bucket: this.#options.bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
-      const page = await this.#reached((abortSignal) =>
-        client.send(new sdk.ListObjectsV2Command(question), { abortSignal }),
-      );
-      for (const { Key = '', LastModified } of page.Contents ?? []) {
-        if (keys.length >= limit) return keys;
-        if (LastModified !== undefined && LastModified.getTime() < beforeMs) keys.push(Key);
-        StartAfter = Key;
-      }
-      if (page.IsTruncated !== true) return keys;
-    }
-  }
-
-  /** A bucket is never full. */
-  async checkFreeSpace(): Promise<void> {}
-
-  async ping(): Promise<void> {
-    const { sdk, client } = await this.#open();
-    const question = new sdk.HeadBucketCommand({ Bucket: this.#options.bucket });
-    await this.#reached((abortSignal) => client.send(question, { abortSignal }));
-  }
-
-  async close(): Promise<void> {
-    const opened = await this.#opened;
-    opened?.client.destroy();
-  }
-
-  async #target(key: string, contentType: string): Promise<UploadTarget> {
-    const object = this.#object(key);
-    const { sdk, client } = await this.#open();
-    const reached: UploadTarget['reached'] = (request) => this.#reached(request, UPLOAD_TIMEOUT_MS);
-    const unavailable = (error: unknown) => this.#unavailable(error);
-    return { sdk, client, object, contentType, reached, unavailable };
-  }
-
-  #object(key: string): { Bucket: string; Key: string } {
-    assertKey(key);
-    return { Bucket: this.#options.bucket, Key: key };
-  }
+export function openS3Objects(options: S3Options): Objects {
+  const { bucket } = options;
+  let opened: ReturnType<typeof connect> | null = null;
 
   /** The SDK is large, so it is loaded only when S3 is used. */
-  #open(): Promise<{ sdk: Sdk; client: S3Client }> {
-    this.#opened ??= connect(this.#options);
-    return this.#opened;
+  function open(): ReturnType<typeof connect> {
+    opened ??= connect(options);
+    return opened;
+  }
+
+  function objectOf(key: string): { Bucket: string; Key: string } {
+    assertKey(key);
+    return { Bucket: bucket, Key: key };
   }
 
   /** Awaits the headers of a response with a timeout; its body has no timeout here. */
-  async #reached<T>(
+  async function reached<T>(
     request: (signal: AbortSignal) => Promise<T>,
     timeoutMs = REQUEST_TIMEOUT_MS,
   ): Promise<T> {
@@ -189,29 +81,137 @@ export class S3Objects implements Objects {
     try {
       return await request(tooLong.signal);
     } catch (error) {
-      throw this.#unavailable(tooLong.signal.aborted ? tooLong.signal.reason : error);
+      throw unavailable(tooLong.signal.aborted ? tooLong.signal.reason : error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #unavailable(cause: unknown): unknown {
+  function unavailable(cause: unknown): unknown {
     if (cause instanceof RangeError) return cause;
     if (isNamed(cause, 'InvalidRange'))
       return new RangeError('The object has none of these bytes.', { cause });
     const reason = cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '';
-    const bucket = this.#options.bucket;
-    return new StoreUnavailableError(`The bucket ${bucket} did not do what it was asked${reason}.`, {
-      cause,
-    });
+    const message = `The bucket ${bucket} did not do what it was asked${reason}.`;
+    return new StoreUnavailableError(message, { cause });
   }
+
+  /**
+   * Uploads a stream: in one request if it fits into a part, otherwise part by part; the object becomes visible when
+   * the last part is confirmed. A slow sender does no harm, because each request has its own timeout. After a failure
+   * the upload is aborted, if S3 can be reached. Otherwise its parts stay invisible, and the bucket's rule for
+   * incomplete uploads removes them.
+   * @returns the size in bytes
+   */
+  async function uploadStream(
+    client: S3Client,
+    object: PutObjectCommandInput,
+    body: Readable,
+  ): Promise<number> {
+    const { Upload } = await import('@aws-sdk/lib-storage');
+    const params = { ...object, Body: body };
+    const upload = new Upload({ client, params, partSize: PART_BYTES, queueSize: 1 });
+    let sizeBytes = 0;
+    upload.on('httpUploadProgress', ({ loaded = 0 }) => {
+      sizeBytes = loaded;
+    });
+    try {
+      await upload.done();
+      return sizeBytes;
+    } catch (error) {
+      // An error of the sender is not an error of the store.
+      throw error === body.errored ? error : unavailable(error);
+    }
+  }
+
+  async function get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
+    const object = objectOf(key);
+    const { sdk, client } = await open();
+    const Range = range && `bytes=${range.start}-${range.end}`;
+    const answer = await reached((abortSignal) =>
+      client.send(new sdk.GetObjectCommand({ ...object, Range }), { abortSignal }).catch(nullWhenMissing),
+    );
+    if (answer === null) return null;
+    if (!(answer.Body instanceof Readable)) throw new StoreUnavailableError('S3 answered without a body.');
+    return {
+      body: answer.Body,
+      sizeBytes: Number(answer.ContentRange?.split('/')[1] ?? answer.ContentLength),
+      contentType: answer.ContentType ?? 'application/octet-stream',
+    };
+  }
+
+  return {
+    async put(key, body, contentType, noted) {
+      try {
+        // A finished upload is visible at once, so the note has to be durable first.
+        await noted;
+        const object = { ...objectOf(key), ContentType: contentType };
+        const { sdk, client } = await open();
+        if (body instanceof Readable) return { sizeBytes: await uploadStream(client, object, body) };
+        const command = new sdk.PutObjectCommand({ ...object, Body: body });
+        await reached((abortSignal) => client.send(command, { abortSignal }), UPLOAD_TIMEOUT_MS);
+        return { sizeBytes: body.length };
+      } catch (error) {
+        if (body instanceof Readable) body.destroy();
+        throw error;
+      }
+    },
+    get,
+    async read(key, limitBytes) {
+      const object = await get(key);
+      if (object === null) return null;
+      try {
+        assertWithin(limitBytes, object.sizeBytes);
+        const bytes = new Uint8Array(object.sizeBytes);
+        let filled = 0;
+        for await (const chunk of object.body) {
+          bytes.set(chunk, filled);
+          filled += chunk.length;
+        }
+        if (filled < bytes.length) throw new Error('The answer ended early.');
+        return bytes;
+      } catch (error) {
+        object.body.destroy();
+        throw unavailable(error);
+      }
+    },
+    async delete(key) {
+      const object = objectOf(key);
+      const { sdk, client } = await open();
+      await reached((abortSignal) => client.send(new sdk.DeleteObjectCommand(object), { abortSignal }));
+    },
+    async listOlder(prefix, beforeMs, limit) {
+      const { sdk, client } = await open();
+      const keys: string[] = [];
+      let StartAfter = '';
+      for (;;) {
+        const question = { Bucket: bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
+        const page = await reached((abortSignal) =>
+          client.send(new sdk.ListObjectsV2Command(question), { abortSignal }),
+        );
+        for (const { Key = '', LastModified } of page.Contents ?? []) {
+          if (keys.length >= limit) return keys;
+          if (LastModified !== undefined && LastModified.getTime() < beforeMs) keys.push(Key);
+          StartAfter = Key;
+        }
+        if (page.IsTruncated !== true) return keys;
+      }
+    },
+    /** A bucket is never full. */
+    async checkFreeSpace() {},
+    async ping() {
+      const { sdk, client } = await open();
+      const question = new sdk.HeadBucketCommand({ Bucket: bucket });
+      await reached((abortSignal) => client.send(question, { abortSignal }));
+    },
+    async close() {
+      const connected = await opened;
+      connected?.client.destroy();
+    },
+  };
 }
 
-async function connect({
-  region,
-  endpoint,
-  credentials,
-}: S3Options): Promise<{ sdk: Sdk; client: S3Client }> {
+async function connect({ region, endpoint, credentials }: S3Options) {
   const sdk = await import('@aws-sdk/client-s3');
   const client = new sdk.S3Client({
     region,
