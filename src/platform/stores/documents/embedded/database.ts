@@ -1,4 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { LRUCache } from 'lru-cache';
 import { MEGABYTE } from '../../../names/units.ts';
 import { keyOfField, valueAt } from './keys.ts';
 
@@ -11,7 +12,7 @@ const LOG_KEEPS_BYTES = 8 * MEGABYTE;
 /** A SQLite file with synced commits. */
 export class Database {
   readonly #sqlite: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS });
 
   constructor(path: string) {
     this.#sqlite = new DatabaseSync(path);
@@ -75,10 +76,7 @@ export class Database {
 
   #prepare(sql: string): StatementSync {
     const statement = this.#statements.get(sql) ?? this.#sqlite.prepare(sql);
-    this.#statements.delete(sql);
     this.#statements.set(sql, statement);
-    const [oldest] = this.#statements.keys();
-    if (this.#statements.size > MAX_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
     return statement;
   }
 }

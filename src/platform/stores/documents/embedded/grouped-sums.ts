@@ -4,35 +4,21 @@ import { valueAt } from './keys.ts';
 type GroupRow = Record<string, string | number | null>;
 
 /** Adds up a stream of documents, with one row in memory for each distinct key. */
-export class GroupedSums {
-  readonly #by: Array<[name: string, field: string]>;
-  readonly #sums: Array<[name: string, field: string | 1]>;
-  readonly #rows = new Map<string, GroupRow>();
-
-  constructor(by: GroupSpec['by'], sums: GroupSpec['sums']) {
-    this.#by = Object.entries(by);
-    this.#sums = Object.entries(sums);
-  }
-
-  add(document: object): void {
-    const keys = this.#by.map(([, field]) => (valueAt(document, field) ?? null) as string | number | null);
+export function groupedSums(
+  documents: Iterable<object>,
+  { by, sums }: Pick<GroupSpec, 'by' | 'sums'>,
+): GroupRow[] {
+  const nothing = Object.fromEntries(Object.keys(sums).map((name) => [name, 0]));
+  const rows = new Map<string, GroupRow>();
+  for (const document of documents) {
+    const keys = Object.entries(by).map(([name, field]) => [name, valueAt(document, field) ?? null]);
     const text = JSON.stringify(keys);
-    const row = this.#rows.get(text) ?? this.#begin(keys);
-    this.#rows.set(text, row);
-    for (const [name, field] of this.#sums) {
+    const row: GroupRow = rows.get(text) ?? { ...Object.fromEntries(keys), ...nothing };
+    rows.set(text, row);
+    for (const [name, field] of Object.entries(sums)) {
       const value = field === 1 ? 1 : valueAt(document, field);
-      row[name] = Number(row[name]) + (typeof value === 'number' ? value : 0);
+      if (typeof value === 'number') row[name] = Number(row[name]) + value;
     }
   }
-
-  rows(): GroupRow[] {
-    return [...this.#rows.values()];
-  }
-
-  #begin(keys: Array<string | number | null>): GroupRow {
-    const row: GroupRow = {};
-    for (const [at, [name]] of this.#by.entries()) row[name] = keys[at] ?? null;
-    for (const [name] of this.#sums) row[name] = 0;
-    return row;
-  }
+  return [...rows.values()];
 }

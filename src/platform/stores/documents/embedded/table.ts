@@ -7,15 +7,13 @@ import {
   type Filter,
   type FindOneAndUpdateOptions,
   type FindOptions,
-  type GroupSpec,
   type Sort,
   StoreUnavailableError,
   type Update,
-  type UpdateOptions,
   type UpdateResult,
 } from '../port.ts';
 import type { Database } from './database.ts';
-import { GroupedSums } from './grouped-sums.ts';
+import { groupedSums } from './grouped-sums.ts';
 import { type Key, keyOfField, valueAt } from './keys.ts';
 import { narrow, orderBy } from './narrowing.ts';
 import { pick } from './pick.ts';
@@ -23,6 +21,8 @@ import { LIMIT_OFFSET, quoted, type Shape } from './shape.ts';
 import { applyUpdate, upserted } from './update.ts';
 
 /** A collection in the thread that owns the database, where all methods are synchronous. */
+export type Table = Synchronous<Collection<Document>>;
+
 type Synchronous<C> = {
   [M in keyof C]: C[M] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
 };
@@ -42,128 +42,25 @@ interface Change {
 const NOTHING: Change = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
 const SQLITE_CONSTRAINT = 19;
 
-export class Table implements Synchronous<Collection<Document>> {
-  readonly #database: Database;
-  readonly #shape: Shape;
-
-  constructor(database: Database, shape: Shape) {
-    this.#database = database;
-    this.#shape = shape;
-  }
-
-  insertOne(document: Document): void {
-    const columns = this.#columnsOf(document);
-    const names = ['body', ...columns.keys()].map(quoted).join(', ');
-    const places = ['?', ...Array.from(columns, () => '?')].join(', ');
-    this.#write(`INSERT INTO ${this.#name} (${names}) VALUES (${places})`, [
-      JSON.stringify(document),
-      ...columns.values(),
-    ]);
-  }
-
-  insertMany(documents: readonly Document[]): { duplicates: number[] } {
-    const duplicates: number[] = [];
-    for (const [index, document] of documents.entries()) {
-      try {
-        this.insertOne(document);
-      } catch (error) {
-        if (!(error instanceof DuplicateKeyError)) throw error;
-        duplicates.push(index);
-      }
-    }
-    return { duplicates };
-  }
-
-  findOne(filter: Filter, options: Pick<FindOptions, 'sort' | 'fields'> = {}): Document | null {
-    return this.find(filter, { ...options, limit: 1 })[0] ?? null;
-  }
-
-  find(filter: Filter, { fields, ...options }: FindOptions = {}): Document[] {
-    return Array.from(this.#matches(filter, options), ({ document }) =>
-      fields === undefined ? document : (pick(document, fields) as Document),
-    );
-  }
-
-  updateOne(filter: Filter, update: Update, options: UpdateOptions = {}): UpdateResult {
-    return this.#updateFirst(filter, update, options).result;
-  }
-
-  findOneAndUpdate(filter: Filter, update: Update, options: FindOneAndUpdateOptions = {}): Document | null {
-    return this.#updateFirst(filter, update, options).after;
-  }
-
-  updateMany(filter: Filter, update: Update): UpdateResult {
-    const result = { matched: 0, modified: 0, upsertedId: null };
-    for (const row of this.#settled(filter)) {
-      const document = JSON.parse(row.body) as Document;
-      applyUpdate(document, update);
-      result.matched += 1;
-      result.modified += this.#store(row, document);
-    }
-    return result;
-  }
-
-  replaceOne(filter: Filter, document: Document, { upsert }: UpdateOptions = {}): UpdateResult {
-    const row = this.#first(filter);
-    if (row !== null) {
-      if (row.document._id !== document._id) throw new TypeError('The _id of a document does not change.');
-      return { matched: 1, modified: this.#store(row, document), upsertedId: null };
-    }
-    if (!upsert) return NOTHING.result;
-    this.insertOne(document);
-    return { matched: 0, modified: 0, upsertedId: document._id };
-  }
-
-  deleteOne(filter: Filter): number {
-    const row = this.#first(filter);
-    return row === null ? 0 : this.#delete(row.rowid);
-  }
-
-  deleteMany(filter: Filter): number {
-    const { where, params, exact } = narrow(filter, this.#shape);
-    if (exact) return this.#write(`DELETE FROM ${this.#name} WHERE ${where}`, params);
-    let deleted = 0;
-    for (const { rowid } of this.#settled(filter)) deleted += this.#delete(rowid);
-    return deleted;
-  }
-
-  count(filter: Filter): number {
-    const { where, params, exact } = narrow(filter, this.#shape);
-    if (exact) {
-      const row = this.#database.get(`SELECT count(*) AS count FROM ${this.#name} WHERE ${where}`, params);
-      return Number(row?.count);
-    }
-    let count = 0;
-    for (const _match of this.#matches(filter)) count += 1;
-    return count;
-  }
-
-  group({ filter, by, sums }: GroupSpec): Array<Record<string, string | number | null>> {
-    const groups = new GroupedSums(by, sums);
-    for (const { document } of this.#matches(filter)) groups.add(document);
-    return groups.rows();
-  }
-
-  get #name(): string {
-    return quoted(this.#shape.table);
-  }
+export function tableOf(database: Database, shape: Shape): Table {
+  const table = quoted(shape.table);
 
   /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
-  *#matches(
+  function* matches(
     filter: Filter,
     { sort = [], skip = 0, limit }: Omit<FindOptions, 'fields'> = {},
-  ): Generator<Row> {
-    const { where, params, exact } = narrow(filter, this.#shape);
-    const sql = `SELECT rowid, body FROM ${this.#name} WHERE ${where} ${orderBy(sort, this.#shape)}`;
+  ): Generator<Row, void> {
+    const { where, params, exact } = narrow(filter, shape);
+    const sql = `SELECT rowid, body FROM ${table} WHERE ${where} ${orderBy(sort, shape)}`;
     if (exact) {
       const page = [...params, limit ?? -1, skip];
-      for (const row of this.#database.iterate(`${sql} ${LIMIT_OFFSET}`, page)) yield rowOf(row);
+      for (const row of database.iterate(`${sql} ${LIMIT_OFFSET}`, page)) yield rowOf(row);
       return;
     }
     const query = new Query(filter);
     let passed = 0;
     if (limit === 0) return;
-    for (const found of this.#database.iterate(sql, params)) {
+    for (const found of database.iterate(sql, params)) {
       const row = rowOf(found);
       if (!query.test(row.document)) continue;
       passed += 1;
@@ -172,73 +69,155 @@ export class Table implements Synchronous<Collection<Document>> {
     }
   }
 
-  #first(filter: Filter, sort: Sort = []): Row | null {
-    const [row] = this.#matches(filter, { sort, limit: 1 });
+  function first(filter: Filter, sort: Sort = []): Row | null {
+    const [row] = matches(filter, { sort, limit: 1 });
     return row ?? null;
   }
 
   /**
    * Iterates over a fixed list of matches, so that rows may be written meanwhile: their row numbers are kept in memory.
    */
-  *#settled(filter: Filter): Generator<Pick<Row, 'rowid' | 'body'>> {
-    const rowids = Array.from(this.#matches(filter), ({ rowid }) => rowid);
+  function* settled(filter: Filter): Generator<Pick<Row, 'rowid' | 'body'>> {
+    const rowids = Array.from(matches(filter), ({ rowid }) => rowid);
     for (const rowid of rowids) {
-      const row = this.#database.get(`SELECT body FROM ${this.#name} WHERE rowid = ?`, [rowid]);
+      const row = database.get(`SELECT body FROM ${table} WHERE rowid = ?`, [rowid]);
       yield { rowid, body: String(row?.body) };
     }
   }
 
-  #updateFirst(filter: Filter, update: Update, { upsert, sort }: FindOneAndUpdateOptions): Change {
-    const row = this.#first(filter, sort);
+  function insertOne(document: Document): void {
+    const columns = columnsOf(document);
+    const names = ['body', ...columns.keys()].map(quoted).join(', ');
+    const places = ['?', ...Array.from(columns, () => '?')].join(', ');
+    const values = [JSON.stringify(document), ...columns.values()];
+    write(`INSERT INTO ${table} (${names}) VALUES (${places})`, values);
+  }
+
+  function updateFirst(
+    filter: Filter,
+    update: Update,
+    { upsert, sort = [] }: FindOneAndUpdateOptions = {},
+  ): Change {
+    const row = first(filter, sort);
     if (row === null && !upsert) return NOTHING;
     if (row === null) {
       const after = upserted(filter, update);
-      this.insertOne(after);
+      insertOne(after);
       return { after, result: { matched: 0, modified: 0, upsertedId: after._id } };
     }
     const after = JSON.parse(row.body) as Document;
     applyUpdate(after, update);
-    const modified = this.#store(row, after);
-    return { after, result: { matched: 1, modified, upsertedId: null } };
+    return { after, result: { matched: 1, modified: store(row, after), upsertedId: null } };
   }
 
   /** Writes a changed document: its text and only the changed columns, so that other indexes are not updated. */
-  #store(row: Pick<Row, 'rowid' | 'body'>, document: Document): number {
+  function store(row: Pick<Row, 'rowid' | 'body'>, document: Document): number {
     const body = JSON.stringify(document);
     if (body === row.body) return 0;
-    const before = this.#columnsOf(JSON.parse(row.body) as Document);
-    const changed = [...this.#columnsOf(document)].filter(([column, key]) => before.get(column) !== key);
+    const before = columnsOf(JSON.parse(row.body) as Document);
+    const changed = [...columnsOf(document)].filter(([column, key]) => before.get(column) !== key);
     const assignments = ['body', ...changed.map(([column]) => column)].map(
       (column) => `${quoted(column)} = ?`,
     );
-    return this.#write(`UPDATE ${this.#name} SET ${assignments.join(', ')} WHERE rowid = ?`, [
+    return write(`UPDATE ${table} SET ${assignments.join(', ')} WHERE rowid = ?`, [
       body,
       ...changed.map(([, key]) => key),
       row.rowid,
     ]);
   }
 
-  #delete(rowid: number): number {
-    return this.#write(`DELETE FROM ${this.#name} WHERE rowid = ?`, [rowid]);
+  function remove({ rowid }: Pick<Row, 'rowid'>): number {
+    return write(`DELETE FROM ${table} WHERE rowid = ?`, [rowid]);
   }
 
-  #columnsOf(document: Document): Map<string, Key> {
+  function columnsOf(document: Document): Map<string, Key> {
     if (typeof document._id !== 'string') throw new TypeError('The _id of a document is text.');
     const columns = new Map<string, Key>();
-    for (const [field, column] of this.#shape.keys) columns.set(column, keyOfField(document, field));
-    for (const [field, column] of this.#shape.presences) {
+    for (const [field, column] of shape.keys) columns.set(column, keyOfField(document, field));
+    for (const [field, column] of shape.presences) {
       columns.set(column, valueAt(document, field) === undefined ? 0 : 1);
     }
     return columns;
   }
 
-  #write(sql: string, params: SQLInputValue[]): number {
+  function write(sql: string, params: SQLInputValue[]): number {
     try {
-      return this.#database.run(sql, params);
+      return database.run(sql, params);
     } catch (error) {
-      throw refusalOf(error, this.#shape);
+      throw refusalOf(error, shape);
     }
   }
+
+  function find(filter: Filter, { fields, ...options }: FindOptions = {}): Document[] {
+    return Array.from(matches(filter, options), ({ document }) =>
+      fields === undefined ? document : (pick(document, fields) as Document),
+    );
+  }
+
+  return {
+    insertOne,
+    insertMany(documents) {
+      const duplicates: number[] = [];
+      for (const [index, document] of documents.entries()) {
+        try {
+          insertOne(document);
+        } catch (error) {
+          if (!(error instanceof DuplicateKeyError)) throw error;
+          duplicates.push(index);
+        }
+      }
+      return { duplicates };
+    },
+    findOne: (filter, options) => find(filter, { ...options, limit: 1 })[0] ?? null,
+    find,
+    updateOne: (filter, update, options) => updateFirst(filter, update, options).result,
+    findOneAndUpdate: (filter, update, options) => updateFirst(filter, update, options).after,
+    updateMany(filter, update) {
+      const result = { matched: 0, modified: 0, upsertedId: null };
+      for (const row of settled(filter)) {
+        const document = JSON.parse(row.body) as Document;
+        applyUpdate(document, update);
+        result.matched += 1;
+        result.modified += store(row, document);
+      }
+      return result;
+    },
+    replaceOne(filter, document, { upsert } = {}) {
+      const row = first(filter);
+      if (row !== null) {
+        if (row.document._id !== document._id) throw new TypeError('The _id of a document does not change.');
+        return { matched: 1, modified: store(row, document), upsertedId: null };
+      }
+      if (!upsert) return NOTHING.result;
+      insertOne(document);
+      return { matched: 0, modified: 0, upsertedId: document._id };
+    },
+    deleteOne(filter) {
+      const row = first(filter);
+      return row === null ? 0 : remove(row);
+    },
+    deleteMany(filter) {
+      const { where, params, exact } = narrow(filter, shape);
+      if (exact) return write(`DELETE FROM ${table} WHERE ${where}`, params);
+      let deleted = 0;
+      for (const row of settled(filter)) deleted += remove(row);
+      return deleted;
+    },
+    count(filter) {
+      const { where, params, exact } = narrow(filter, shape);
+      if (exact) {
+        return Number(database.get(`SELECT count(*) AS count FROM ${table} WHERE ${where}`, params)?.count);
+      }
+      let count = 0;
+      for (const _match of matches(filter)) count += 1;
+      return count;
+    },
+    group: ({ filter, ...spec }) =>
+      groupedSums(
+        matches(filter).map(({ document }) => document),
+        spec,
+      ),
+  };
 }
 
 function rowOf({ rowid, body }: Record<string, unknown>): Row {

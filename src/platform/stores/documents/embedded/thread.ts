@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { packError } from '../../embedded/crossing.ts';
-import type { Collection, CollectionSpec, Document } from '../port.ts';
+import type { CollectionSpec } from '../port.ts';
 import { Database } from './database.ts';
 import { declaredCollections, declareTable } from './declare.ts';
 import type { Answer, Question } from './messages.ts';
@@ -55,6 +55,6 @@ function run({ collection, method, args }: Question): unknown {
   }
   const table = tables.get(collection);
   if (table === undefined) throw new Error(`The collection ${collection} was not declared.`);
-  const call = table[method as keyof Collection<Document>] as (...args: unknown[]) => unknown;
-  return call.apply(table, args);
+  const call = table[method as keyof Table] as (...args: unknown[]) => unknown;
+  return call(...args);
 }
