@@ -17,13 +17,37 @@ export function isOutage(error: unknown): boolean {
  * it was executed and its response was lost.
  * @throws the error of the step if no store is its cause, or once the signal is aborted.
  */
-export async function throughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+export function throughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const passes = (error: unknown) => isOutage(error) || isCausedBy(error, StorageFullError);
+  return repeated(step, (error) => !passes(error) || signal.aborted, signal);
+}
+
+/**
+ * Repeats a step that returns something to a store until it succeeds, so that after an outage it is not held until its
+ * lease ends. The step must be idempotent.
+ * @param leaseMs the lease, after which it is returned by itself and the retries end.
+ * @throws the step's last error, when the lease is over.
+ */
+export async function retryUntil(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
+  const endsMs = performance.now() + leaseMs;
+  await repeated(step, (_error, pauseMs) => performance.now() + pauseMs >= endsMs);
+}
+
+/**
+ * Repeats a step, with growing pauses, until it succeeds.
+ * @param isLast whether an error ends the repeats; `pauseMs` is the pause that would follow it.
+ * @param signal ends a pause early.
+ */
+async function repeated<T>(
+  step: () => Promise<T>,
+  isLast: (error: unknown, pauseMs: number) => boolean,
+  signal?: AbortSignal,
+): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {
       return await step();
     } catch (error) {
-      const passes = isOutage(error) || isCausedBy(error, StorageFullError);
-      if (!passes || signal.aborted) throw error;
+      if (isLast(error, pauseMs)) throw error;
     }
     // The timer does not keep an ending process alive.
     await pause(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);

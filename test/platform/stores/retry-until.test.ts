@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { retryUntil } from '../../../src/platform/stores/coordination/retry-until.ts';
+import { retryUntil } from '../../../src/platform/stores/outages.ts';
 
 /** The pauses alone keep no process alive. */
 const alive = setInterval(() => {}, 1_000);

@@ -8,7 +8,7 @@ import type {
   HeldSlot,
   SlotQuestion,
 } from '../../../platform/stores/coordination/port.ts';
-import { retryUntil } from '../../../platform/stores/coordination/retry-until.ts';
+import { retryUntil } from '../../../platform/stores/outages.ts';
 
 /** Longer than any synchronous call can take, upload included. */
 const LONGEST_CALL_MS = 120_000;

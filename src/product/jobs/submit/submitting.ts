@@ -3,8 +3,8 @@ import { inProgress, keyReused } from '../../../platform/http/hooks/idempotency.
 import { newId } from '../../../platform/names/ids.ts';
 import { present } from '../../../platform/names/present.ts';
 import { DAY_MS } from '../../../platform/names/units.ts';
-import { retryUntil } from '../../../platform/stores/coordination/retry-until.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
+import { retryUntil } from '../../../platform/stores/outages.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobQuota } from '../../assets/quota/job-quota.ts';
 import { heldBy } from '../../billing/holds.ts';
