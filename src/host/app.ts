@@ -23,6 +23,7 @@ import { homeRoutes } from '../platform/http/pages/home.ts';
 import { llmsRoutes } from '../platform/http/pages/llms.ts';
 import { countOpenPaths } from '../platform/http/pages/open-paths.ts';
 import { addressOf, createServer } from '../platform/http/server.ts';
+import { meterClock } from '../platform/metrics/clock.ts';
 import { createMeters } from '../platform/metrics/meters.ts';
 import { present } from '../platform/names/present.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
@@ -76,7 +77,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
   const clock = await openSharedClock({ ask: () => stores.coordination.time(), now: options.now, log });
-  meters.clock.watch(clock.differenceMs);
+  meterClock(clock.differenceMs);
   const checkFreeSpace = createFreeSpaceCheck(settings.stores, stores);
   const server = createServer(settings.http, log);
   installTracing(server, tracing);
@@ -120,7 +121,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const connections = installReleasing(server, {
     isWork: ({ routeOptions }) => routeOptions.config?.slot === 'calls',
-    onReleased: meters.connections.released,
+    onReleased: () => meters.connectionsReleased.inc(),
     clock: systemClock,
   });
 

@@ -1,21 +1,16 @@
 import { Gauge } from 'prom-client';
 
-export interface ClockMeter {
-  /** Milliseconds between the clock of this host and the shared one, asked at every scrape. */
-  watch(differenceMs: () => number): void;
-}
-
-export function createClockMeter(): ClockMeter {
-  return {
-    watch(differenceMs) {
-      new Gauge({
-        name: 'darkroom_clock_difference_seconds',
-        help: 'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',
-        aggregator: 'max',
-        collect() {
-          this.set(Math.abs(differenceMs()) / 1_000);
-        },
-      });
+/**
+ * Declares the metric of the shared clock.
+ * @param differenceMs between it and the clock of this host, asked at every scrape.
+ */
+export function meterClock(differenceMs: () => number): void {
+  new Gauge({
+    name: 'darkroom_clock_difference_seconds',
+    help: 'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',
+    aggregator: 'max',
+    collect() {
+      this.set(Math.abs(differenceMs()) / 1_000);
     },
-  };
+  });
 }

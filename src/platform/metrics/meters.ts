@@ -1,7 +1,5 @@
-import { collectDefaultMetrics, register } from 'prom-client';
+import { Counter, collectDefaultMetrics, register } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
-import { type ClockMeter, createClockMeter } from './clock.ts';
-import { type ConnectionMeter, createConnectionMeter } from './connections.ts';
 import { createOpMeter, type OpMeter } from './ops.ts';
 import { createPoolMeter, type PoolMeter } from './pools.ts';
 import { createRequestMeter, type RequestMeter } from './requests.ts';
@@ -10,11 +8,11 @@ import { createStoreMeter, type StoreMeter } from './stores.ts';
 /** The metrics of a process. No label ever holds an account, an id or a text of a caller. */
 export interface Meters {
   requests: RequestMeter;
-  connections: ConnectionMeter;
+  /** Connections that were closed with an answer, to have their clients connect to another process. */
+  connectionsReleased: Counter;
   pools: PoolMeter;
   ops: OpMeter;
   stores: StoreMeter;
-  clock: ClockMeter;
 }
 
 /**
@@ -44,10 +42,12 @@ export function createMeters(tracing: Tracing): Meters {
   for (const name of MISNAMED) register.removeSingleMetric(name);
   return {
     requests: createRequestMeter(),
-    connections: createConnectionMeter(),
+    connectionsReleased: new Counter({
+      name: 'darkroom_connections_released_total',
+      help: 'Kept connections that were closed with an answer, so that a less busy process takes the next calls of their clients.',
+    }),
     pools: createPoolMeter(),
     ops: createOpMeter(tracing),
     stores: createStoreMeter(tracing),
-    clock: createClockMeter(),
   };
 }

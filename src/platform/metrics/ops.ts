@@ -1,17 +1,13 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Part, Tracing } from '../tracing/tracing.ts';
 
-/** Where the time of a run went, in milliseconds; what does not apply is absent. */
-interface RunTimings {
-  /** From the request to its admission. */
-  admitMs?: number;
-  /** Reading the body, or fetching the image. */
-  fetchMs?: number;
-  queueMs?: number;
-  decodeMs?: number;
-  processMs?: number;
-  encodeMs?: number;
-}
+const PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'] as const;
+
+/**
+ * Where the time of a run went, in milliseconds: `admitMs` from the request to its admission, `fetchMs` for reading the
+ * body or fetching the image, and so on. What does not apply is absent.
+ */
+type RunTimings = { [P in (typeof PARTS)[number] as `${P}Ms`]?: number };
 
 /** One run of an op that succeeded. */
 export interface OpRun extends RunTimings {
@@ -51,36 +47,18 @@ export function createOpMeter(tracing: Tracing): OpMeter {
   });
   return {
     ran(run) {
-      const {
-        op,
-        work,
-        bytesIn,
-        bytesOut,
-        admitMs,
-        fetchMs,
-        queueMs = 0,
-        decodeMs = 0,
-        processMs = 0,
-        encodeMs = 0,
-      } = run;
+      const { op, work, bytesIn, bytesOut, decodeMs = 0, processMs = 0, encodeMs = 0 } = run;
       durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
-      const times = {
-        ...(admitMs !== undefined && { admit: admitMs }),
-        ...(fetchMs !== undefined && { fetch: fetchMs }),
-        queue: queueMs,
-        decode: decodeMs,
-        process: processMs,
-        encode: encodeMs,
-      };
-      for (const [part, ms] of Object.entries(times)) parts.inc({ op, part }, ms / 1000);
+      for (const part of PARTS) {
+        const ms = run[`${part}Ms`];
+        if (ms !== undefined) parts.inc({ op, part }, ms / 1000);
+      }
       bytes.inc({ op, direction: 'in' }, bytesIn);
       bytes.inc({ op, direction: 'out' }, bytesOut);
       if (tracing.isOn) tracing.parts(partsOf(run));
     },
   };
 }
-
-const PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'] as const;
 
 function partsOf(run: OpRun): Part[] {
   let agoMs = 0;

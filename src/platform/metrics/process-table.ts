@@ -42,13 +42,11 @@ export async function processTable(root = process.pid, proc = '/proc'): Promise<
   const all = await Promise.all(
     names.filter((name) => /^\d+$/.test(name)).map((pid) => described(proc, pid)),
   );
-  const byParent = Map.groupBy(
-    all.flatMap((one) => one ?? []),
-    ({ parent }) => parent,
-  );
-  const own = all.filter((one) => one?.pid === root).flatMap((one) => one ?? []);
-  const family = [...own, ...descendants(root, byParent)];
-  return (await Promise.all(family.map((one) => rowOf(one, { root, proc })))).flatMap((row) => row ?? []);
+  const living = all.filter((one) => one !== null);
+  const byParent = Map.groupBy(living, ({ parent }) => parent);
+  const family = [...living.filter(({ pid }) => pid === root), ...descendants(root, byParent)];
+  const rows = await Promise.all(family.map((one) => rowOf(one, { root, proc })));
+  return rows.filter((row) => row !== null);
 }
 
 function descendants(parent: number, byParent: ReadonlyMap<number, Described[]>): Described[] {

@@ -1,5 +1,5 @@
 import { Counter } from 'prom-client';
-import { Durations, type Observer } from './durations.ts';
+import { createDurations, type Observer } from './durations.ts';
 
 /** One answer over HTTP. */
 interface Answered {
@@ -22,7 +22,7 @@ const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
 export function createRequestMeter(): RequestMeter {
-  const durations = new Durations({
+  const durations = createDurations({
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],

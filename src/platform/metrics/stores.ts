@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
-import { Durations } from './durations.ts';
+import { createDurations } from './durations.ts';
 
 /** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
 type QuestionObserver = (seconds: number, error: string | null) => void;
@@ -14,7 +14,7 @@ const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
 
 /** Counts questions to the stores, and adds each to the present trace. */
 export function createStoreMeter(tracing: Tracing): StoreMeter {
-  const durations = new Durations({
+  const durations = createDurations({
     name: 'darkroom_store_duration_seconds',
     help: 'Time of a question to a store (documents, coordination or objects), as the asking process sees it.',
     labelNames: ['store', 'operation'],
