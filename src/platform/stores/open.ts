@@ -43,20 +43,26 @@ export async function openStores(
   host: ChannelHost,
   log?: ListenerLog,
 ): Promise<Stores> {
-  if (!isEmbedded(settings)) {
-    const { connectMongoDocuments } = await import('./documents/mongodb.ts');
-    const documents = await connectMongoDocuments(settings.MONGODB_URL);
+  const documents = await openDocuments(settings);
+  if (!isEmbedded(settings))
     return together(documents, await connectCoordination(settings, log), await openObjects(settings));
-  }
   const { openEmbeddedCoordination } = await import('./coordination/embedded.ts');
-  const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
-  const directory = openDataDirectory(settings.DATA_DIR);
-  const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
   const coordination = await openEmbeddedCoordination(documents, Date.now, log);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
-  const stores = together(documents, coordination, await openObjects(settings));
-  return { ...stores, close: () => stores.close().finally(() => directory.close()) };
+  return together(documents, coordination, await openObjects(settings));
+}
+
+/** The documents themselves; embedded ones hold the data directory until they are closed. */
+async function openDocuments(settings: StoresSettings): Promise<ListedDocuments> {
+  if (!isEmbedded(settings)) {
+    const { connectMongoDocuments } = await import('./documents/mongodb.ts');
+    return connectMongoDocuments(settings.MONGODB_URL);
+  }
+  const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
+  const directory = openDataDirectory(settings.DATA_DIR);
+  const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
+  return { ...documents, close: () => documents.close().finally(() => directory.close()) };
 }
 
 /** Documents and objects alone, for a copy of them while no service runs on them. */
@@ -75,23 +81,14 @@ export async function openToCopy(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<StoresToCopy> {
   const objects = await openObjects(settings, environment);
-  if (!isEmbedded(settings)) {
-    const { connectMongoDocuments } = await import('./documents/mongodb.ts');
-    const documents = await connectMongoDocuments(settings.MONGODB_URL);
-    return { documents, objects, close: () => closeAll(documents, objects) };
-  }
-  const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
-  const directory = openDataDirectory(settings.DATA_DIR);
-  const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
+  const documents = await openDocuments(settings);
   return {
     documents,
     objects,
-    close: () => closeAll(documents, objects).finally(() => directory.close()),
+    async close() {
+      await Promise.all([documents.close(), objects.close()]);
+    },
   };
-}
-
-async function closeAll(documents: Documents, objects: Objects): Promise<void> {
-  await Promise.all([documents.close(), objects.close()]);
 }
 
 /** Opens the stores in an API process; `channel` connects it with its primary, which has the embedded ones. */
@@ -124,11 +121,7 @@ export async function connectCoordination(
   log?: ListenerLog,
 ): Promise<Coordination> {
   const { connectRedisCoordination } = await import('./coordination/redis.ts');
-  return connectRedisCoordination({
-    url: REDIS_URL,
-    keyPrefix: `${REDIS_PREFIX}:`,
-    ...(log && { log }),
-  });
+  return connectRedisCoordination({ url: REDIS_URL, keyPrefix: `${REDIS_PREFIX}:`, ...present({ log }) });
 }
 
 async function openObjects(

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../documents/port.ts';
 import type { Channel } from './channel.ts';
-import { unpackError } from './crossing.ts';
+import { createPendingCalls } from './crossing.ts';
 import { batching, type Frame, framesOf } from './frames.ts';
 
 /** The API process's end of a link to the primary. */
@@ -21,21 +21,15 @@ export function channelToPrimary(): Channel {
 }
 
 export function channelOver(link: PrimaryLink): Channel {
-  const pending = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  const pending = createPendingCalls();
   const listeners = new Map<string, Set<(event: unknown) => void>>();
   const send = batching((message) => link.send(message));
-  let lastId = 0;
   let gone = false;
 
   function receive(frame: Frame): void {
     if (frame.kind === 'event') {
       for (const listener of listeners.get(frame.service) ?? []) listener(frame.event);
-    } else if (frame.kind === 'answer') {
-      const caller = pending.get(frame.id);
-      pending.delete(frame.id);
-      if (frame.error === undefined) caller?.resolve(frame.value);
-      else caller?.reject(unpackError(frame.error));
-    }
+    } else if (frame.kind === 'answer') pending.settle(frame);
   }
 
   link.onMessage((message) => {
@@ -43,15 +37,13 @@ export function channelOver(link: PrimaryLink): Channel {
   });
   link.onGone(() => {
     gone = true;
-    for (const caller of pending.values()) caller.reject(primaryGone());
-    pending.clear();
+    pending.failAll(primaryGone());
   });
 
   return {
     call(service, method, args) {
       if (gone) return Promise.reject(primaryGone());
-      const id = ++lastId;
-      const answered = new Promise((resolve, reject) => pending.set(id, { resolve, reject }));
+      const { id, answered } = pending.begin();
       send({ kind: 'call', id, service, method, args });
       return answered;
     },

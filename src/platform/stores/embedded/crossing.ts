@@ -8,6 +8,37 @@ export interface CrossingError {
   index?: string;
 }
 
+/** The answer to a call of another thread or process: a value or an error. */
+export interface Answer {
+  id: number;
+  value?: unknown;
+  error?: CrossingError;
+}
+
+/** The calls that wait for their answers from another thread or process. */
+export function createPendingCalls() {
+  const callers = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+  return {
+    begin(): { id: number; answered: Promise<unknown> } {
+      const caller = Promise.withResolvers<unknown>();
+      lastId += 1;
+      callers.set(lastId, caller);
+      return { id: lastId, answered: caller.promise };
+    },
+    settle({ id, value, error }: Answer): void {
+      const caller = callers.get(id);
+      callers.delete(id);
+      if (error === undefined) caller?.resolve(value);
+      else caller?.reject(unpackError(error));
+    },
+    failAll(error: Error): void {
+      for (const caller of callers.values()) caller.reject(error);
+      callers.clear();
+    },
+  };
+}
+
 export function packError(error: unknown): CrossingError {
   if (error instanceof DuplicateKeyError) {
     return { name: error.name, message: error.message, index: error.index };

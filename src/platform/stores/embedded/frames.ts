@@ -1,4 +1,4 @@
-import type { CrossingError } from './crossing.ts';
+import type { Answer } from './crossing.ts';
 
 /** The messages of the channel. Everything sent within one turn of the event loop travels as one message. */
 export type Frame = CallFrame | AnswerFrame | EventFrame;
@@ -11,11 +11,8 @@ export interface CallFrame {
   args: readonly unknown[];
 }
 
-interface AnswerFrame {
+interface AnswerFrame extends Answer {
   kind: 'answer';
-  id: number;
-  value?: unknown;
-  error?: CrossingError;
 }
 
 interface EventFrame {

@@ -1,14 +1,12 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { unpackError } from '../../embedded/crossing.ts';
+import { type Answer, createPendingCalls } from '../../embedded/crossing.ts';
 import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
 import { collectionThrough } from '../remote.ts';
-import type { Answer, Question } from './messages.ts';
+import type { Question } from './thread.ts';
 
-interface Waiting {
-  resolve: (value: unknown) => void;
-  reject: (error: Error) => void;
-}
+/** The id of a question whose answer nobody waits for. */
+const UNANSWERED = 0;
 
 /**
  * Documents in one SQLite file, owned by a thread of this process. Only one process may open a file: see
@@ -16,40 +14,29 @@ interface Waiting {
  * it get StoreUnavailableError, and it is unknown whether they were written.
  */
 export function openEmbeddedDocuments(path: string): ListedDocuments {
-  const waiting = new Map<number, Waiting>();
+  const pending = createPendingCalls();
   const specs = new Map<string, CollectionSpec>();
   let unsent: Question[] = [];
-  let lastId = 0;
   let thread: Worker | null = null;
   let closed = false;
 
   function start(): Worker {
     const started = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { path } });
     let reason = 'it was stopped';
-    started.on('message', (answers: Answer[]) => answers.forEach(settle));
+    started.on('message', (answers: Answer[]) => answers.forEach(pending.settle));
     started.on('error', (error) => {
       reason = reasonOf(error, path);
     });
     started.on('exit', () => {
       thread = null;
-      const error = new StoreUnavailableError(`The documents' thread ended: ${reason}.`);
-      for (const { reject } of waiting.values()) reject(error);
-      waiting.clear();
+      pending.failAll(new StoreUnavailableError(`The documents' thread ended: ${reason}.`));
     });
-    const declarations = Array.from(specs.values(), (spec) => question('declare', spec.name, [spec]));
+    const declarations = Array.from(
+      specs.values(),
+      (spec): Question => ({ id: UNANSWERED, collection: spec.name, method: 'declare', args: [spec] }),
+    );
     started.postMessage(declarations);
     return started;
-  }
-
-  function settle({ id, value, error }: Answer): void {
-    const caller = waiting.get(id);
-    waiting.delete(id);
-    if (error === undefined) caller?.resolve(value);
-    else caller?.reject(unpackError(error));
-  }
-
-  function question(method: string, collection: string, args: unknown[]): Question {
-    return { id: ++lastId, collection, method, args };
   }
 
   /** The calls of one turn of the event loop are sent together. */
@@ -65,9 +52,9 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
 
   function ask(collection: string, method: string, args: unknown[]): Promise<unknown> {
     if (closed) return Promise.reject(new StoreUnavailableError('The documents are closed.'));
-    const asked = question(method, collection, args);
-    send(asked);
-    return new Promise((resolve, reject) => waiting.set(asked.id, { resolve, reject }));
+    const { id, answered } = pending.begin();
+    send({ id, collection, method, args });
+    return answered;
   }
 
   return {

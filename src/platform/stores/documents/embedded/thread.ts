@@ -1,10 +1,17 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { packError } from '../../embedded/crossing.ts';
+import { type Answer, packError } from '../../embedded/crossing.ts';
 import type { CollectionSpec } from '../port.ts';
 import { Database } from './database.ts';
 import { declaredCollections, declareTable } from './declare.ts';
-import type { Answer, Question } from './messages.ts';
 import type { Table } from './table.ts';
+
+/** One call of a collection's method; `declare` takes the CollectionSpec, `ping` and `close` nothing. */
+export interface Question {
+  id: number;
+  collection: string;
+  method: string;
+  args: unknown[];
+}
 
 /**
  * The thread that owns the database file. All calls that arrive during a commit are executed in the next transaction
