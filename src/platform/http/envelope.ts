@@ -1,4 +1,4 @@
-import { type Static, type TLiteral, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TLiteral, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 
 /** Paging facts of a list. `total` and `page` are absent when a cursor was used. */
 export const ListMeta = Type.Object(
@@ -50,10 +50,19 @@ function timestampNow(): string {
 
 /** Response schema of `success(message, data)`. */
 export function envelopeOf<T extends TSchema>(data: T) {
+  return envelopeWith({ data });
+}
+
+/** Response schema of a paged list of `row`. */
+export function pageOf<T extends TSchema>(row: T) {
+  return envelopeWith({ data: Type.Array(row), meta: ListMeta });
+}
+
+function envelopeWith<P extends TProperties>(contents: P) {
   return Type.Object({
     success: Type.Literal(true),
     message: Type.String(),
-    data,
+    ...contents,
     timestamp: Type.String({ format: 'date-time' }),
   });
 }
@@ -72,16 +81,5 @@ export function oneOfObjects<T extends Array<TSchema & { properties: { object: T
   return Type.Unsafe<Static<T[number]>>({
     oneOf: shapes,
     discriminator: { propertyName: 'object', mapping: Object.fromEntries(mapping) },
-  });
-}
-
-/** Response schema of a paged list of `row`. */
-export function pageOf<T extends TSchema>(row: T) {
-  return Type.Object({
-    success: Type.Literal(true),
-    message: Type.String(),
-    data: Type.Array(row),
-    meta: ListMeta,
-    timestamp: Type.String({ format: 'date-time' }),
   });
 }

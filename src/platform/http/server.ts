@@ -43,7 +43,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
 function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   return Fastify({
     // Fastify calls this once per request. With a custom factory, it would check each child logger for its methods.
-    loggerInstance: new RequestLog(log as FastifyBaseLogger, {}, {}) as FastifyBaseLogger,
+    loggerInstance: new RequestLog(() => log as FastifyBaseLogger) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     requestIdHeader: false,
     genReqId: requestIdOf,

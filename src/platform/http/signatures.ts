@@ -37,12 +37,9 @@ export async function openSignatures(documents: Documents): Promise<Signatures> 
   return signaturesOf(kept?.value ?? fresh);
 }
 
-/** @param value the stored value of the secret. */
-export function signaturesOf(value: string): Signatures {
-  return signaturesWith(Buffer.from(value, 'base64url'));
-}
-
-export function signaturesWith(key: Buffer): Signatures {
+/** @param secret as it is stored. */
+export function signaturesOf(secret: string): Signatures {
+  const key = Buffer.from(secret, 'base64url');
   const signatureOf = (purpose: string, subject: string, expires: string) =>
     createHmac('sha256', key)
       .update(JSON.stringify([purpose, subject, expires]))
@@ -50,10 +47,8 @@ export function signaturesWith(key: Buffer): Signatures {
   return {
     sign(purpose, subject, expiresAt) {
       const expires = String(expiresAt.getTime());
-      return new URLSearchParams({
-        expires,
-        signature: signatureOf(purpose, subject, expires),
-      }).toString();
+      const signature = signatureOf(purpose, subject, expires);
+      return new URLSearchParams({ expires, signature }).toString();
     },
     verify(purpose, subject, { expires = '', signature = '' }, now) {
       // Texts are compared and not bytes, because base64url can spell the same bytes in several ways, and only one is

@@ -1,50 +1,32 @@
 /** The longest compared name; a longer one is no misspelling. */
 const LONGEST = 40;
 
-/** Names from other services that are not similar to ours. */
-const OTHER_NAMES = new Map<string, readonly string[]>(
-  Object.entries({
-    w: ['width'],
-    h: ['height'],
-    q: ['quality'],
-    f: ['format'],
-    fmt: ['format'],
-    ext: ['format'],
-    output: ['format'],
-    type: ['format'],
-    bg: ['background'],
-    fill: ['background', 'color'],
-    deg: ['angle'],
-    degrees: ['angle'],
-    rotation: ['angle', 'rotate'],
-    strength: ['sigma'],
-    amount: ['sigma'],
-    level: ['quality'],
-    ratio: ['aspect'],
-    mode: ['fit'],
-    crop: ['fit'],
-    limit: ['maxBytes'],
-    maxsize: ['maxBytes'],
-    label: ['text'],
-    message: ['text'],
-    direction: ['axis'],
-    face: ['attention'],
-    faces: ['attention'],
-    smart: ['attention'],
-    auto: ['attention'],
-    grey: ['grayscale'],
-    greyscale: ['grayscale'],
-    watermark: ['text', 'overlay'],
-    scale: ['resize'],
-    optimize: ['compress'],
-    mirror: ['flip'],
-    pixellate: ['pixelate'],
-    metadata: ['read_metadata'],
-    params: ['parameters'],
-    args: ['parameters'],
-    options: ['parameters'],
-  }),
-);
+/** What other services call our names, where it is not similar. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  width: ['w'],
+  height: ['h'],
+  quality: ['q', 'level'],
+  format: ['f', 'fmt', 'ext', 'output', 'type'],
+  background: ['bg', 'fill'],
+  color: ['fill'],
+  angle: ['deg', 'degrees', 'rotation'],
+  rotate: ['rotation'],
+  sigma: ['strength', 'amount'],
+  aspect: ['ratio'],
+  fit: ['mode', 'crop'],
+  maxBytes: ['limit', 'maxsize'],
+  text: ['label', 'message', 'watermark'],
+  overlay: ['watermark'],
+  axis: ['direction'],
+  attention: ['face', 'faces', 'smart', 'auto'],
+  grayscale: ['grey', 'greyscale'],
+  resize: ['scale'],
+  compress: ['optimize'],
+  flip: ['mirror'],
+  pixelate: ['pixellate'],
+  read_metadata: ['metadata'],
+  parameters: ['params', 'args', 'options'],
+};
 
 /**
  * The known name that was most likely meant; undefined when none is similar. Similar names differ in at most a third of
@@ -56,7 +38,9 @@ export function nearest(wrong: string, known: readonly string[], lettersPerSlip 
   const plain = plainOf(wrong);
   const spelt = known.find((name) => plainOf(name) === plain);
   if (spelt !== undefined) return spelt;
-  const meant = OTHER_NAMES.get(plain)?.find((name) => known.includes(name));
+  const meant = Object.keys(OTHER_NAMES).find(
+    (name) => OTHER_NAMES[name]?.includes(plain) && known.includes(name),
+  );
   if (meant !== undefined) return meant;
   const [best] = known
     .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))

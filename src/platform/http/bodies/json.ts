@@ -44,9 +44,9 @@ const COUNTED_SLICE_BYTES = 512 * 1024;
  */
 export function* checkInSlices(raw: Buffer): Generator<void, void> {
   if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
-  const count = createJsonCount(raw, raw.length > LARGE_JSON_BYTES);
+  const countUpTo = createJsonCount(raw, raw.length > LARGE_JSON_BYTES);
   for (let to = COUNTED_SLICE_BYTES; ; to += COUNTED_SLICE_BYTES) {
-    const { deepest, values, names } = count.upTo(Math.min(to, raw.length));
+    const { deepest, values, names } = countUpTo(Math.min(to, raw.length));
     if (deepest > DEEPEST_JSON) {
       const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
       throw invalidParam('body', message, { limit: DEEPEST_JSON });
@@ -104,33 +104,27 @@ const TRAPS = /__proto__|\\u/;
  */
 function refuseTraps(value: unknown): void {
   if (typeof value === 'string') refuseHalfPairs(value);
-  if (typeof value !== 'object' || value === null) return;
-  if (Array.isArray(value)) {
-    for (const entry of value) refuseTraps(entry);
-    return;
-  }
-  for (const [key, entry] of Object.entries(value)) {
-    if (key === '__proto__')
-      throw badBody('The body has a key "__proto__", which is not allowed: rename it.');
-    refuseHalfPairs(key);
-    refuseTraps(entry);
+  else if (Array.isArray(value)) for (const entry of value) refuseTraps(entry);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, entry] of Object.entries(value)) {
+      if (key === '__proto__')
+        throw badBody('The body has a key "__proto__", which is not allowed: rename it.');
+      refuseHalfPairs(key);
+      refuseTraps(entry);
+    }
   }
 }
 
 function refuseHalfPairs(text: string): void {
-  if (!text.isWellFormed()) {
-    throw badBody(
-      'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is no character: leave it out.',
-    );
-  }
+  if (text.isWellFormed()) return;
+  throw badBody(
+    'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is no character: leave it out.',
+  );
 }
 
 function tooMuch(what: string, limit: number): ApiError {
-  return new ApiError(
-    'payload_too_large',
-    `The body has more than ${limit} ${what}: send it in several calls.`,
-    { param: 'body', details: { limit } },
-  );
+  const message = `The body has more than ${limit} ${what}: send it in several calls.`;
+  return new ApiError('payload_too_large', message, { param: 'body', details: { limit } });
 }
 
 function badBody(message: string): ApiError {

@@ -2,14 +2,12 @@ import { finished, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidParam } from '../errors.ts';
 
-/** The part that is too large: the image, another part by its name, or the whole body. */
-type Sized = string;
-
 /**
  * Streams a body up to a limit. A body that is abandoned early stays open, so that the client can receive a response.
+ * @param param the part that may be too large: the image, another part by its name, or the whole body.
  * @throws ApiError payload_too_large on `param`, invalid_param on `body` when the client disconnected.
  */
-export async function* within(source: Readable, limitBytes: number, param: Sized): AsyncGenerator<Buffer> {
+export async function* within(source: Readable, limitBytes: number, param: string): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
   const chunks = source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   try {
@@ -32,7 +30,7 @@ export async function collect(
   stream: Readable,
   request: FastifyRequest,
   limitBytes: number,
-  param: Sized,
+  param: string,
 ): Promise<Buffer<ArrayBuffer>> {
   const announced = announcedBytes(request);
   if (announced !== null && announced > limitBytes) throw tooLarge(param, limitBytes);
@@ -90,7 +88,7 @@ export function announcedBytes({ headers }: FastifyRequest): number | null {
 }
 
 /** 413 payload_too_large, with the limit in bytes. */
-export function tooLarge(param: Sized, limitBytes: number): ApiError {
+export function tooLarge(param: string, limitBytes: number): ApiError {
   return new ApiError('payload_too_large', `The ${param} is over ${limitBytes} bytes: send a smaller one.`, {
     param,
     details: { limit: limitBytes },

@@ -1,6 +1,7 @@
 import type { Server as HttpServer } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /**
  * The idle time after which a connection is closed. It is longer than a client needs between a response and its next
@@ -17,15 +18,12 @@ const POLL_MS = 20;
  */
 export async function drainServer(server: HttpServer, timeoutMs: number): Promise<void> {
   const startedMs = performance.now();
+  const countConnections = promisify(server.getConnections.bind(server));
   NetServer.prototype.close.call(server);
   for (;;) {
     const elapsedMs = performance.now() - startedMs;
     if (elapsedMs >= QUIET_GRACE_MS) server.closeIdleConnections();
-    if (elapsedMs >= timeoutMs || (await connectionsOf(server)) === 0) return;
+    if (elapsedMs >= timeoutMs || (await countConnections()) === 0) return;
     await sleep(POLL_MS);
   }
-}
-
-function connectionsOf(server: HttpServer): Promise<number> {
-  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
 }

@@ -77,11 +77,7 @@ export function asApiError(error: unknown): ApiError {
     return new ApiError(
       'internal_error',
       'A store did not answer in time: repeat the same call after a moment.',
-      {
-        details: { reason: 'store_unavailable' },
-        retryAfterSeconds: 2,
-        cause: error,
-      },
+      { details: { reason: 'store_unavailable' }, retryAfterSeconds: 2, cause: error },
     );
   }
   if (error instanceof StorageFullError) {
@@ -92,9 +88,8 @@ export function asApiError(error: unknown): ApiError {
     );
   }
   if (error instanceof DuplicateKeyError) {
-    return new ApiError('internal_error', 'Two calls met over one record: repeat the same call.', {
-      cause: error,
-    });
+    const message = 'Two calls met over one record: repeat the same call.';
+    return new ApiError('internal_error', message, { cause: error });
   }
   return fromFastify(error as Partial<FastifyError>);
 }
@@ -123,25 +118,14 @@ function fromFastify(error: Partial<FastifyError>): ApiError {
   if (error.validation !== undefined)
     return validationFailure(error.validation, error.validationContext ?? 'body');
   const known = FASTIFY_FAILURES[error.code ?? ''];
-  if (known !== undefined) return new ApiError(known[0], known[1], known[2]);
+  if (known !== undefined) return new ApiError(...known);
   const status = error.statusCode ?? 500;
   if (status >= 400 && status < 500) {
-    return new ApiError(
-      'invalid_param',
-      `The request cannot be read: ${STATUS_CODES[status] ?? 'bad request'}.`,
-      {
-        param: 'body',
-        cause: error,
-      },
-    );
+    const message = `The request cannot be read: ${STATUS_CODES[status] ?? 'bad request'}.`;
+    return new ApiError('invalid_param', message, { param: 'body', cause: error });
   }
-  return new ApiError(
-    'internal_error',
-    'The server failed to answer: repeat the same call, and report the requestId.',
-    {
-      cause: error,
-    },
-  );
+  const message = 'The server failed to answer: repeat the same call, and report the requestId.';
+  return new ApiError('internal_error', message, { cause: error });
 }
 
 function hasEndlessBody({ headers, raw }: FastifyRequest): boolean {

@@ -6,22 +6,16 @@ const SUMMARY_MS = 1_000;
 /** Reasons that are summed up, in addition to rate limits: they are caused by a loaded host or a full disk. */
 const SUMMED = ['capacity', 'deadline_exceeded', 'storage_full'];
 
-/**
- * Sums up refusals that a loaded host sends by the thousand: one log line per second and reason contains their number.
- */
-interface RefusalLog {
-  /** Counts a refusal; false for one that gets a log line of its own. */
-  counts(request: FastifyRequest, failure: ApiError): boolean;
-  close(): void;
-}
-
 /** The reason of a refusal that is summed up; undefined for other refusals. */
 export function summedReasonOf({ code, details }: ApiError): string | undefined {
   const reason = String(details?.reason ?? code);
   return code === 'rate_limited' || SUMMED.includes(reason) ? reason : undefined;
 }
 
-export function createRefusalLog(log: Pick<FastifyBaseLogger, 'info'>): RefusalLog {
+/**
+ * Sums up refusals that a loaded host sends by the thousand: one log line per second and reason contains their number.
+ */
+export function createRefusalLog(log: FastifyBaseLogger) {
   const summed = new Map<string, { refused: number; requestId: string; route: string | undefined }>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -32,17 +26,21 @@ export function createRefusalLog(log: Pick<FastifyBaseLogger, 'info'>): RefusalL
   }
 
   return {
-    counts(request, failure) {
+    /** Counts a refusal; false for one that gets a log line of its own. */
+    counts(request: FastifyRequest, failure: ApiError): boolean {
       const reason = summedReasonOf(failure);
       if (reason === undefined) return false;
-      const known = summed.get(reason);
-      if (known === undefined)
-        summed.set(reason, { refused: 1, requestId: request.id, route: request.routeOptions.url });
-      else known.refused += 1;
+      const sum = summed.get(reason) ?? {
+        refused: 0,
+        requestId: request.id,
+        route: request.routeOptions.url,
+      };
+      sum.refused += 1;
+      summed.set(reason, sum);
       timer ??= setTimeout(write, SUMMARY_MS).unref();
       return true;
     },
-    close() {
+    close(): void {
       clearTimeout(timer);
       write();
     },

@@ -9,15 +9,11 @@ type Line = [object: unknown, message?: string, ...values: unknown[]];
  * together.
  */
 export class RequestLog implements FastifyBaseLogger {
-  readonly #parent: FastifyBaseLogger;
-  readonly #bindings: Record<string, unknown>;
-  readonly #options: ChildLoggerOptions;
+  readonly #make: () => FastifyBaseLogger;
   #made: FastifyBaseLogger | null = null;
 
-  constructor(parent: FastifyBaseLogger, bindings: Record<string, unknown>, options: ChildLoggerOptions) {
-    this.#parent = parent;
-    this.#bindings = bindings;
-    this.#options = options;
+  constructor(make: () => FastifyBaseLogger) {
+    this.#make = make;
   }
 
   get level(): string {
@@ -57,11 +53,11 @@ export class RequestLog implements FastifyBaseLogger {
   }
 
   child(bindings: Record<string, unknown>, options: ChildLoggerOptions = {}): FastifyBaseLogger {
-    return new RequestLog(this.#log, bindings, options);
+    return new RequestLog(() => this.#log.child(bindings, options));
   }
 
   get #log(): FastifyBaseLogger {
-    this.#made ??= this.#parent.child(this.#bindings, this.#options);
+    this.#made ??= this.#make();
     return this.#made;
   }
 }

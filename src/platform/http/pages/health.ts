@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 
@@ -63,25 +64,23 @@ async function healthOf({
   );
   const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
   const said = await remarks();
-  const answered = {
+  return {
     status,
     parts: Object.fromEntries(parts),
     clockDifferenceMs: clockDifferenceMs(),
-  } as const;
-  return { ...answered, ...(said.length > 0 && { remarks: said }) };
+    ...(said.length > 0 && { remarks: said }),
+  };
 }
 
 /** The state of a part: `ok`, `failing` or its timeout. Reasons are only logged, because the response is public. */
 async function outcome(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`did not answer within ${timeoutMs} ms`), timeoutMs);
-  });
+  const ended = new AbortController();
+  const late = sleep(timeoutMs, `did not answer within ${timeoutMs} ms`, { signal: ended.signal });
   try {
     return await Promise.race([check().then(() => 'ok'), late]);
   } catch {
     return 'failing';
   } finally {
-    clearTimeout(timer);
+    ended.abort();
   }
 }

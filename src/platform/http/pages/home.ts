@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 
 /** The links for a program that knows only the address of the service. */
 const LINKS = {
-  service: 'Darkroom',
   documentation: '/docs/',
   openapi: '/openapi.json',
   llms: '/llms.txt',
@@ -19,10 +18,7 @@ export async function homeRoutes(
 ): Promise<void> {
   app.get('/', { config: { answers: 'text/html' }, schema: { hide: true } }, async (request, reply) => {
     if (request.headers.accept?.includes('text/html')) return reply.redirect('/docs/', 302);
-    const absolute = Object.entries(LINKS).map(([name, at]) => [
-      name,
-      at.startsWith('/') ? publicUrl() + at : at,
-    ]);
-    return Object.fromEntries(absolute);
+    const absolute = Object.entries(LINKS).map(([name, path]) => [name, publicUrl() + path]);
+    return { service: 'Darkroom', ...Object.fromEntries(absolute) };
   });
 }
