@@ -1,38 +1,20 @@
-import type { Documents } from './documents/port.ts';
+import type { StoreMeter } from '../metrics/stores.ts';
 import type { Stores } from './open.ts';
-import { type Around, wrapped } from './wrapped.ts';
-
-/** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
-type QuestionObserver = (seconds: number, error: string | null) => void;
-/** Gives the observer of an operation of a store; asked once per operation. */
-type ObserverOf = (store: string, operation: string) => QuestionObserver;
+import { type Around, wrapped, wrappedDocuments } from './wrapped.ts';
 
 /** Measures the duration of each query to the stores, for two readings of the clock per query. */
-export function measured(stores: Stores, observerOf: ObserverOf): Stores {
+export function measured(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
+  const of = (store: string) => (operation: string) => measuring(observerOf(store, operation));
   return {
-    documents: measuredDocuments(stores.documents, observerOf),
-    coordination: measuredPort('coordination', stores.coordination, observerOf),
-    objects: measuredPort('objects', stores.objects, observerOf),
+    documents: wrappedDocuments(stores.documents, of('documents')),
+    coordination: wrapped(stores.coordination, of('coordination')),
+    objects: wrapped(stores.objects, of('objects')),
     close: () => stores.close(),
   };
 }
 
-function measuredDocuments(documents: Documents, observerOf: ObserverOf): Documents {
-  const asked = measuredPort('documents', documents, observerOf);
-  return {
-    collection: async (spec) => measuredPort('documents', await documents.collection(spec), observerOf),
-    ping: () => asked.ping(),
-    close: () => documents.close(),
-  };
-}
-
-/** A port whose methods are measured; what they answer and throw is passed on as it is. */
-function measuredPort<P extends object>(store: string, port: P, observerOf: ObserverOf): P {
-  return wrapped(port, (name) => measuring(observerOf(store, name)));
-}
-
 /** Returns the original promise, so callers do not wait for the measurement. */
-function measuring(observe: QuestionObserver): Around {
+function measuring(observe: ReturnType<StoreMeter['observerOf']>): Around {
   return (step) => {
     const startMs = performance.now();
     const answer = step();

@@ -1,5 +1,5 @@
 import { type Documents, StoreUnavailableError } from './documents/port.ts';
-import { wrapped } from './wrapped.ts';
+import { type Around, wrapped, wrappedDocuments } from './wrapped.ts';
 
 interface StoreTimeoutOptions {
   /** The name of the store in an error. */
@@ -60,18 +60,16 @@ export function createStoreTimeout({ name, longestMs, silentMs }: StoreTimeoutOp
 /** Methods without a timeout: they ask nothing of the store, or run once and may take long. */
 const UNTIMED = new Set(['collection', 'subscribe', 'observe', 'close']);
 
+function around(timeout: StoreTimeout): (method: string) => Around {
+  return (method) => (step) => (UNTIMED.has(method) ? step() : timeout.run(async () => step()));
+}
+
 /** Wraps a port so that each of its steps has a timeout. */
 export function timed<P extends object>(port: P, timeout: StoreTimeout): P {
-  return wrapped(
-    port,
-    (method) => (step) => (UNTIMED.has(method) ? step() : timeout.run(async () => step())),
-  );
+  return wrapped(port, around(timeout));
 }
 
 /** Wraps documents and their collections so that each step has a timeout. */
 export function timedDocuments(documents: Documents, timeout: StoreTimeout): Documents {
-  return {
-    ...timed(documents, timeout),
-    collection: async (spec) => timed(await documents.collection(spec), timeout),
-  };
+  return wrappedDocuments(documents, around(timeout));
 }

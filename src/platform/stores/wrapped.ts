@@ -1,3 +1,5 @@
+import type { Documents } from './documents/port.ts';
+
 /** Work around one call of a method, such as a measurement: it runs the step and returns the step's answer. */
 export type Around = (step: () => unknown) => unknown;
 
@@ -12,6 +14,14 @@ export function wrapped<P extends object>(port: P, aroundOf: (method: string) =>
     wrapping[name] = (...words: unknown[]) => around(() => (port[name] as Method)(...words));
   }
   return wrapping as P;
+}
+
+/** Wraps each method of documents and of their collections. */
+export function wrappedDocuments(documents: Documents, aroundOf: (method: string) => Around): Documents {
+  return {
+    ...wrapped(documents, aroundOf),
+    collection: async (spec) => wrapped(await documents.collection(spec), aroundOf),
+  };
 }
 
 type Method = (...words: unknown[]) => unknown;

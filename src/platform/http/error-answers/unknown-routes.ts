@@ -22,11 +22,11 @@ interface Route {
  * declared.
  */
 export function installUnknownRoutes(app: FastifyInstance): void {
-  const routes: Route[] = [];
+  const table = createRouteTable();
   const fixedWords = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method, config }) => {
     const methods = [method].flat();
-    routes.push({ url, matches: patternOf(url), methods });
+    table.add(url, methods);
     if (config?.fixedWord) fixedWords.set(url, [...(fixedWords.get(url) ?? []), ...methods]);
   });
   app.setNotFoundHandler(refuse);
@@ -41,78 +41,100 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   function refuseWrongMethod(request: FastifyRequest): void {
     const path = pathOf(request);
     const methods = fixedWords.get(path);
-    if (methods !== undefined && request.routeOptions.url !== path)
-      throw methodNotAllowed(request, methods, routes);
+    if (methods !== undefined && request.routeOptions.url !== path) throw methodNotAllowed(request, methods);
   }
 
   function refuse(request: FastifyRequest): never {
     const path = pathOf(request);
-    const allowed = [
-      ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
-    ];
-    if (allowed.length === 0) {
-      const hint = hintFor(request.method, path, routes);
-      throw new ApiError(
-        'not_found',
-        `There is nothing at ${path}: GET /openapi.json lists every path.${hint}`,
-      );
-    }
-    throw methodNotAllowed(request, allowed, routes);
+    const allowed = table.methodsOf(path);
+    if (allowed.length > 0) throw methodNotAllowed(request, allowed);
+    const hint = table.hintFor(request.method, path);
+    throw new ApiError(
+      'not_found',
+      `There is nothing at ${path}: GET /openapi.json lists every path.${hint}`,
+    );
   }
-}
 
-/**
- * Names the path that was probably meant: without a trailing slash, with a missing `/api/v1`, or with a similar
- * spelling. If no path is similar, the existing paths of the same level are listed.
- */
-function hintFor(asked: string, path: string, routes: readonly Route[]): string {
-  const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
-  const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
-  const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
-  const parent = path.slice(0, path.lastIndexOf('/'));
-  const beside = below(parent, routes);
-  const known = served?.url ?? nearestOf(path, tail, beside, routes);
-  if (known !== undefined) return ` Did you mean ${methodOf(known, asked, routes)} ${readable(known)}?`;
-  if (beside.size === 0) return '';
-  return ` Below ${parent} there are ${[...beside.keys()].map(readable).join(', ')}.`;
-}
-
-/** Compares the last segment with the paths of the same level, or the whole path with all paths if there are none. */
-function nearestOf(
-  path: string,
-  tail: string,
-  beside: ReadonlyMap<string, string>,
-  routes: readonly Route[],
-): string | undefined {
-  if (beside.size > 0) {
-    const word = nearest(path.slice(path.lastIndexOf('/') + 1), [...beside.keys()]);
-    return word === undefined ? undefined : beside.get(word);
+  function methodNotAllowed(request: FastifyRequest, methods: readonly string[]): ApiError {
+    const { method } = request;
+    const allowed = methods.toSorted();
+    const message =
+      method === 'PATCH' && allowed.includes('PUT')
+        ? 'PATCH is not a method of this path: use PUT, which changes only the fields that are sent.'
+        : `${method} is not a method of this path: use ${allowed.join(' or ')}.${table.changesBelow(pathOf(request))}`;
+    const headers = { allow: allowed.join(', ') };
+    return new ApiError('method_not_allowed', message, { details: { allowed }, headers });
   }
-  const whole = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
-  return nearest(`/api/v1${tail}`, whole);
-}
-
-function methodOf(url: string, asked: string, routes: readonly Route[]): string | undefined {
-  const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
-  if (methods.includes(asked)) return asked;
-  return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
 }
 
 /** The segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
 const NAMED_FROM_SEGMENTS = 4;
 
-/** The routes below a path: the rest of each, and its whole path. */
-function below(path: string, routes: readonly Route[]): Map<string, string> {
-  const found = new Map<string, string>();
-  const { length } = path.split('/');
-  if (length < NAMED_FROM_SEGMENTS) return found;
-  for (const { url } of routes) {
-    const parts = url.split('/');
-    const rest = parts.slice(length).join('/');
-    if (rest === '' || rest.startsWith(':') || rest.includes('*')) continue;
-    if (patternOf(parts.slice(0, length).join('/')).test(path)) found.set(rest, url);
+/** The served routes, for the refusals of calls that meet none of them. */
+function createRouteTable() {
+  const routes: Route[] = [];
+
+  /** The method to recommend for a path: the one that was asked for, if it is served. */
+  function methodOf(url: string, asked: string): string | undefined {
+    const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
+    if (methods.includes(asked)) return asked;
+    return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
   }
-  return found;
+
+  /** The routes below a path: the rest of each, and its whole path. */
+  function below(path: string): Map<string, string> {
+    const found = new Map<string, string>();
+    const { length } = path.split('/');
+    if (length < NAMED_FROM_SEGMENTS) return found;
+    for (const { url } of routes) {
+      const parts = url.split('/');
+      const rest = parts.slice(length).join('/');
+      if (rest === '' || rest.startsWith(':') || rest.includes('*')) continue;
+      if (patternOf(parts.slice(0, length).join('/')).test(path)) found.set(rest, url);
+    }
+    return found;
+  }
+
+  return {
+    add(url: string, methods: string[]): void {
+      routes.push({ url, matches: patternOf(url), methods });
+    },
+    methodsOf(path: string): string[] {
+      return [
+        ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
+      ];
+    },
+    /**
+     * Names the path that was probably meant: without a trailing slash, with a missing `/api/v1`, or with a similar
+     * spelling of its last segment, or of all of it if its level has no paths. If no path is similar, the existing
+     * paths of the same level are listed.
+     */
+    hintFor(asked: string, path: string): string {
+      const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
+      const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
+      const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
+      const lastSlash = path.lastIndexOf('/');
+      const parent = path.slice(0, lastSlash);
+      const beside = below(parent);
+      const whole = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
+      const similar =
+        beside.size > 0
+          ? beside.get(nearest(path.slice(lastSlash + 1), [...beside.keys()]) ?? '')
+          : nearest(`/api/v1${tail}`, whole);
+      const known = served?.url ?? similar;
+      if (known !== undefined) return ` Did you mean ${methodOf(known, asked)} ${readable(known)}?`;
+      if (beside.size === 0) return '';
+      return ` Below ${parent} there are ${[...beside.keys()].map(readable).join(', ')}.`;
+    },
+    /** Routes below a path that change its resource, such as the cancel of a job. */
+    changesBelow(path: string): string {
+      const changes = [...below(path)].flatMap(([rest, url]) => {
+        const method = methodOf(url, 'POST');
+        return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${readable(rest)}`];
+      });
+      return changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
+    },
+  };
 }
 
 /** `/jobs/:jobId` as the documentation writes it. */
@@ -130,37 +152,11 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? '';
 }
 
-function methodNotAllowed(
-  request: FastifyRequest,
-  methods: readonly string[],
-  routes: readonly Route[],
-): ApiError {
-  const { method } = request;
-  const allowed = methods.toSorted();
-  const message =
-    method === 'PATCH' && allowed.includes('PUT')
-      ? 'PATCH is not a method of this path: use PUT, which changes only the fields that are sent.'
-      : `${method} is not a method of this path: use ${allowed.join(' or ')}.${changesOf(pathOf(request), routes)}`;
-  return new ApiError('method_not_allowed', message, {
-    details: { allowed },
-    headers: { allow: allowed.join(', ') },
-  });
-}
-
-/** Routes below a path that change its resource, such as the cancel of a job. */
-function changesOf(path: string, routes: readonly Route[]): string {
-  const changes = [...below(path, routes)].flatMap(([rest, url]) => {
-    const method = methodOf(url, 'POST', routes);
-    return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${readable(rest)}`];
-  });
-  return changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
-}
-
 /** `/templates/:id/versions` as a pattern over whole paths. */
 function patternOf(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part === '*') return '.*';
-    return part.startsWith(':') ? '[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return part.startsWith(':') ? '[^/]+' : RegExp.escape(part);
   });
   return new RegExp(`^${parts.join('/')}$`);
 }

@@ -77,7 +77,7 @@ const IDEMPOTENCY_KEY = {
  * @param webhooks the calls that the service makes.
  */
 export function completeDocument(document: Node, webhooks: Node): Node {
-  for (const [method, operation] of operationsOf(document)) {
+  for (const { method, operation } of operationsOf(document)) {
     completeOperation(operation);
     exemplify(method, operation);
   }
@@ -141,10 +141,11 @@ function exemplify(method: string, operation: Node): void {
   }
 }
 
-export function* operationsOf({ paths = {} }: Node): Generator<[method: string, operation: Node]> {
-  for (const methods of Object.values(paths as Record<string, Record<string, Node>>)) {
-    yield* Object.entries(methods);
-  }
+/** The operations of a document, in its order. */
+export function operationsOf({ paths = {} }: Node): Array<{ path: string; method: string; operation: Node }> {
+  return Object.entries(paths as Record<string, Record<string, Node>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
 }
 
 /**

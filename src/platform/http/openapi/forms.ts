@@ -10,7 +10,7 @@ type Content = Record<string, unknown>;
  */
 export function multipartForm(document: Node): Node {
   const copy = structuredClone(document);
-  for (const [, operation] of operationsOf(copy)) {
+  for (const { operation } of operationsOf(copy)) {
     const { requestBody, responses = {} } = operation as {
       requestBody?: { content: Content };
       responses?: Record<string, { content?: Content }>;
@@ -38,7 +38,8 @@ export function onlyOperations(document: Node, ids: string): Node {
     .split(',')
     .map((id) => id.trim())
     .filter((id) => id !== '');
-  const all = Array.from(operationsOf(document), ([, { operationId }]) => String(operationId));
+  const operations = operationsOf(document);
+  const all = operations.map(({ operation }) => String(operation.operationId));
   if (wanted.length === 0) {
     const message = 'ops is empty: name operationIds, such as ops=createJob,getJob, or leave it out.';
     throw invalidParam('ops', message, { received: ids, allowed: all });
@@ -49,16 +50,12 @@ export function onlyOperations(document: Node, ids: string): Node {
     const message = `ops names no operation with ${unknown.join(', ')}: send operationIds of /openapi.json, such as ops=createJob,getJob.${hint}`;
     throw invalidParam('ops', message, { received: unknown, allowed: all });
   }
-  const paths = Object.entries(document.paths as Record<string, Record<string, Node>>).flatMap(
-    ([path, methods]) => {
-      const kept = Object.entries(methods).filter(([, { operationId }]) =>
-        wanted.includes(String(operationId)),
-      );
-      return kept.length === 0 ? [] : [[path, Object.fromEntries(kept)] as const];
-    },
-  );
+  const paths: Record<string, Node> = {};
+  for (const { path, method, operation } of operations) {
+    if (wanted.includes(String(operation.operationId))) paths[path] = { ...paths[path], [method]: operation };
+  }
   const { webhooks: _, ...rest } = document;
-  const part = { ...rest, paths: Object.fromEntries(paths) };
+  const part = { ...rest, paths };
   return { ...part, components: componentsOf(part, document.components as Record<string, Node>) };
 }
 

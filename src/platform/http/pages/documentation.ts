@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { JSON_BOUNDS } from '../bodies/json.ts';
 import { ApiError, ERROR_CODES, type ErrorCode } from '../errors.ts';
 import { sendStanding } from '../hooks/compression.ts';
-import type { Node } from '../openapi/document.ts';
+import { type Node, operationsOf } from '../openapi/document.ts';
 import { endpointPage, type Operation } from './endpoint-page.ts';
 import { REMEDIES } from './remedies.ts';
 
@@ -64,11 +64,8 @@ ${rows.join('\n')}
 }
 
 function endpointPages(document: Node): Array<[name: string, page: string]> {
-  const paths = document.paths as Record<string, Record<string, Operation>>;
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]): [string, string] => [
-      operation.operationId,
-      endpointPage(`${method.toUpperCase()} ${path}`, operation, document),
-    ]),
-  );
+  return operationsOf(document).map(({ path, method, operation }) => {
+    const call = `${method.toUpperCase()} ${path}`;
+    return [String(operation.operationId), endpointPage(call, operation as unknown as Operation, document)];
+  });
 }

@@ -1,14 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { sendStanding } from '../hooks/compression.ts';
-
-/** The parts of the OpenAPI document that are read here. */
-interface Description {
-  paths?: Record<
-    string,
-    Record<string, { operationId?: string; summary?: string; tags?: readonly string[] }>
-  >;
-  tags?: ReadonlyArray<{ name: string; description?: string }>;
-}
+import { type Node, operationsOf } from '../openapi/document.ts';
 
 /**
  * GET /llms.txt: an overview for language models, as links with a sentence each, generated from the routes.
@@ -25,20 +17,20 @@ export async function llmsRoutes(
       schema: { summary: 'The map for language models' },
     },
     async (_request, reply) => {
-      const text = llmsText(app.swagger() as Description, options.opNames);
+      const text = llmsText(app.swagger() as unknown as Node, options.opNames);
       return sendStanding(reply, 'text/plain; charset=utf-8', text);
     },
   );
 }
 
-function llmsText({ paths = {}, tags = [] }: Description, opNames: readonly string[]): string {
+function llmsText(document: Node, opNames: readonly string[]): string {
+  const tags = (document.tags ?? []) as Array<{ name: string }>;
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
-  for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, { operationId, summary = '', tags: own = [] }] of Object.entries(methods)) {
-      const [tag = 'Other'] = own;
-      const line = `- [${method.toUpperCase()} ${path}](/docs/${operationId}.md): ${summary}`;
-      byTag.set(tag, [...(byTag.get(tag) ?? []), line]);
-    }
+  for (const { path, method, operation } of operationsOf(document)) {
+    const [tag = 'Other'] = (operation.tags ?? []) as string[];
+    const page = `/docs/${operation.operationId}.md`;
+    const line = `- [${method.toUpperCase()} ${path}](${page}): ${operation.summary ?? ''}`;
+    byTag.set(tag, [...(byTag.get(tag) ?? []), line]);
   }
   const sections = [...byTag]
     .filter(([, lines]) => lines.length > 0)

@@ -39,12 +39,12 @@ export function hostOver(links: ProcessLinks): ChannelHost {
     return sender;
   }
 
-  async function answer(processId: number, { id, service, method, args }: CallFrame): Promise<void> {
-    const outcome = await run(service, method, args, processId);
-    senders.get(processId)?.({ kind: 'answer', id, ...outcome });
+  async function answer(processId: number, call: CallFrame): Promise<void> {
+    const outcome = await outcomeOf(call, processId);
+    senders.get(processId)?.({ kind: 'answer', id: call.id, ...outcome });
   }
 
-  async function run(...[service, method, args, processId]: [string, string, readonly unknown[], number]) {
+  async function outcomeOf({ service, method, args }: CallFrame, processId: number) {
     try {
       const handler = handlers.get(service);
       if (handler === undefined) throw new Error(`The primary provides no service ${service}.`);
