@@ -35,18 +35,14 @@ export const httpSettings = {
     }),
     parse: (value: string) => (value.split(',').every(isNetwork) ? value : undefined),
   },
-  REQUESTS_PER_MINUTE: integer({
-    description: 'Requests an account (or an address without a credential) may make in 60 s on this host.',
-    fallback: 600,
-    min: 1,
-    max: 1_000_000,
-  }),
-  FAILED_AUTHENTICATIONS_PER_MINUTE: integer({
-    description: 'Wrong credentials from one address in 60 s, after which every request from it is refused.',
-    fallback: 60,
-    min: 1,
-    max: 1_000_000,
-  }),
+  REQUESTS_PER_MINUTE: perMinute(
+    'Requests an account (or an address without a credential) may make in 60 s on this host.',
+    600,
+  ),
+  FAILED_AUTHENTICATIONS_PER_MINUTE: perMinute(
+    'Wrong credentials from one address in 60 s, after which every request from it is refused.',
+    60,
+  ),
   METRICS_PORT: integer({
     description: 'Separate port for /metrics on HOST; 0 serves it on PORT beside the API.',
     fallback: 0,
@@ -60,31 +56,22 @@ export const httpSettings = {
     accepts: '16 to 256 printable characters without spaces are expected',
     secret: true,
   }),
-  HEADERS_TIMEOUT_MS: integer({
-    description: 'Time a client has to send its request headers.',
-    fallback: 10_000,
-    min: 100,
-    max: 600_000,
-  }),
-  BODY_TIMEOUT_MS: integer({
-    description: 'Time a client has to send a whole request.',
-    fallback: 60_000,
-    min: 100,
-    max: 3_600_000,
-  }),
-  STALL_TIMEOUT_MS: integer({
-    description: 'A connection on which no byte moves in either direction for this time is closed.',
-    fallback: 120_000,
-    min: 100,
-    max: 3_600_000,
-  }),
-  IDLE_TIMEOUT_MS: integer({
-    description: 'Time a connection may stay open between two requests.',
-    fallback: 75_000,
-    min: 100,
-    max: 3_600_000,
-  }),
+  HEADERS_TIMEOUT_MS: timeout('Time a client has to send its request headers.', 10_000, 600_000),
+  BODY_TIMEOUT_MS: timeout('Time a client has to send a whole request.', 60_000),
+  STALL_TIMEOUT_MS: timeout(
+    'A connection on which no byte moves in either direction for this time is closed.',
+    120_000,
+  ),
+  IDLE_TIMEOUT_MS: timeout('Time a connection may stay open between two requests.', 75_000),
 };
+
+function timeout(description: string, fallback: number, max = 3_600_000) {
+  return integer({ description, fallback, min: 100, max });
+}
+
+function perMinute(description: string, fallback: number) {
+  return integer({ description, fallback, min: 1, max: 1_000_000 });
+}
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { Counter, Gauge } from 'prom-client';
 import { type ProcessRole, processTable, type TableRow } from './process-table.ts';
-import { readThrottling } from './throttling.ts';
+import { readThrottledSeconds } from './throttling.ts';
 
 interface HostMeterOptions {
   version: string;
@@ -93,10 +93,10 @@ function declareThrottling(): void {
     name: 'darkroom_cpu_throttled_seconds_total',
     help: 'Time that the control group of the service waited for CPU beyond its quota; absent where nothing counts it.',
     async collect() {
-      const throttling = await readThrottling();
-      if (throttling === null) return this.remove();
-      this.inc(Math.max(0, throttling.throttledSeconds - seen));
-      seen = throttling.throttledSeconds;
+      const throttledSeconds = await readThrottledSeconds();
+      if (throttledSeconds === null) return this.remove();
+      this.inc(Math.max(0, throttledSeconds - seen));
+      seen = throttledSeconds;
     },
   });
 }

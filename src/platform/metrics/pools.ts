@@ -48,33 +48,29 @@ export function createPoolMeter(): PoolMeter {
 }
 
 function declareGauges(pools: Record<string, () => PoolStats>): void {
-  const gauge = (name: string, help: string, read: (stats: PoolStats) => number | undefined) =>
+  const gauge = (name: string, help: string, field: keyof PoolStats) =>
     new Gauge({
       name,
       help,
       labelNames: ['pool'],
       collect() {
         for (const [pool, stats] of Object.entries(pools)) {
-          const value = read(stats());
+          const value = stats()[field];
           if (value !== undefined) this.set({ pool }, value);
         }
       },
     });
-  gauge('darkroom_pool_threads', 'Threads of the pool.', ({ threads }) => threads);
+  gauge('darkroom_pool_threads', 'Threads of the pool.', 'threads');
   gauge(
     'darkroom_pool_busy',
     'Work under way: more than there are threads while calls work beside items of jobs.',
-    ({ busy }) => busy,
+    'busy',
   );
-  gauge('darkroom_pool_queued', 'Work that waits for a thread.', ({ queued }) => queued);
+  gauge('darkroom_pool_queued', 'Work that waits for a thread.', 'queued');
   gauge(
     'darkroom_pool_reserved_bytes',
     'Memory that the work under way is estimated to take.',
-    ({ reservedBytes }) => reservedBytes,
+    'reservedBytes',
   );
-  gauge(
-    'darkroom_pool_budget_bytes',
-    'Memory that the work under way may take together.',
-    ({ budgetBytes }) => budgetBytes,
-  );
+  gauge('darkroom_pool_budget_bytes', 'Memory that the work under way may take together.', 'budgetBytes');
 }

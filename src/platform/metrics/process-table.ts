@@ -1,17 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 /** What a process of the service is for. */
-export type ProcessRole = (typeof PROCESS_ROLES)[number];
-export const PROCESS_ROLES = [
-  'primary',
-  'api',
-  'browser',
-  'heavy',
-  'batch',
-  'image',
-  'vector',
-  'other',
-] as const;
+export type ProcessRole = 'primary' | 'api' | 'browser' | 'heavy' | 'batch' | 'image' | 'vector' | 'other';
 
 /** A process at one moment. */
 export interface TableRow {

@@ -78,16 +78,13 @@ function createRounds(
 
   async function sweep(): Promise<void> {
     try {
-      for (let batch = 0; batch < batches && (await maySweep()); batch += 1) {
-        if ((await task.sweep(now())) === 0) return;
+      for (let batch = 0; batch < batches && !isStopped; batch += 1) {
+        const isOurs = await coordination.lease(lease, owner, LEASE_MS);
+        if (!isOurs || (await task.sweep(now())) === 0) return;
       }
     } catch (error) {
       log.warn({ err: error, task: task.name }, 'A task was not swept; its next round repeats it');
     }
-  }
-
-  async function maySweep(): Promise<boolean> {
-    return !isStopped && coordination.lease(lease, owner, LEASE_MS);
   }
 
   function schedule(): void {

@@ -4,7 +4,7 @@ import { register } from 'prom-client';
 import t from 'tap';
 import { createHostMeter } from '../../../src/platform/metrics/host.ts';
 import { processTable, type TableRow } from '../../../src/platform/metrics/process-table.ts';
-import { readThrottling } from '../../../src/platform/metrics/throttling.ts';
+import { readThrottledSeconds } from '../../../src/platform/metrics/throttling.ts';
 
 const MEGABYTE = 1_048_576;
 
@@ -55,10 +55,10 @@ t.test('throttling is read from control groups of both versions', async (t) => {
   const second = t.testdir({
     'cpu.stat': 'usage_usec 9\nnr_periods 10\nnr_throttled 4\nthrottled_usec 1500000\n',
   });
-  t.same(await readThrottling(second), { periods: 10, throttledPeriods: 4, throttledSeconds: 1.5 });
+  t.equal(await readThrottledSeconds(second), 1.5);
   const first = t.testdir({
     cpu: { 'cpu.stat': 'nr_periods 10\nnr_throttled 4\nthrottled_time 2500000000\n' },
   });
-  t.same(await readThrottling(first), { periods: 10, throttledPeriods: 4, throttledSeconds: 2.5 });
-  t.equal(await readThrottling(t.testdir({})), null);
+  t.equal(await readThrottledSeconds(first), 2.5);
+  t.equal(await readThrottledSeconds(t.testdir({})), null);
 });

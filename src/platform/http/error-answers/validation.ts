@@ -5,6 +5,9 @@ import { didYouMean } from '../../names/nearest.ts';
 import { ApiError } from '../errors.ts';
 import { type Contract, mismatch, missing, pathOf, sentInstead, spell, undeclared } from './violations.ts';
 
+/** Formats are only documentation for OpenAPI; the rules of the slices check the values. */
+const FORMATS = ['date-time', 'date', 'uri', 'email', 'int32', 'int64', 'double', 'binary'];
+
 const COMMON: Options = {
   allErrors: false,
   // The errors contain the value and the schema of its field, for the message of the refusal.
@@ -14,7 +17,7 @@ const COMMON: Options = {
   // `elsewhere` and `instead` describe where fields belong that callers send to the wrong call. `documented` is the
   // part of a schema that is only shown in OpenAPI.
   keywords: ['example', 'elsewhere', 'instead', 'documented'],
-  formats: FORMATS(),
+  formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
 };
 
 const CALL: Contract = { owner: 'this call', noun: 'field' };
@@ -81,18 +84,4 @@ function detailsOf(error: ErrorObject): Record<string, unknown> | undefined {
   if (allowedValues !== undefined) return { allowed: allowedValues };
   if (type !== undefined) return { expected: type };
   return limit === undefined ? undefined : { limit };
-}
-
-/** Formats are only documentation for OpenAPI; the rules of the slices check the values. */
-function FORMATS(): Record<string, true> {
-  return {
-    'date-time': true,
-    date: true,
-    uri: true,
-    email: true,
-    int32: true,
-    int64: true,
-    double: true,
-    binary: true,
-  };
 }

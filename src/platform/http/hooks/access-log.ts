@@ -65,13 +65,9 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | nu
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
     asked: askedBy(request),
     requestBytes: announcedBytes(request) ?? undefined,
-    ...(refusal === undefined
-      ? {}
-      : {
-          code: refusal.code,
-          param: refusal.param,
-          reason: refusal.details?.reason,
-          cause: refusal.cause instanceof Error ? refusal.cause.message : undefined,
-        }),
+    code: refusal?.code,
+    param: refusal?.param,
+    reason: refusal?.details?.reason,
+    cause: refusal?.cause instanceof Error ? refusal.cause.message : undefined,
   };
 }

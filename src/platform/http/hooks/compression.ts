@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify';
+import Negotiator from 'negotiator';
 import { varyBy } from './cors.ts';
 import { isFresh } from './freshness.ts';
 
@@ -67,12 +68,6 @@ async function pack(text: string, etag: string | undefined): Promise<Buffer> {
   return body;
 }
 
-function takesGzip({ headers }: FastifyRequest): boolean {
-  const accepted = String(headers['accept-encoding'] ?? '')
-    .toLowerCase()
-    .split(',');
-  return accepted.some((entry) => {
-    const [name, weight = ''] = entry.split(';').map((part) => part.trim());
-    return (name === 'gzip' || name === '*') && !/^q=0(\.0*)?$/.test(weight);
-  });
+function takesGzip(request: FastifyRequest): boolean {
+  return new Negotiator(request).encodings(['gzip']).length > 0;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
+import type { Collection, Document, Filter, Sort } from '../../stores/documents/port.ts';
 import { CURSOR } from '../documented.ts';
 import type { ListMeta } from '../envelope.ts';
 import { invalidParam } from '../errors.ts';
@@ -26,16 +27,7 @@ export type PagingQuery = Static<typeof PagingQueryObject>;
 export interface Listing {
   name: string;
   filters: Record<string, unknown>;
-  sort: ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
-}
-
-/** The part of a documents collection that a listing reads. */
-interface Listable<T> {
-  find(
-    filter: Record<string, unknown>,
-    options: { sort: Listing['sort']; skip?: number; limit: number },
-  ): Promise<T[]>;
-  count(filter: Record<string, unknown>): Promise<number>;
+  sort: Sort;
 }
 
 export interface Page<T> {
@@ -47,19 +39,17 @@ export interface Page<T> {
  * Reads one page of a collection, by page number (with the total) or after a cursor (a keyset, without it).
  * @throws ApiError invalid_param on `cursor`: sent with page, not ours, or of another listing or filter.
  */
-export async function readPage<T extends object>(
-  collection: Listable<T>,
-  filter: Record<string, unknown>,
+export async function readPage<T extends Document>(
+  collection: Collection<T>,
+  filter: Filter,
   listing: Listing,
   query: PagingQuery,
 ): Promise<Page<T>> {
   const perPage = pageSize(query);
   if (query.cursor !== undefined) {
     const after = afterCursor(query.cursor, listing, query.page);
-    const found = await collection.find(
-      { $and: [filter, after] },
-      { sort: listing.sort, limit: perPage + 1 },
-    );
+    const options = { sort: listing.sort, limit: perPage + 1 };
+    const found = await collection.find({ $and: [filter, after] }, options);
     return cut(found, listing, perPage, {});
   }
   const page = pageNumber(query);
@@ -123,7 +113,7 @@ export function cut<T extends object>(
 }
 
 /** Keyset condition: rows strictly after the cursor's values in the listing's order. */
-function afterCursor(cursor: string, listing: Listing, page: number | undefined): Record<string, unknown> {
+function afterCursor(cursor: string, listing: Listing, page: number | undefined): Filter {
   const values = readCursor(cursor, listing, page);
   const alternatives = listing.sort.map(([field, direction], position) => {
     const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);

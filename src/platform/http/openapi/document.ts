@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { JSON_BOUNDS } from '../bodies/json.ts';
 import { ERROR_CODES } from '../errors.ts';
 import { pathExampleOf } from './examples.ts';
@@ -177,40 +178,31 @@ function contractOf({ examples: _, ...contract }: Node): string {
 
 /** The envelope of a refusal, once for all operations. */
 function failureSchemas(): Node {
+  const text = (description: string) => Type.String({ description });
   return {
-    ErrorCode: {
-      type: 'string',
+    ErrorCode: Type.String({
       enum: Object.keys(ERROR_CODES),
       description: 'The closed set: branch on it, never on the message.',
-    },
-    Error: {
-      type: 'object',
-      required: ['code', 'message', 'retryable', 'requestId'],
-      properties: {
-        code: { $ref: '#/components/schemas/ErrorCode' },
-        message: {
-          type: 'string',
-          description: 'One sentence for a person, which says how to mend the call.',
-        },
-        retryable: { type: 'boolean', description: 'Whether the same call can be repeated.' },
-        param: { type: 'string', description: 'The parameter at fault; `body` when it is the body itself.' },
-        details: {
+    }),
+    Error: Type.Object({
+      code: Type.Ref('#/components/schemas/ErrorCode'),
+      message: text('One sentence for a person, which says how to mend the call.'),
+      retryable: Type.Boolean({ description: 'Whether the same call can be repeated.' }),
+      param: Type.Optional(text('The parameter at fault; `body` when it is the body itself.')),
+      details: Type.Optional(
+        Type.Unsafe({
           type: 'object',
           additionalProperties: true,
           description: 'For a program: allowed, min, max, limit, received, missing, reason and the like.',
-        },
-        requestId: { type: 'string' },
-      },
-    },
-    Failure: {
-      type: 'object',
-      required: ['success', 'error', 'timestamp'],
-      properties: {
-        success: { type: 'boolean', const: false },
-        error: { $ref: '#/components/schemas/Error' },
-        timestamp: { type: 'string', format: 'date-time' },
-      },
-    },
+        }),
+      ),
+      requestId: Type.String(),
+    }),
+    Failure: Type.Object({
+      success: Type.Boolean({ const: false }),
+      error: Type.Ref('#/components/schemas/Error'),
+      timestamp: Type.String({ format: 'date-time' }),
+    }),
   };
 }
 

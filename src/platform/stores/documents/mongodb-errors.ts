@@ -11,7 +11,7 @@ import {
 } from 'mongodb';
 import { DuplicateKeyError, type IndexSpec, StoreUnavailableError } from './port.ts';
 
-const DUPLICATE_KEY = 11000;
+export const DUPLICATE_KEY = 11000;
 /** IndexOptionsConflict and IndexKeySpecsConflict. */
 const INDEX_CONFLICTS = [85, 86];
 /** Codes of a server that is stopping, is no longer the primary, or exceeded its time limit. */
@@ -40,7 +40,8 @@ function writeErrorsOf({ writeErrors }: MongoBulkWriteError): WriteError[] {
 }
 
 function translated(error: unknown, indexes: readonly IndexSpec[]): unknown {
-  if (isDuplicate(error)) return new DuplicateKeyError(indexOf(error, indexes));
+  if (error instanceof MongoServerError && error.code === DUPLICATE_KEY)
+    return new DuplicateKeyError(indexOf(error, indexes));
   if (isUnavailable(error)) {
     return new StoreUnavailableError(`MongoDB did not answer: ${error.message}`, { cause: error });
   }
@@ -59,22 +60,20 @@ export function isIndexConflict(error: unknown): boolean {
   return error instanceof MongoServerError && INDEX_CONFLICTS.includes(Number(error.code));
 }
 
-function isDuplicate(error: unknown): error is MongoServerError {
-  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
-}
+const UNAVAILABLE_ERRORS = [
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoServerSelectionError,
+  MongoSystemError,
+  MongoTopologyClosedError,
+  MongoWriteConcernError,
+];
 
 function isUnavailable(error: unknown): error is Error {
-  if (error instanceof MongoWriteConcernError) return true;
+  if (UNAVAILABLE_ERRORS.some((kind) => error instanceof kind)) return true;
   if (error instanceof MongoServerError) return UNAVAILABLE_CODES.includes(Number(error.code));
   // The driver does not export this class.
-  if (error instanceof Error && error.name === 'MongoWaitQueueTimeoutError') return true;
-  return [
-    MongoNetworkError,
-    MongoServerSelectionError,
-    MongoNotConnectedError,
-    MongoTopologyClosedError,
-    MongoSystemError,
-  ].some((kind) => error instanceof kind);
+  return error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';
 }
 
 /**

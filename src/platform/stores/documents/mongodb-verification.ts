@@ -1,8 +1,7 @@
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { randomText } from '../../names/ids.ts';
-import { guard } from './mongodb-errors.ts';
+import { DUPLICATE_KEY, guard } from './mongodb-errors.ts';
 
-const DUPLICATE_KEY = 11000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
 interface Scratch {

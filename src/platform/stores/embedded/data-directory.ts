@@ -4,24 +4,19 @@ import { DatabaseSync } from 'node:sqlite';
 
 const SQLITE_BUSY = 5;
 
-interface DataDirectory {
-  path: string;
-  /** Releases the directory for another server. The end of the process does the same. */
-  close(): void;
-}
-
 /**
  * Creates the directory and locks it for this process. Throws an Error with one sentence when another process has
  * locked it, or when it cannot be created or written.
  */
-export function openDataDirectory(path: string): DataDirectory {
+export function openDataDirectory(path: string) {
   const lock = takeLock(path);
   writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
   closeToOthers(path);
   held.add(lock);
   return {
     path,
-    close() {
+    /** Releases the directory for another server. The end of the process does the same. */
+    close(): void {
       held.delete(lock);
       lock.close();
     },

@@ -12,23 +12,14 @@ interface Space {
 }
 
 /** Keeps a part of the disk free, so that deletes and the database still work when uploads have filled the rest. */
-export interface Reserve {
-  /** @throws StorageFullError while less space is free than the reserve. */
-  check(): Promise<void>;
-  /**
-   * Counts the bytes that were written since the last measurement, because many uploads within a second could use up
-   * the reserve.
-   */
-  spend(bytes: number): void;
-}
-
-export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>): Reserve {
+export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>) {
   let lookedMs = Number.NEGATIVE_INFINITY;
   /** The bytes that may be written before the reserve is used. */
   let spareBytes = 0;
 
   return {
-    async check() {
+    /** @throws StorageFullError while less space is free than the reserve. */
+    async check(): Promise<void> {
       const nowMs = performance.now();
       if (nowMs - lookedMs >= LOOK_MS) {
         const { freeBytes, totalBytes } = await spaceLeft();
@@ -37,7 +28,11 @@ export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Spa
       }
       if (spareBytes < 0) throw new StorageFullError('The disk of the objects is full but for its reserve.');
     },
-    spend(bytes) {
+    /**
+     * Counts the bytes that were written since the last measurement, because many uploads within a second could use up
+     * the reserve.
+     */
+    spend(bytes: number): void {
       spareBytes -= bytes;
     },
   };
