@@ -3,12 +3,7 @@ import { choice, integer, text } from '../settings/setting.ts';
 
 export const httpSettings = {
   HOST: text({ description: 'Address to listen on.', fallback: '127.0.0.1' }),
-  PORT: integer({
-    description: 'Port to listen on; 0 takes a free one.',
-    fallback: 3000,
-    min: 0,
-    max: 65535,
-  }),
+  PORT: port('Port to listen on; 0 takes a free one.', 3000),
   PUBLIC_URL: text({
     description: 'Base of the links that the service gives out, without a slash at the end.',
     pattern: /^https?:\/\/[^\s/]+(\/\S*[^/\s])?$/,
@@ -43,12 +38,7 @@ export const httpSettings = {
     'Wrong credentials from one address in 60 s, after which every request from it is refused.',
     60,
   ),
-  METRICS_PORT: integer({
-    description: 'Separate port for /metrics on HOST; 0 serves it on PORT beside the API.',
-    fallback: 0,
-    min: 0,
-    max: 65535,
-  }),
+  METRICS_PORT: port('Separate port for /metrics on HOST; 0 serves it on PORT beside the API.', 0),
   METRICS_TOKEN: text({
     description:
       'Token that /metrics asks for, as "Authorization: Bearer TOKEN"; none lets everybody read it.',
@@ -64,6 +54,10 @@ export const httpSettings = {
   ),
   IDLE_TIMEOUT_MS: timeout('Time a connection may stay open between two requests.', 75_000),
 };
+
+function port(description: string, fallback: number) {
+  return integer({ description, fallback, min: 0, max: 65_535 });
+}
 
 function timeout(description: string, fallback: number, max = 3_600_000) {
   return integer({ description, fallback, min: 100, max });

@@ -15,17 +15,15 @@ interface HostMeterOptions {
 
 /** Declares the metrics of the host in Prometheus' default register; each scrape reads them again. */
 export function createHostMeter({ version, dataDir, cores, table = processTable }: HostMeterOptions): void {
-  const build = new Gauge({
+  new Gauge({
     name: 'darkroom_build_info',
     help: 'Always 1; the labels are the version of the service and of Node.js.',
     labelNames: ['version', 'node'],
-  });
-  build.set({ version, node: process.versions.node }, 1);
-  const granted = new Gauge({
+  }).set({ version, node: process.versions.node }, 1);
+  new Gauge({
     name: 'darkroom_cpu_cores',
     help: 'Cores that the service may use: those of the machine, or the quota of its control group.',
-  });
-  granted.set(cores);
+  }).set(cores);
   declareProcesses(table);
   declareDisk(dataDir);
   declareThrottling();

@@ -1,7 +1,7 @@
 import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { copyDatabase } from './documents/embedded/copy.ts';
-import { TEMPORARY } from './objects/file-layout.ts';
+import { isMissing, TEMPORARY } from './objects/file-layout.ts';
 
 export interface Backup {
   directory: string;
@@ -35,7 +35,10 @@ export async function backUp(dataDir: string, to: string): Promise<Backup> {
 
 /** Copies missing objects, and returns how many. */
 async function copyObjects(from: string, to: string): Promise<number> {
-  const entries = await readdir(from, { recursive: true, withFileTypes: true }).catch(noneWhenMissing);
+  const entries = await readdir(from, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
   let copied = 0;
   for (const entry of entries) {
     const directory = entry.parentPath.slice(from.length + 1);
@@ -52,15 +55,16 @@ async function copyObjects(from: string, to: string): Promise<number> {
  * copied or is deleted.
  */
 async function copyObject(from: string, to: string): Promise<boolean> {
+  const isNeedless = (error: unknown) =>
+    isMissing(error) || (error as NodeJS.ErrnoException).code === 'EEXIST';
   try {
-    await link(from, to).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST' || error.code === 'ENOENT') throw error;
+    await link(from, to).catch((error) => {
+      if (isNeedless(error)) throw error;
       return copyFile(from, to).then(() => synced(to));
     });
     return true;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || code === 'ENOENT') return false;
+    if (isNeedless(error)) return false;
     throw error;
   }
 }
@@ -68,9 +72,4 @@ async function copyObject(from: string, to: string): Promise<boolean> {
 async function synced(path: string): Promise<void> {
   const file = await open(path, 'r+');
   await file.sync().finally(() => file.close());
-}
-
-function noneWhenMissing(error: NodeJS.ErrnoException): [] {
-  if (error.code === 'ENOENT') return [];
-  throw error;
 }

@@ -36,30 +36,24 @@ interface SweeperOptions {
   log: Logger;
 }
 
-interface Sweeper {
-  /** Begins the rounds of all tasks, each with its own timer. */
-  start(): void;
-  /** Runs one round of every task whose lease no other process holds. */
-  sweep(): Promise<void>;
-  /** Resolves when the running batches have ended, and releases the leases. */
-  stop(): Promise<void>;
-}
-
 /**
  * Runs the sweeps. Each task has its own timer, so that no task waits for another one, and its own lease, so that one
  * of all processes that share the stores runs it. Two concurrent runs of a task, as after the loss of a lease, do no
  * harm.
  */
-export function createSweeper(options: SweeperOptions): Sweeper {
+export function createSweeper(options: SweeperOptions) {
   const rounds = options.tasks.map((task) => createRounds(task, options));
   return {
-    start() {
+    /** Begins the rounds of all tasks, each with its own timer. */
+    start(): void {
       for (const { schedule } of rounds) schedule();
     },
-    async sweep() {
+    /** Runs one round of every task whose lease no other process holds. */
+    async sweep(): Promise<void> {
       await Promise.all(rounds.map(({ sweep }) => sweep()));
     },
-    async stop() {
+    /** Resolves when the running batches have ended, and releases the leases. */
+    async stop(): Promise<void> {
       await Promise.all(rounds.map(({ stop }) => stop()));
     },
   };

@@ -23,7 +23,8 @@ export async function* within(source: Readable, limitBytes: number, param: strin
 
 /**
  * Reads a body to one buffer with memory of its own. With a Content-Length, each byte is copied once; without one, the
- * buffer is doubled when it is full. A refused body stays open, as with `within`.
+ * buffer is doubled when it is full. The buffer is not cleared, because that would take a fifth of the time of receiving
+ * a large body; its unwritten part is cut off. A refused body stays open, as with `within`.
  * @throws ApiError as `within`.
  */
 export async function collect(
@@ -34,7 +35,7 @@ export async function collect(
 ): Promise<Buffer<ArrayBuffer>> {
   const announced = announcedBytes(request);
   if (announced !== null && announced > limitBytes) throw tooLarge(param, limitBytes);
-  let buffer = unfilled(announced ?? 64 * 1024);
+  let buffer = Buffer.allocUnsafeSlow(announced ?? 64 * 1024);
   let length = 0;
   await eachChunk(stream, (chunk) => {
     if (length + chunk.length > limitBytes) throw tooLarge(param, limitBytes);
@@ -101,16 +102,8 @@ function cutOff(cause: unknown): ApiError {
   return refusal;
 }
 
-/**
- * Allocates memory without clearing it, because clearing would take a fifth of the time of receiving a large body. The
- * caller must cut off the unwritten part.
- */
-function unfilled(sizeBytes: number): Buffer<ArrayBuffer> {
-  return Buffer.allocUnsafeSlow(sizeBytes);
-}
-
 function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffer<ArrayBuffer> {
-  const larger = unfilled(Math.max(needed, buffer.length * 2));
+  const larger = Buffer.allocUnsafeSlow(Math.max(needed, buffer.length * 2));
   buffer.copy(larger, 0, 0, used);
   return larger;
 }

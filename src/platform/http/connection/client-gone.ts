@@ -1,18 +1,15 @@
 import type { FastifyReply } from 'fastify';
-import { type ApiError, invalidParam } from '../errors.ts';
+import { invalidParam } from '../errors.ts';
 
 /** A signal that aborts when the client disconnects before its response. */
 export function clientGoneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   const end = () => {
-    if (!reply.raw.writableFinished) gone.abort(clientGone());
+    if (reply.raw.writableFinished) return;
+    gone.abort(invalidParam('body', 'The client closed the connection before its answer.'));
   };
   // A client that has already disconnected triggers no further event.
   if (reply.raw.destroyed) end();
   else reply.raw.once('close', end);
   return gone.signal;
-}
-
-function clientGone(): ApiError {
-  return invalidParam('body', 'The client closed the connection before its answer.');
 }

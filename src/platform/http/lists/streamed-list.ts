@@ -24,19 +24,14 @@ export function sendList(
   rows: AsyncIterable<unknown>,
   write: RowWriter,
 ): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(Readable.from(bodyOf(message, rows, write)));
-}
-
-async function* bodyOf(
-  message: string,
-  rows: AsyncIterable<unknown>,
-  write: RowWriter,
-): AsyncGenerator<string> {
-  const [head, tail] = JSON.stringify(success(message, [])).split('[]') as [string, string];
-  let before = `${head}[`;
-  for await (const row of rows) {
-    yield before + write(row);
-    before = ',';
+  async function* body(): AsyncGenerator<string> {
+    const [head, tail] = JSON.stringify(success(message, [])).split('[]') as [string, string];
+    let before = `${head}[`;
+    for await (const row of rows) {
+      yield before + write(row);
+      before = ',';
+    }
+    yield `${before === ',' ? '' : before}]${tail}`;
   }
-  yield `${before === ',' ? '' : before}]${tail}`;
+  return reply.type('application/json; charset=utf-8').send(Readable.from(body()));
 }

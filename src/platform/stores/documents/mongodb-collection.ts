@@ -33,6 +33,8 @@ export function mongoCollection<T extends Document>(
       checkFilter(filter);
       return run();
     });
+  const changing = <R>(filter: Filter, upsert: boolean, run: () => Promise<R>) =>
+    matching(filter, () => retried(upsert, run));
   const stored = (document: T) => document as unknown as Stored;
   const changes = (update: Update) => update as UpdateFilter<Stored>;
   const ours = (document: Stored | null) => document as unknown as T | null;
@@ -53,11 +55,8 @@ export function mongoCollection<T extends Document>(
     },
     async updateOne(filter, update, { upsert = false } = {}) {
       if (upsert) upsertId(filter, update);
-      return resultOf(
-        await matching(filter, () =>
-          retried(upsert, () => collection.updateOne(filter, changes(update), { upsert })),
-        ),
-      );
+      const run = () => collection.updateOne(filter, changes(update), { upsert });
+      return resultOf(await changing(filter, upsert, run));
     },
     async updateMany(filter, update) {
       return resultOf(await matching(filter, () => collection.updateMany(filter, changes(update))));
@@ -65,15 +64,12 @@ export function mongoCollection<T extends Document>(
     async findOneAndUpdate(filter, update, { upsert = false, sort = [] } = {}) {
       if (upsert) upsertId(filter, update);
       const options = { upsert, sort: sortOf(sort), returnDocument: 'after' as const };
-      return ours(
-        await matching(filter, () =>
-          retried(upsert, () => collection.findOneAndUpdate(filter, changes(update), options)),
-        ),
-      );
+      const run = () => collection.findOneAndUpdate(filter, changes(update), options);
+      return ours(await changing(filter, upsert, run));
     },
     async replaceOne(filter, document, { upsert = false } = {}) {
-      const replace = () => collection.replaceOne(filter, stored(document), { upsert });
-      return resultOf(await matching(filter, () => retried(upsert, replace)));
+      const run = () => collection.replaceOne(filter, stored(document), { upsert });
+      return resultOf(await changing(filter, upsert, run));
     },
     deleteOne: async (filter) => (await matching(filter, () => collection.deleteOne(filter))).deletedCount,
     deleteMany: async (filter) => (await matching(filter, () => collection.deleteMany(filter))).deletedCount,
@@ -119,14 +115,8 @@ async function group(collection: MongoCollection<Stored>, { filter, by, sums }: 
 }
 
 function findOptions({ sort = [], skip = 0, limit, fields }: FindOptions) {
-  return {
-    sort: sortOf(sort),
-    skip,
-    ...present({ limit }),
-    ...(fields === undefined
-      ? {}
-      : { projection: Object.fromEntries(['_id', ...fields].map((field) => [field, 1])) }),
-  };
+  const projection = fields && Object.fromEntries(['_id', ...fields].map((field) => [field, 1]));
+  return { sort: sortOf(sort), skip, ...present({ limit, projection }) };
 }
 
 function sortOf(sort: Sort): Array<[string, SortDirection]> {

@@ -39,23 +39,19 @@ export async function verifyUniqueIndexes(database: Db): Promise<void> {
       { _id: 'first', value: 'taken' },
       { _id: 'second', value: 'free' },
     ]);
-    const answer = await scratch.findOneAndUpdate({ _id: 'second' }, { $set: { value: 'taken' } }).then(
-      () => 'accepts it',
+    const code = await scratch.findOneAndUpdate({ _id: 'second' }, { $set: { value: 'taken' } }).then(
+      () => null,
       (error) => {
-        if (error instanceof MongoServerError) return error.code === DUPLICATE_KEY ? null : codeOf(error);
+        if (error instanceof MongoServerError) return error.code;
         throw error;
       },
     );
-    if (answer !== null) throw new Error(notMongo(answer));
+    if (code === DUPLICATE_KEY) return;
+    const answer = code === null ? 'accepts it' : `answers code ${code} instead of ${DUPLICATE_KEY}`;
+    throw new Error(
+      `MONGODB_URL leads to a server that is not MongoDB: asked to update a document against a unique index, it ${answer}. Use MongoDB 6 or later; FerretDB and DocumentDB are not supported.`,
+    );
   } finally {
     await scratch.drop().catch(() => undefined);
   }
-}
-
-function codeOf({ code }: MongoServerError): string {
-  return `answers code ${code} instead of ${DUPLICATE_KEY}`;
-}
-
-function notMongo(answer: string): string {
-  return `MONGODB_URL leads to a server that is not MongoDB: asked to update a document against a unique index, it ${answer}. Use MongoDB 6 or later; FerretDB and DocumentDB are not supported.`;
 }

@@ -22,6 +22,8 @@ const LONGEST_READ = 64 * 1024;
  */
 export function readingDirectly(documents: Documents, path: string): Documents {
   let database: DatabaseSync | null = null;
+  /** The statements by kind of query, of which a collection has a few. */
+  const statements = new Map<string, StatementSync>();
 
   function prepare(sql: string): StatementSync {
     database ??= new DatabaseSync(path, { readOnly: true });
@@ -31,53 +33,8 @@ export function readingDirectly(documents: Documents, path: string): Documents {
     return statement;
   }
 
-  return {
-    async collection<T extends Document>(spec: CollectionSpec) {
-      const collection = await documents.collection<T>(spec);
-      const using = usingOf(prepare);
-      const readOf = indexReadsOf(spec);
-      const readOne = readerOf<T>(using, spec.name);
-
-      const readMany = (filter: Filter, options: FindOptions): T[] | undefined => {
-        const read = readOf(filter, options);
-        if (read === null) return undefined;
-        const bodies = using(read.sql, (statement) => bodiesOf(statement.iterate(...read.params)));
-        return bodies?.map((body) => JSON.parse(body) as T);
-      };
-      const read = (filter: Filter, options: FindOptions): T | null | undefined => {
-        if (isById(filter) && options.sort === undefined) return readOne(filter);
-        const found = readMany(filter, { ...options, limit: 1 });
-        return found && (found[0] ?? null);
-      };
-
-      const findOne: Collection<T>['findOne'] = async (filter, options = {}) => {
-        const document = read(filter, options);
-        if (document === undefined) return collection.findOne(filter, options);
-        return document && picked(document, options.fields);
-      };
-      const find: Collection<T>['find'] = async (filter, options = {}) => {
-        const found = readMany(filter, options);
-        if (found === undefined) return collection.find(filter, options);
-        return found.map((document) => picked(document, options.fields));
-      };
-      return { ...collection, findOne, find };
-    },
-    ping: () => documents.ping(),
-    async close() {
-      database?.close();
-      database = null;
-      await documents.close();
-    },
-  };
-}
-
-/** Runs a prepared statement; undefined when the read fails. */
-type Using = <A>(sql: string, use: (statement: StatementSync) => A) => A | undefined;
-
-function usingOf(prepare: (sql: string) => StatementSync): Using {
-  /** The statements by kind of query, of which a collection has a few. */
-  const statements = new Map<string, StatementSync>();
-  return (sql, use) => {
+  /** Runs a prepared statement; undefined when the read fails. */
+  function using<A>(sql: string, use: (statement: StatementSync) => A): A | undefined {
     try {
       const statement = statements.get(sql) ?? prepare(sql);
       statements.set(sql, statement);
@@ -87,16 +44,53 @@ function usingOf(prepare: (sql: string) => StatementSync): Using {
       statements.delete(sql);
       return undefined;
     }
-  };
-}
+  }
 
-/** Finds the document of a filter; null when there is none, undefined when the read fails. */
-function readerOf<T extends Document>(using: Using, name: string) {
-  const sql = `SELECT body FROM ${quoted(name)} WHERE "_id" = ?`;
-  return (filter: ById): T | null | undefined => {
-    const body = using(sql, (statement) => bodyOf(statement.get(filter._id)));
-    if (body === undefined || body === null) return body;
-    return matches(JSON.parse(body) as T & Record<string, unknown>, filter);
+  return {
+    async collection<T extends Document>(spec: CollectionSpec): Promise<Collection<T>> {
+      const collection = await documents.collection<T>(spec);
+      const readOf = indexReadsOf(spec);
+      const byId = `SELECT body FROM ${quoted(spec.name)} WHERE "_id" = ?`;
+
+      /** The document of a filter; null when there is none, undefined when the read fails. */
+      function readOne(filter: Filter, options: FindOptions): T | null | undefined {
+        if (isById(filter) && options.sort === undefined) {
+          const body = using(byId, (statement) => bodyOf(statement.get(filter._id)));
+          if (body === undefined || body === null) return body;
+          return matches(JSON.parse(body) as T & Record<string, unknown>, filter);
+        }
+        const found = readMany(filter, { ...options, limit: 1 });
+        return found && (found[0] ?? null);
+      }
+
+      function readMany(filter: Filter, options: FindOptions): T[] | undefined {
+        const read = readOf(filter, options);
+        if (read === null) return undefined;
+        const bodies = using(read.sql, (statement) => bodiesOf(statement.iterate(...read.params)));
+        return bodies?.map((body) => JSON.parse(body) as T);
+      }
+
+      return {
+        ...collection,
+        async findOne(filter, options = {}) {
+          const document = readOne(filter, options);
+          if (document === undefined) return collection.findOne(filter, options);
+          return document && picked(document, options.fields);
+        },
+        async find(filter, options = {}) {
+          const found = readMany(filter, options);
+          if (found === undefined) return collection.find(filter, options);
+          return found.map((document) => picked(document, options.fields));
+        },
+      };
+    },
+    ping: () => documents.ping(),
+    async close() {
+      statements.clear();
+      database?.close();
+      database = null;
+      await documents.close();
+    },
   };
 }
 
