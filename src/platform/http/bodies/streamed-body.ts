@@ -23,8 +23,8 @@ export async function* within(source: Readable, limitBytes: number, param: strin
 
 /**
  * Reads a body to one buffer with memory of its own. With a Content-Length, each byte is copied once; without one, the
- * buffer is doubled when it is full. The buffer is not cleared, because that would take a fifth of the time of receiving
- * a large body; its unwritten part is cut off. A refused body stays open, as with `within`.
+ * buffer is doubled when it is full. The buffer is not cleared, because that would take a fifth of the time of
+ * receiving a large body; its unwritten part is cut off. A refused body stays open, as with `within`.
  * @throws ApiError as `within`.
  */
 export async function collect(

@@ -30,10 +30,8 @@ export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
 /** An unsupported Expect header is refused like any other unreadable request. */
 export function refuseExpectations(server: Server): void {
   server.on('checkExpectation', ({ headers, socket }: IncomingMessage) => {
-    answerAndClose(
-      socket,
-      invalidParam('Expect', `"Expect: ${headers.expect}" is not met here: leave it out.`),
-    );
+    const message = `"Expect: ${headers.expect}" is not met here: leave it out.`;
+    answerAndClose(socket, invalidParam('Expect', message));
   });
 }
 
@@ -41,10 +39,8 @@ export function refuseExpectations(server: Server): void {
 export function refuseTunnels(server: Server): void {
   server.on('connect', (_request, socket) => {
     const message = 'CONNECT is not a method of this server, which is no proxy: call its paths directly.';
-    answerAndClose(
-      socket as Socket,
-      new ApiError('method_not_allowed', message, { param: 'request', details: { allowed: [] } }),
-    );
+    const context = { param: 'request', details: { allowed: [] } };
+    answerAndClose(socket as Socket, new ApiError('method_not_allowed', message, context));
   });
 }
 

@@ -15,30 +15,20 @@ const PROBES = ['/healthz', '/readyz', '/metrics'];
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
-    if (log.isLevelEnabled(highestLevelOf(reply.statusCode))) write(request, reply);
+    // The most severe possible level comes first, because Fastify copies the options of the route at each access.
+    const highest: Level = reply.statusCode >= 500 ? 'error' : 'info';
+    if (log.isLevelEnabled(highest)) write(request, reply, highest);
     done();
   });
 
-  function write(request: FastifyRequest, reply: FastifyReply): void {
+  function write(request: FastifyRequest, reply: FastifyReply, highest: Level): void {
     const route = request.routeOptions.url ?? null;
     const refusal = refusalOf(request);
     const isSummed = refusal !== undefined && summedReasonOf(refusal) !== undefined;
-    const level = isSummed ? 'debug' : levelOf(reply.statusCode, route);
+    const isProbe = highest === 'info' && PROBES.includes(route ?? '');
+    const level = isSummed || isProbe ? 'debug' : highest;
     if (log.isLevelEnabled(level)) log[level](lineOf(request, reply, route), 'answered');
   }
-}
-
-/**
- * The most severe possible level of a response, computed without the route, because Fastify copies its options at each
- * access.
- */
-function highestLevelOf(status: number): Level {
-  return status >= 500 ? 'error' : 'info';
-}
-
-function levelOf(status: number, route: string | null): Level {
-  const highest = highestLevelOf(status);
-  return highest === 'info' && PROBES.includes(route ?? '') ? 'debug' : highest;
 }
 
 /** The fields of a query that are logged: numbers and names of the interface. Other fields may hold private texts. */

@@ -125,23 +125,24 @@ function bodyLines(type: string, media: Media, reader: SchemaReader): string[] {
       ? ['## Body\n', 'The bytes of an image with their own Content-Type; or:\n']
       : [];
   }
-  return [`## Body as ${type}\n`, ...fieldLines(media, reader), ...exampleLines(type, media, reader)];
+  return mediaLines(`Body as ${type}`, type, media, reader);
 }
 
 function answerLines(status: string, type: string, media: Media, reader: SchemaReader): string[] {
   if (type.startsWith('image/')) return type === 'image/jpeg' ? [`## ${status}: the picture\n`] : [];
   if (!type.includes('json')) return [`## ${status}: ${type}\n`];
-  return [`## ${status}\n`, ...fieldLines(media, reader), ...exampleLines(type, media, reader)];
+  return mediaLines(status, type, media, reader);
 }
 
-function fieldLines({ schema = {} }: Media, reader: SchemaReader): string[] {
-  const fields = reader.fieldsOf(schema);
-  if (fields.length > MOST_FIELDS)
-    return ['The fields follow from the op: /docs/ops/{op}.md lists them, and /openapi.json has all.', ''];
-  return [...fields, ...(fields.length === 0 ? [] : [''])];
-}
-
-function exampleLines(type: string, media: Media, reader: SchemaReader): string[] {
-  if (!type.includes('json')) return [];
-  return ['```json', JSON.stringify(exampleOf(media, reader), null, 2), '```', ''];
+/** The fields of a body or a response, and an example of it as JSON. */
+function mediaLines(heading: string, type: string, media: Media, reader: SchemaReader): string[] {
+  const fields = reader.fieldsOf(media.schema ?? {});
+  const listed =
+    fields.length > MOST_FIELDS
+      ? ['The fields follow from the op: /docs/ops/{op}.md lists them, and /openapi.json has all.']
+      : fields;
+  const example = type.includes('json')
+    ? ['```json', JSON.stringify(exampleOf(media, reader), null, 2), '```', '']
+    : [];
+  return [`## ${heading}\n`, ...listed, ...(listed.length === 0 ? [] : ['']), ...example];
 }

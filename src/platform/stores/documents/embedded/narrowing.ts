@@ -73,12 +73,7 @@ function membership(column: string, operator: '$in' | '$nin', operand: unknown[]
   );
 }
 
-const SIGNS = new Map([
-  ['$gt', '>'],
-  ['$gte', '>='],
-  ['$lt', '<'],
-  ['$lte', '<='],
-]);
+const SIGNS = new Map(Object.entries({ $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }));
 
 /** As with MongoDB, numbers are compared only with numbers, and text with text. */
 function range(column: string, operator: string, operators: Record<string, unknown>): Narrowing {
