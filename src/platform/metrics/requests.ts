@@ -12,16 +12,14 @@ interface Answered {
   refusal?: { code: string; reason: string };
 }
 
-export interface RequestMeter {
-  answered(answer: Answered): void;
-}
+export type RequestMeter = ReturnType<typeof createRequestMeter>;
 
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 /** The sub-reasons that alerts watch: each route counts them from zero, so that the first refusal is a step. */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
-export function createRequestMeter(): RequestMeter {
+export function createRequestMeter() {
   const durations = createDurations({
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
@@ -46,7 +44,7 @@ export function createRequestMeter(): RequestMeter {
   }
 
   return {
-    answered({ method, route, status, seconds, refusal }) {
+    answered({ method, route, status, seconds, refusal }: Answered): void {
       observerOf(method, route, status)(seconds);
       if (refusal !== undefined) refusals.inc({ route, ...refusal });
     },
