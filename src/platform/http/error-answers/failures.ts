@@ -94,18 +94,8 @@ export function asApiError(error: unknown): ApiError {
   return fromFastify(error as Partial<FastifyError>);
 }
 
-/** The refusals of Fastify and of Node's HTTP server, by error code. */
+/** The refusals of Fastify by error code; its own parsers of bodies, which have more, are not used. */
 const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
-  FST_ERR_CTP_EMPTY_JSON_BODY: [
-    'invalid_param',
-    'The body is empty: send a JSON document.',
-    { param: 'body' },
-  ],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    'invalid_param',
-    'The body is not as long as its Content-Length says: send it whole.',
-    { param: 'body' },
-  ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
     'The Content-Type is no media type: send the header "Content-Type: application/json".',
