@@ -48,15 +48,17 @@ export async function openSharedClock(options: SharedClockOptions): Promise<Shar
 
   /** The difference in the question that was answered fastest; null when none was fast enough. */
   async function difference(): Promise<number | null> {
-    let best = { tookMs: LONGEST_QUESTION_MS, differenceMs: Number.NaN };
+    let fastestMs = LONGEST_QUESTION_MS;
+    let differenceMs: number | null = null;
     for (let question = 0; question < QUESTIONS; question += 1) {
       const askedMs = now().getTime();
       const itsMs = await ask();
       const tookMs = now().getTime() - askedMs;
-      if (tookMs >= 0 && tookMs < best.tookMs)
-        best = { tookMs, differenceMs: itsMs - (askedMs + tookMs / 2) };
+      if (tookMs < 0 || tookMs >= fastestMs) continue;
+      fastestMs = tookMs;
+      differenceMs = itsMs - (askedMs + tookMs / 2);
     }
-    return Number.isNaN(best.differenceMs) ? null : best.differenceMs;
+    return differenceMs;
   }
 
   async function measure(): Promise<void> {

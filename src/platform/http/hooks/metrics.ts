@@ -44,7 +44,11 @@ export function installMetrics(
       schema: { summary: 'Metrics for Prometheus' },
     },
     async (request, reply) => {
-      if (!mayRead(request.headers.authorization, token)) throw tokenMissing();
+      if (!mayRead(request.headers.authorization, token)) {
+        const message = 'The metrics are read with METRICS_TOKEN: send "Authorization: Bearer TOKEN".';
+        const headers = { 'www-authenticate': 'Bearer realm="metrics"' };
+        throw new ApiError('unauthorized', message, { headers });
+      }
       return reply.type(register.contentType).send(await collect());
     },
   );
@@ -76,12 +80,4 @@ function mayRead(authorization: string | undefined, token: string): boolean {
   if (token === '') return true;
   const hashOf = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hashOf(authorization?.replace(/^bearer +/i, '') ?? ''), hashOf(token));
-}
-
-function tokenMissing(): ApiError {
-  return new ApiError(
-    'unauthorized',
-    'The metrics are read with METRICS_TOKEN: send "Authorization: Bearer TOKEN".',
-    { headers: { 'www-authenticate': 'Bearer realm="metrics"' } },
-  );
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
 import type { Collection, Document, Filter, Sort } from '../../stores/documents/port.ts';
 import { CURSOR } from '../documented.ts';
 import type { ListMeta } from '../envelope.ts';
@@ -20,8 +20,7 @@ export const PagingQuery = {
     }),
   ),
 };
-const PagingQueryObject = Type.Object(PagingQuery);
-export type PagingQuery = Static<typeof PagingQueryObject>;
+export type PagingQuery = Static<TObject<typeof PagingQuery>>;
 
 /** A listing: its name and filters (a cursor is bound to both) and its total order, with a unique field last. */
 export interface Listing {
