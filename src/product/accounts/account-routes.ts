@@ -16,9 +16,7 @@ export async function accountRoutes(
 ): Promise<void> {
   app.get(
     '/account',
-    {
-      schema: { summary: 'Read your account', response: { 200: envelopeOf(Account) } },
-    },
+    { schema: { summary: 'Read your account', response: { 200: envelopeOf(Account) } } },
     async (request) => success('Account read.', await describe(gate.callerOf(request).accountId)),
   );
 }

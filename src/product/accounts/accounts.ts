@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/http/errors.ts';
+import { invalidParam } from '../../platform/http/errors.ts';
 import { newId } from '../../platform/names/ids.ts';
 import { DuplicateKeyError } from '../../platform/stores/documents/port.ts';
 import { keyHint, newKeyText, secretHash } from './keys.ts';
@@ -37,9 +37,7 @@ export async function createAccount(
     await store.insert(document);
   } catch (error) {
     if (!(error instanceof DuplicateKeyError)) throw error;
-    throw new ApiError('invalid_param', `An account with the e-mail ${email} exists already: use another.`, {
-      param: 'email',
-    });
+    throw invalidParam('email', `An account with the e-mail ${email} exists already: use another.`);
   }
   return document;
 }

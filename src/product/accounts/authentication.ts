@@ -19,18 +19,6 @@ const CACHED_CREDENTIALS = 10_000;
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SCHEME = /^(apikey|bearer) +(\S+)$/i;
 
-export interface Authentication {
-  /**
-   * The caller behind the Authorization header; null when there is none.
-   * @throws ApiError 401 unauthorized for a credential that is not accepted.
-   */
-  callerOf(request: FastifyRequest): Promise<Caller | null>;
-  /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
-  knownCallerOf(request: FastifyRequest): Caller | null;
-  /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
-  forget(credentialId: string): void;
-}
-
 /** The parsed content of an Authorization header. */
 interface Credential {
   header: string;
@@ -47,11 +35,13 @@ interface Cached {
   expiresAtMs: number;
 }
 
+export type Authentication = ReturnType<typeof createAuthentication>;
+
 /**
  * Looks credentials up by their SHA-256, so that secrets are never compared as text, and caches the results for at most
  * 30 s.
  */
-export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
+export function createAuthentication(store: AccountsStore, now: () => number) {
   const keys = cacheOfCallers(now);
   const sessions = cacheOfCallers(now);
 
@@ -81,8 +71,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
     noteUse(key);
     const standing = await store.standingOf(key.accountId);
     if (standing === null) return null;
-    const { plan, isSuspended } = standing;
-    const caller = { accountId: key.accountId, plan, apiKeyId: key._id, sessionId: null, isSuspended };
+    const caller = { accountId: key.accountId, apiKeyId: key._id, sessionId: null, ...standing };
     return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
@@ -91,14 +80,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
     if (session === null) return null;
     const standing = await store.standingOf(session.accountId);
     if (standing === null) return null;
-    const { plan, isSuspended } = standing;
-    const caller = {
-      accountId: session.accountId,
-      plan,
-      apiKeyId: null,
-      sessionId: session._id,
-      isSuspended,
-    };
+    const caller = { accountId: session.accountId, apiKeyId: null, sessionId: session._id, ...standing };
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };
   }
 
@@ -109,7 +91,11 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   }
 
   return {
-    async callerOf(request) {
+    /**
+     * The caller behind the Authorization header; null when there is none.
+     * @throws ApiError 401 unauthorized for a credential that is not accepted.
+     */
+    async callerOf(request: FastifyRequest): Promise<Caller | null> {
       const header = request.headers.authorization;
       if (header === undefined) return null;
       const credential = credentialOf(request, header);
@@ -126,12 +112,14 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
       if (found === null || found.expiresAtMs <= now()) throw notAccepted(isSession);
       return found.caller;
     },
-    knownCallerOf(request) {
+    /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
+    knownCallerOf(request: FastifyRequest): Caller | null {
       const header = request.headers.authorization;
       const found = header === undefined ? undefined : cached(credentialOf(request, header));
       return found !== undefined && found.expiresAtMs > now() ? found.caller : null;
     },
-    forget(credentialId) {
+    /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
+    forget(credentialId: string): void {
       for (const cache of [keys, sessions]) {
         for (const [hash, { caller }] of cache.entries()) {
           if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);
@@ -152,21 +140,22 @@ function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
   });
 }
 
+/** 401: the Authorization header is missing, or its credential is not accepted. */
+export function unauthorized(message: string, details?: Record<string, unknown>): ApiError {
+  return new ApiError('unauthorized', message, { param: 'Authorization', details });
+}
+
 /**
  * 401 for an API key sent as a bearer token, as other services take it. Neither the identity nor the validity of the
  * key is checked.
  */
 function keyAsBearer(): ApiError {
-  return new ApiError('unauthorized', 'An API key was sent as Bearer: send "Authorization: ApiKey …".', {
-    param: 'Authorization',
-  });
+  return unauthorized('An API key was sent as Bearer: send "Authorization: ApiKey …".');
 }
 
 function keyWithoutScheme(): ApiError {
-  return new ApiError(
-    'unauthorized',
+  return unauthorized(
     'The Authorization header holds an API key alone: write ApiKey before it, as in "Authorization: ApiKey drk_…".',
-    { param: 'Authorization' },
   );
 }
 
@@ -177,17 +166,14 @@ function otherScheme(header: string): ApiError {
     scheme === undefined || /^(apikey|bearer)$/i.test(scheme)
       ? 'The Authorization header holds no credential that can be read'
       : `Credentials of the scheme ${scheme} are not read`;
-  return new ApiError('unauthorized', `${found}: send "Authorization: ApiKey <API_KEY>".`, {
-    param: 'Authorization',
-  });
+  return unauthorized(`${found}: send "Authorization: ApiKey <API_KEY>".`);
 }
 
 /** The number of characters that a copied key lacks. Every key has the same length, so this reveals nothing. */
 function wrongLength(received: number): ApiError {
-  return new ApiError(
-    'unauthorized',
+  return unauthorized(
     `An API key has ${KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
-    { param: 'Authorization', details: { received, expected: KEY_CHARACTERS } },
+    { received, expected: KEY_CHARACTERS },
   );
 }
 
@@ -196,12 +182,10 @@ function wrongLength(received: number): ApiError {
  * nothing.
  */
 function notAccepted(isSession: boolean): ApiError {
-  return new ApiError(
-    'unauthorized',
+  return unauthorized(
     isSession
       ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
       : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
-    { param: 'Authorization' },
   );
 }
 

@@ -39,13 +39,8 @@ export interface Bootstrapped {
  * Creates the first account and its key on an empty store, or finishes a start that was interrupted. Null when there is
  * an account already.
  */
-export async function bootstrap({
-  store,
-  settings,
-  grant,
-  mayMake,
-  now,
-}: BootstrapOptions): Promise<Bootstrapped | null> {
+export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped | null> {
+  const { store, settings, grant, mayMake, now } = options;
   const known = await store.findByEmail(settings.BOOTSTRAP_EMAIL.toLowerCase());
   const isToMake = known === null ? await store.isEmpty() : known.unfinished === true;
   if (!isToMake || !(await mayMake())) return null;
@@ -81,10 +76,10 @@ async function createFirst(
 
 /** Revokes the keys of an earlier attempt, which nobody has seen, except the key that the operator set. */
 async function giveKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
+  const hash = secretHash(text);
   const earlier = await store.findLiveKeys(accountId);
-  const isThere = earlier.some(({ hash }) => hash === secretHash(text));
-  for (const { _id, hash } of earlier) {
-    if (hash !== secretHash(text)) await store.revokeKey(accountId, _id, now);
+  for (const key of earlier) {
+    if (key.hash !== hash) await store.revokeKey(accountId, key._id, now);
   }
-  if (!isThere) await createKey(store, accountId, 'first key', now, text);
+  if (!earlier.some((key) => key.hash === hash)) await createKey(store, accountId, 'first key', now, text);
 }

@@ -20,10 +20,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     '/api-keys/self',
     {
       config: { idempotency: 'kept' },
-      schema: {
-        summary: 'Revoke the key that makes this call',
-        response: { 204: Type.Null() },
-      },
+      schema: { summary: 'Revoke the key that makes this call', response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { accountId, apiKeyId } = gate.callerOf(request);
@@ -38,10 +35,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     '/api-keys',
     {
       config: { access: 'session' },
-      schema: {
-        summary: 'List API keys',
-        response: { 200: envelopeOf(Type.Array(ApiKey)) },
-      },
+      schema: { summary: 'List API keys', response: { 200: envelopeOf(Type.Array(ApiKey)) } },
     },
     async (request) => {
       const keys = await store.findLiveKeys(gate.callerOf(request).accountId);
@@ -54,18 +48,13 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     {
       // A key needs no name, and a call that gives none needs no body.
       config: { access: 'session', idempotency: 'unkept', body: 'optional' },
-      schema: {
-        summary: 'Issue an API key',
-        body: NewApiKeyBody,
-        response: { 201: envelopeOf(NewApiKey) },
-      },
+      schema: { summary: 'Issue an API key', body: NewApiKeyBody, response: { 201: envelopeOf(NewApiKey) } },
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
       const { apiKey, key } = await createKey(store, accountId, request.body.name ?? '', now());
-      return reply
-        .code(201)
-        .send(success('API key issued; it is shown only now.', { ...apiKeyOf(apiKey), key }));
+      const answer = { ...apiKeyOf(apiKey), key };
+      return reply.code(201).send(success('API key issued; it is shown only now.', answer));
     },
   );
 
@@ -73,11 +62,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     '/api-keys/:keyId',
     {
       config: { access: 'session', idempotency: 'kept' },
-      schema: {
-        summary: 'Revoke an API key',
-        params: KeyPath,
-        response: { 204: Type.Null() },
-      },
+      schema: { summary: 'Revoke an API key', params: KeyPath, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
       const { keyId } = request.params;

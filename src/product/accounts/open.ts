@@ -4,7 +4,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import { accountRoutes } from './account-routes.ts';
 import { createAuthentication } from './authentication.ts';
-import { createGate, type Gate, JOB_WAITS } from './gate/gate.ts';
+import { createGate, type Gate, type GateSettings } from './gate/gate.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
 import { sessionRoutes } from './sign-in/routes.ts';
@@ -15,11 +15,7 @@ interface AccountsOptions {
   coordination: Coordination;
   hostId: string;
   processId: string;
-  settings: {
-    REQUESTS_PER_MINUTE: number;
-    FAILED_AUTHENTICATIONS_PER_MINUTE: number;
-    SYNC_CALLS_PER_ACCOUNT: number;
-  };
+  settings: GateSettings;
   /** Describes an account with its money, which billing knows. */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
@@ -33,26 +29,17 @@ export interface Accounts extends Slice {
 
 /** Opens accounts, keys and sessions, and the gate that checks them. */
 export async function openAccounts(options: AccountsOptions): Promise<Accounts> {
-  const { settings, describe, now } = options;
+  const { coordination, describe, now } = options;
   const store = await AccountsStore.open(options.documents);
   const nowMs = () => now().getTime();
-  const gate = createGate({
-    coordination: options.coordination,
-    authentication: createAuthentication(store, nowMs),
-    hostId: options.hostId,
-    processId: options.processId,
-    requestsPerMinute: settings.REQUESTS_PER_MINUTE,
-    failedAuthenticationsPerMinute: settings.FAILED_AUTHENTICATIONS_PER_MINUTE,
-    slots: { calls: settings.SYNC_CALLS_PER_ACCOUNT, waits: JOB_WAITS },
-    now: nowMs,
-  });
+  const gate = createGate({ ...options, authentication: createAuthentication(store, nowMs), now: nowMs });
 
   return {
     gate,
     store,
     async routes(app: FastifyInstance) {
       await app.register(keyRoutes, { store, gate, now });
-      await app.register(sessionRoutes, { store, gate, coordination: options.coordination, describe, now });
+      await app.register(sessionRoutes, { store, gate, coordination, describe, now });
       await app.register(accountRoutes, { gate, describe });
     },
     sweeps: [{ name: 'sessions', sweep: (instant) => store.sweepSessions(instant) }],

@@ -3,6 +3,7 @@ import {
   type Collection,
   type DeclaredCollection,
   type Documents,
+  type Filter,
   order,
 } from '../../platform/stores/documents/port.ts';
 
@@ -177,16 +178,17 @@ export class AccountsStore {
 
   /** Marks a key revoked for good; false when there is no such live key of this account. */
   async revokeKey(accountId: string, keyId: string, now: Date): Promise<boolean> {
-    const change = { $set: { revokedAt: now.toISOString() } };
-    const { modified } = await this.#keys.updateOne({ _id: keyId, accountId, revokedAt: null }, change);
-    return modified === 1;
+    return this.#revoke({ _id: keyId, accountId }, now);
   }
 
   /** For the operator: marks a key of any account revoked; false when there is no such live key. */
   async revokeAnyKey(keyId: string, now: Date): Promise<boolean> {
+    return this.#revoke({ _id: keyId }, now);
+  }
+
+  async #revoke(key: Filter, now: Date): Promise<boolean> {
     const change = { $set: { revokedAt: now.toISOString() } };
-    const { modified } = await this.#keys.updateOne({ _id: keyId, revokedAt: null }, change);
-    return modified === 1;
+    return (await this.#keys.updateOne({ ...key, revokedAt: null }, change)).modified === 1;
   }
 
   /** Writes when a key was used, unless another process wrote it since `key` was read. */

@@ -8,24 +8,6 @@ import { ADMISSION_TTL_MS } from '../revocations.ts';
 const MOST_AHEAD = 100;
 const MOST_ACCOUNTS = 10_000;
 
-/**
- * Recent admission answers of coordination, so that most calls of a busy caller need no question. A call passes when
- * its caller was admitted from the same network within the last tenth of a second, and a request of its account was
- * counted ahead for it. Requests are counted before they are made, so no limit is ever exceeded. Requests that a
- * process counted ahead and does not use, because it ends or its callers use other processes, are lost until the window
- * turns: RateQuestion says how few they are.
- *
- * A question costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
- */
-interface AdmissionCache {
-  /** The cached answer while it is valid, with the call counted against it; null when coordination has to be asked. */
-  pass(caller: Caller, network: string): RateAnswer | null;
-  /** The cached answer while it is valid, else the answer of `ask`. */
-  admit(caller: Caller, network: string, question: Question): Promise<AdmitAnswer>;
-  /** Requests of an account that this process has counted ahead and not made yet. */
-  prepaidRequests(accountId: string): number;
-}
-
 /** A question to coordination about a caller. */
 interface Question {
   /** @param ahead how many requests to count ahead. */
@@ -42,7 +24,16 @@ interface Counted {
   endsMs: number;
 }
 
-export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClock): AdmissionCache {
+/**
+ * Recent admission answers of coordination, so that most calls of a busy caller need no question. A call passes when
+ * its caller was admitted from the same network within the last tenth of a second, and a request of its account was
+ * counted ahead for it. Requests are counted before they are made, so no limit is ever exceeded. Requests that a
+ * process counted ahead and does not use, because it ends or its callers use other processes, are lost until the window
+ * turns: RateQuestion says how few they are.
+ *
+ * A question costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
+ */
+export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClock) {
   const letIn = new WeakMap<Caller, { network: string; untilMs: number }>();
   const windows = new LRUCache<string, Counted>({ max: MOST_ACCOUNTS });
   /** Accounts whose requests are being counted ahead now: of simultaneous calls, only one counts ahead. */
@@ -53,10 +44,12 @@ export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = s
     return window !== undefined && nowMs < window.endsMs ? window : undefined;
   }
 
+  /** Requests of an account that this process has counted ahead and not made yet. */
   function prepaidRequests(accountId: string): number {
     return liveWindow(accountId)?.ahead ?? 0;
   }
 
+  /** The cached answer while it is valid, with the call counted against it; null when coordination has to be asked. */
   function pass(caller: Caller, network: string): RateAnswer | null {
     const last = letIn.get(caller);
     const nowMs = elapsedMs();
@@ -81,7 +74,8 @@ export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = s
   return {
     pass,
     prepaidRequests,
-    async admit(caller, network, { ask, mustAsk = false }) {
+    /** The cached answer while it is valid, else the answer of `ask`. */
+    async admit(caller: Caller, network: string, { ask, mustAsk = false }: Question): Promise<AdmitAnswer> {
       const rate = mustAsk ? null : pass(caller, network);
       if (rate !== null) return { blockedMs: 0, marked: false, rate, slot: true };
       const { accountId } = caller;

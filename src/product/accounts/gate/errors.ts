@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
+import { unauthorized } from '../authentication.ts';
 import type { SlotKind } from './slots.ts';
 
 /** The error of a route's own check, kept until the windows have been asked. */
@@ -19,11 +20,7 @@ const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
 const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
 
 export function missingCredential(request: FastifyRequest): ApiError {
-  return new ApiError(
-    'unauthorized',
-    `${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`,
-    { param: 'Authorization' },
-  );
+  return unauthorized(`${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`);
 }
 
 function whereItIsNotRead({ headers, query }: FastifyRequest): string {
@@ -64,9 +61,6 @@ export function blocked(blockedMs: number): ApiError {
   return new ApiError(
     'rate_limited',
     'Too many wrong credentials came from this address: wait for Retry-After seconds.',
-    {
-      details: { reason: 'failed_authentications' },
-      retryAfterSeconds: blockedMs / 1000,
-    },
+    { details: { reason: 'failed_authentications' }, retryAfterSeconds: blockedMs / 1000 },
   );
 }

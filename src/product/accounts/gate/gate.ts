@@ -2,19 +2,14 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../../platform/http/connection/client-network.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import type {
-  AdmitAnswer,
-  AdmitQuestion,
-  Coordination,
-  RateAnswer,
-} from '../../../platform/stores/coordination/port.ts';
+import type { AdmitAnswer, Coordination, RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
 import { invalidateCredentials } from '../revocations.ts';
 import { createAdmissionCache } from './admission-cache.ts';
 import { type Budget, sendBudget } from './budget.ts';
 import { callerIfAny, setCaller } from './callers.ts';
 import { blocked, consoleOnly, missingCredential, noSlotLeft, refusalOf, tooManyRequests } from './errors.ts';
-import { type CallSlot, createSlots, type SlotKind } from './slots.ts';
+import { createSlots, type SlotKind } from './slots.ts';
 
 /** The most calls of an account that may wait for jobs at once. */
 export const JOB_WAITS = 8;
@@ -36,6 +31,13 @@ declare module 'fastify' {
   }
 }
 
+/** The settings that the gate reads. */
+export interface GateSettings {
+  REQUESTS_PER_MINUTE: number;
+  FAILED_AUTHENTICATIONS_PER_MINUTE: number;
+  SYNC_CALLS_PER_ACCOUNT: number;
+}
+
 interface GateOptions {
   coordination: Coordination;
   authentication: Authentication;
@@ -43,41 +45,12 @@ interface GateOptions {
   hostId: string;
   /** Distinguishes the slots that this process holds. */
   processId: string;
-  requestsPerMinute: number;
-  failedAuthenticationsPerMinute: number;
-  /** The number of slots of an account, by kind. */
-  slots: Record<SlotKind, number>;
+  settings: GateSettings;
   /** Epoch milliseconds. */
   now: () => number;
 }
 
-export interface Gate {
-  /** Puts the gate before every route of `app` and of the plugins registered in it. */
-  install(app: FastifyInstance): void;
-  /** The caller of a route that is not public. */
-  callerOf(request: FastifyRequest): Caller;
-  /** The caller, or null on a public route without a credential. */
-  callerIfAny(request: FastifyRequest): Caller | null;
-  /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
-  keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
-  /**
-   * Revokes a credential. When this resolves, it is refused wherever its mark is seen (at least on this host);
-   * elsewhere within 30 s.
-   */
-  revoke(credentialId: string): Promise<void>;
-  /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
-  strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError>;
-  /** Counts a credential as wrong before it is judged. @throws ApiError 429 when the window was full. */
-  strikeFirst(request: FastifyRequest): Promise<Strike>;
-}
-
-/** A credential that is counted as wrong until it is known to be right. */
-interface Strike {
-  /** Uncounts the credential: it was right, or was not judged. */
-  giveBack(): Promise<void>;
-  /** Returns the error to throw: the credential was wrong. */
-  failed(refusal: ApiError): ApiError;
-}
+export type Gate = ReturnType<typeof createGate>;
 
 /**
  * The gate of /api, which checks every request in this order: the failed-authentication window of the address, the
@@ -85,8 +58,10 @@ interface Strike {
  * asks nothing while the cached answer about its caller is valid (see admission-cache.ts) and a slot, if it takes one,
  * has just been returned.
  */
-export function createGate(options: GateOptions): Gate {
-  const { coordination, authentication, now } = options;
+export function createGate(options: GateOptions) {
+  const { coordination, authentication, settings, now } = options;
+  /** The number of slots of an account, by kind. */
+  const slotLimits = { calls: settings.SYNC_CALLS_PER_ACCOUNT, waits: JOB_WAITS };
   const slots = createSlots(coordination, `${options.hostId}/${options.processId}`);
   const admissionCache = createAdmissionCache();
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
@@ -119,7 +94,10 @@ export function createGate(options: GateOptions): Gate {
     const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
     let answer = await ask(request, reply, caller, { kind });
     if (answer.marked) {
-      caller = await reauthenticate(request, config, caller);
+      // The credential or its account has changed.
+      const credentialId = credentialIdOf(caller);
+      if (credentialId) authentication.forget(credentialId);
+      caller = await authenticate(request, config);
       answer = await ask(request, reply, caller, { kind, ignoresMark: true });
     }
     if (caller !== null) setCaller(request, caller);
@@ -127,9 +105,10 @@ export function createGate(options: GateOptions): Gate {
     refuseBlocked(answer.blockedMs);
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
     if (caller?.isSuspended) throw accountSuspended();
-    refuseWrongAccess(request, config, caller);
+    if (caller === null && config.access !== 'public') throw missingCredential(request);
+    if (isWrongAccess(config, caller)) throw consoleOnly();
     if (refusal !== null) throw refusal;
-    if (!answer.slot) throw noSlotLeft(kind ?? 'calls', options.slots[kind ?? 'calls']);
+    if (!answer.slot) throw noSlotLeft(kind ?? 'calls', slotLimits[kind ?? 'calls']);
   }
 
   async function authenticate(request: FastifyRequest, config: FastifyContextConfig): Promise<Caller | null> {
@@ -137,12 +116,12 @@ export function createGate(options: GateOptions): Gate {
     try {
       return await authentication.callerOf(request);
     } catch (error) {
-      throw error instanceof ApiError && error.code === 'unauthorized'
-        ? await gate.strike(request, error)
-        : error;
+      if (error instanceof ApiError && error.code === 'unauthorized') throw await strike(request, error);
+      throw error;
     }
   }
 
+  /** Asks the windows and, for a call that is not refused, takes its slot, after further attempts when none is free. */
   async function ask(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -153,40 +132,26 @@ export function createGate(options: GateOptions): Gate {
     const slot =
       kind === null || caller === null || caller.isSuspended
         ? null
-        : slots.slotFor(`${kind}/${caller.accountId}`, options.slots[kind]);
-    const askCoordination = (ahead: number) =>
-      slots.ask(questionOf(network, caller, { ahead, ignoresMark }), slot);
-    if (caller === null || ignoresMark) return withSlot(request, reply, slot, await askCoordination(0));
-    const mustAsk = slot !== null && !slots.isHeld(slot);
-    const answer = await admissionCache.admit(caller, network, { ask: askCoordination, mustAsk });
-    return withSlot(request, reply, slot, answer);
-  }
-
-  function questionOf(
-    network: string,
-    caller: Caller | null,
-    { ahead, ignoresMark }: { ahead: number; ignoresMark: boolean },
-  ): AdmitQuestion {
-    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
-    return {
-      blocked: { key: strikeKey(network), limit: options.failedAuthenticationsPerMinute },
-      ...(credentialId && !ignoresMark ? { marked: credentialId } : {}),
-      rate: {
-        key: `${options.hostId}/${caller?.accountId ?? network}`,
-        limit: options.requestsPerMinute,
-        windowMs: WINDOW_MS,
-        ahead,
-      },
+        : slots.slotFor(`${kind}/${caller.accountId}`, slotLimits[kind]);
+    const credentialId = credentialIdOf(caller);
+    const askCoordination = (ahead: number) => {
+      const question = {
+        blocked: { key: strikeKey(network), limit: settings.FAILED_AUTHENTICATIONS_PER_MINUTE },
+        ...(credentialId && !ignoresMark && { marked: credentialId }),
+        rate: {
+          key: `${options.hostId}/${caller?.accountId ?? network}`,
+          limit: settings.REQUESTS_PER_MINUTE,
+          windowMs: WINDOW_MS,
+          ahead,
+        },
+      };
+      return slots.ask(question, slot);
     };
-  }
-
-  /** Gives the call its slot unless it was refused, after further attempts when none was free. */
-  async function withSlot(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    slot: CallSlot | null,
-    answer: AdmitAnswer,
-  ): Promise<AdmitAnswer> {
+    const mustAsk = slot !== null && !slots.isHeld(slot);
+    const answer =
+      caller === null || ignoresMark
+        ? await askCoordination(0)
+        : await admissionCache.admit(caller, network, { ask: askCoordination, mustAsk });
     if (slot === null) return answer;
     if (answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) {
       slots.giveBack(slot);
@@ -197,26 +162,6 @@ export function createGate(options: GateOptions): Gate {
     return { ...answer, slot: taken };
   }
 
-  function refuseWrongAccess(
-    request: FastifyRequest,
-    config: FastifyContextConfig,
-    caller: Caller | null,
-  ): void {
-    if (caller === null && config.access !== 'public') throw missingCredential(request);
-    if (isWrongAccess(config, caller)) throw consoleOnly();
-  }
-
-  /** Looks the caller up again, because a marked credential or its account has changed. */
-  async function reauthenticate(
-    request: FastifyRequest,
-    config: FastifyContextConfig,
-    caller: Caller | null,
-  ): Promise<Caller | null> {
-    const credentialId = caller?.apiKeyId ?? caller?.sessionId;
-    if (credentialId) authentication.forget(credentialId);
-    return authenticate(request, config);
-  }
-
   function strikeKey(network: string): string {
     return `${options.hostId}/${network}`;
   }
@@ -224,7 +169,7 @@ export function createGate(options: GateOptions): Gate {
   /** The budget of a caller, which includes the requests that were counted ahead and not made yet. */
   function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): Budget {
     return {
-      limit: options.requestsPerMinute,
+      limit: settings.REQUESTS_PER_MINUTE,
       windowMs: WINDOW_MS,
       remaining: allowed ? remaining + admissionCache.prepaidRequests(accountId) : 0,
       resetMs,
@@ -238,7 +183,7 @@ export function createGate(options: GateOptions): Gate {
     request: FastifyRequest,
     { count, resetMs }: { count: number; resetMs: number },
   ): void {
-    if (count < options.failedAuthenticationsPerMinute) return;
+    if (count < settings.FAILED_AUTHENTICATIONS_PER_MINUTE) return;
     blockedUntil.set(networkOf(request.ip), now() + resetMs);
   }
 
@@ -252,8 +197,16 @@ export function createGate(options: GateOptions): Gate {
     if (blockedMs > 0) throw blocked(blockedMs);
   }
 
-  const gate: Gate = {
-    install(app) {
+  /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
+  async function strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
+    const counted = await coordination.strike(strikeKey(networkOf(request.ip)), WINDOW_MS);
+    noteFailure(request, counted);
+    return counted.count > settings.FAILED_AUTHENTICATIONS_PER_MINUTE ? blocked(counted.resetMs) : refusal;
+  }
+
+  return {
+    /** Puts the gate before every route of `app` and of the plugins registered in it. */
+    install(app: FastifyInstance): void {
       // This hook is asynchronous only when something has to be asked.
       app.addHook('onRequest', (request, reply, done) => {
         // Reading the options of a route copies them.
@@ -262,40 +215,52 @@ export function createGate(options: GateOptions): Gate {
         done();
       });
     },
-    callerOf(request) {
+    /** The caller of a route that is not public. */
+    callerOf(request: FastifyRequest): Caller {
       const caller = callerIfAny(request);
       if (caller === null) throw missingCredential(request);
       return caller;
     },
+    /** The caller, or null on a public route without a credential. */
     callerIfAny,
+    /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
     keepSlotUntil: slots.keepUntil,
-    async revoke(credentialId) {
+    /**
+     * Revokes a credential. When this resolves, it is refused wherever its mark is seen (at least on this host);
+     * elsewhere within 30 s.
+     */
+    async revoke(credentialId: string): Promise<void> {
       authentication.forget(credentialId);
       await invalidateCredentials(coordination, [credentialId]);
     },
-    async strike(request, refusal) {
-      const counted = await coordination.strike(strikeKey(networkOf(request.ip)), WINDOW_MS);
-      noteFailure(request, counted);
-      return counted.count > options.failedAuthenticationsPerMinute ? blocked(counted.resetMs) : refusal;
-    },
-    async strikeFirst(request) {
+    /**
+     * Counts a credential as wrong before it is judged, until it is known to be right.
+     * @throws ApiError 429 when the window was full.
+     */
+    async strikeFirst(request: FastifyRequest) {
       const key = strikeKey(networkOf(request.ip));
       const counted = await coordination.strike(key, WINDOW_MS);
       const giveBack = () => coordination.giveBackStrike(key);
-      if (counted.count > options.failedAuthenticationsPerMinute) {
+      if (counted.count > settings.FAILED_AUTHENTICATIONS_PER_MINUTE) {
         await giveBack();
         throw blocked(counted.resetMs);
       }
       return {
+        /** Uncounts the credential: it was right, or was not judged. */
         giveBack,
-        failed(refusal) {
+        /** Returns the error to throw: the credential was wrong. */
+        failed(refusal: ApiError): ApiError {
           noteFailure(request, counted);
           return refusal;
         },
       };
     },
   };
-  return gate;
+}
+
+/** The key or the session that a caller proved; none without a caller. */
+function credentialIdOf(caller: Caller | null): string | null | undefined {
+  return caller?.apiKeyId ?? caller?.sessionId;
 }
 
 /** Whether a key is used where a session is required. */

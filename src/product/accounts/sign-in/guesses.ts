@@ -18,26 +18,17 @@ export function delayMsAfter(wrongGuesses: number): number {
   return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), LONGEST_DELAY_MS);
 }
 
-/** A password that is about to be judged. */
-interface Guess {
-  /** Uncounts the guess, because it was right, and remembers its network. */
-  succeeded(): Promise<void>;
-  /** Uncounts the guess, because it was not judged. */
-  unjudged(): Promise<void>;
-}
-
 /**
  * Slows down guesses at one account, regardless of the number of addresses they come from. It never locks an account: a
  * person who signed in from a network before signs in there at once. An unknown e-mail is treated like any other.
  */
-interface Guesses {
-  /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts. */
-  begin(email: string, network: string): Promise<Guess>;
-}
-
-export function createGuesses(coordination: Coordination): Guesses {
+export function createGuesses(coordination: Coordination) {
   return {
-    async begin(email, network) {
+    /**
+     * Begins a guess: a password that is about to be judged.
+     * @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts.
+     */
+    async begin(email: string, network: string) {
       const account = secretHash(email);
       const counted = `guesses/${account}`;
       const familiar = `signed-in/${account}/${network}`;
@@ -47,8 +38,10 @@ export function createGuesses(coordination: Coordination): Guesses {
         if (!isFamiliar) await coordination.giveBackStrike(counted);
       };
       return {
+        /** Uncounts the guess, because it was not judged. */
         unjudged: giveBack,
-        async succeeded() {
+        /** Uncounts the guess, because it was right, and remembers its network. */
+        async succeeded(): Promise<void> {
           await giveBack();
           await coordination.mark(familiar, FAMILIAR_MS);
         },

@@ -14,6 +14,7 @@ const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
 /** OWASP's first recommendation for scrypt: N 2^17, r 8, p 1 (128 MB, about 0.3 s). */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE };
+const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
 /**
@@ -21,9 +22,13 @@ const HASH_BYTES = 32;
  * @param cost scrypt's parameters; other values than the default are for tests, which create dozens of accounts.
  */
 export async function hashPassword(password: string, cost: ScryptCost = COST): Promise<string> {
-  const salt = randomBytes(16);
+  const salt = randomBytes(SALT_BYTES);
   const hash = await derive(password.normalize('NFKC'), salt, HASH_BYTES, cost);
-  return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+  return encoded(cost, salt, hash);
+}
+
+function encoded({ N, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
+  return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
 /**
@@ -44,11 +49,4 @@ export async function passwordMatches(password: string, stored: string | null): 
 }
 
 /** A hash that no password matches: 32 zero bytes under the current cost. */
-const NOBODY = [
-  'scrypt',
-  COST.N,
-  COST.r,
-  COST.p,
-  'AAAAAAAAAAAAAAAAAAAAAA',
-  Buffer.alloc(HASH_BYTES).toString('base64url'),
-].join('$');
+const NOBODY = encoded(COST, Buffer.alloc(SALT_BYTES), Buffer.alloc(HASH_BYTES));

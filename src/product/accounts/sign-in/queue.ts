@@ -11,19 +11,6 @@ interface SignInQueueOptions {
   mostWaitMs: number;
 }
 
-/**
- * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
- * waits already does not delay a newcomer. A network that was served goes behind all others.
- */
-interface SignInQueue {
-  /**
-   * Waits for a turn. The returned function ends it.
-   * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
-   *   signal's reason when it aborts.
-   */
-  enter(network: string, signal: AbortSignal): Promise<() => void>;
-}
-
 interface Waiter {
   admit(): void;
   refuse(): void;
@@ -36,7 +23,11 @@ interface Line {
 
 const RETRY_AFTER_SECONDS = 2;
 
-export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
+/**
+ * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
+ * waits already does not delay a newcomer. A network that was served goes behind all others.
+ */
+export function createSignInQueue(options: SignInQueueOptions) {
   const { atOnce, mostWaiting, mostOfNetwork, mostWaitMs } = options;
   /** The last line is served next. */
   let lines: Line[] = [];
@@ -53,12 +44,6 @@ export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
     if (line.waiters.length > 0) lines.unshift(line);
     running += 1;
     next.admit();
-  }
-
-  function add(network: string, waiter: Waiter): void {
-    const line = lineOf(network);
-    if (line === undefined) lines.push({ network, waiters: [waiter] });
-    else line.waiters.push(waiter);
   }
 
   function remove(network: string, waiter: Waiter): void {
@@ -94,13 +79,20 @@ export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
         refuse: () => end(() => reject(noRoom())),
       };
       const timer = setTimeout(waiter.refuse, mostWaitMs);
-      add(network, waiter);
+      const line = lineOf(network);
+      if (line === undefined) lines.push({ network, waiters: [waiter] });
+      else line.waiters.push(waiter);
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
 
   return {
-    async enter(network, signal) {
+    /**
+     * Waits for a turn. The returned function ends it.
+     * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
+     *   signal's reason when it aborts.
+     */
+    async enter(network: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
       if (running < atOnce) running += 1;
       else {

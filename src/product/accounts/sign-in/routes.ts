@@ -26,7 +26,7 @@ export async function sessionRoutes(
   app: FastifyInstance,
   { store, gate, coordination, describe, now }: SessionRoutesOptions,
 ): Promise<void> {
-  const signIn = createSignIn({ store, gate, coordination });
+  const signIn = createSignIn(store, gate, coordination);
 
   app.post<{ Body: SignInBody }>(
     '/auth/sign-in',
@@ -68,15 +68,13 @@ async function openSession(
   accountId: string,
   now: Date,
 ): Promise<{ token: string; session: SessionDocument }> {
-  const _id = newId('ses', now.getTime());
   const token = `ses_${randomText(TOKEN_SECRET_CHARACTERS)}`;
-  const expiresAt = new Date(now.getTime() + SESSION_LIFE_MS).toISOString();
   const session = {
-    _id,
+    _id: newId('ses', now.getTime()),
     accountId,
     hash: secretHash(token),
     createdAt: now.toISOString(),
-    expiresAt,
+    expiresAt: new Date(now.getTime() + SESSION_LIFE_MS).toISOString(),
   };
   await store.insertSession(session);
   return { token, session };

@@ -18,19 +18,13 @@ import { createSignInQueue } from './queue.ts';
  */
 const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 
-interface SignInOptions {
-  store: AccountsStore;
-  gate: Gate;
-  coordination: Coordination;
-}
-
 /**
  * Judges an e-mail and a password. A guess is counted before it is judged, for its address and for its account, and is
  * uncounted when it was right: of simultaneous guesses, no more are judged than may be wrong.
  * @returns the account.
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
-export function createSignIn({ store, gate, coordination }: SignInOptions) {
+export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coordination) {
   const queue = createSignInQueue(QUEUE);
   const guesses = createGuesses(coordination);
 
