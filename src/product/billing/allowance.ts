@@ -2,9 +2,9 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { insufficientCredit } from './errors.ts';
 import type { Movements } from './movements.ts';
-import { periodOf, turnBackPeriods, turnPeriod } from './period.ts';
-import type { PlanTerms } from './plan-terms.ts';
-import type { BillingStore, Money, Reservation } from './store.ts';
+import { periodOf, turnBackPeriods } from './period.ts';
+import { type PlanTerms, UNLIMITED } from './plans.ts';
+import { availableOf, type BillingStore, covering, type Money, type Reservation } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
 
 /**
@@ -33,22 +33,14 @@ interface AllowanceOptions {
   now: () => Date;
 }
 
+export type Allowance = ReturnType<typeof createAllowance>;
+
 /**
  * The processing allowance of synchronous calls. On a plan with a limit, a run is counted before it starts, and its
  * credits are held when it is past the limit. One conditional update does this, so no more runs are admitted than the
  * account can pay for. On an unlimited plan, no run is refused, so a run is counted after it has succeeded.
  */
-export interface Allowance {
-  /**
-   * Admits one run.
-   * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
-   */
-  begin(account: { accountId: string; plan: string }): Promise<Run>;
-  /** Releases the reservations of dead processes, for all accounts; returns how many. */
-  sweep(): Promise<number>;
-}
-
-export function createAllowance(options: AllowanceOptions): Allowance {
+export function createAllowance(options: AllowanceOptions) {
   const { store, movements, syncRuns, plan, now } = options;
 
   /** Counts the run and holds what it costs. Null when the account does not cover it. */
@@ -59,9 +51,8 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     const past: Reservation = { ...inside, credits: terms.overageCredits ?? 0 };
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
       if (await count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } })) return inside;
-      const covered = { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, past.credits] } };
-      if (await count(accountId, past, { 'processing.used': { $gte: terms.processLimit }, ...covered }))
-        return past;
+      const usedUp = { 'processing.used': { $gte: terms.processLimit } };
+      if (await count(accountId, past, { ...usedUp, ...covering(past.credits) })) return past;
       if (!(await freeAllowance(accountId, period))) return null;
     }
     return null;
@@ -81,7 +72,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
 
   /** Begins the next period, or releases the reservations of dead processes; false when there was nothing to do. */
   async function freeAllowance(accountId: string, period: string): Promise<boolean> {
-    if (await turnPeriod(store, accountId, period)) return true;
+    if (await store.beginPeriod(accountId, period)) return true;
     const account = await store.find(accountId);
     if (account === null) return false;
     const freed = await releaseExpired(account);
@@ -119,10 +110,13 @@ export function createAllowance(options: AllowanceOptions): Allowance {
   }
 
   return {
-    async begin(account) {
-      const { accountId } = account;
-      const terms = plan(account.plan);
-      if (terms.processLimit === -1) {
+    /**
+     * Admits one run.
+     * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
+     */
+    async begin({ accountId, plan: planId }: { accountId: string; plan: string }): Promise<Run> {
+      const terms = plan(planId);
+      if (terms.processLimit === UNLIMITED) {
         return {
           succeed: async (use) => syncRuns.record({ accountId, ...use, terms, counts: true }),
           release: async () => undefined,
@@ -139,7 +133,8 @@ export function createAllowance(options: AllowanceOptions): Allowance {
       };
     },
 
-    async sweep() {
+    /** Releases the reservations of dead processes, for all accounts; returns how many. */
+    async sweep(): Promise<number> {
       await turnBackPeriods(store, now());
       const left = await store.findWithExpiredReservations(now(), SWEPT_AT_ONCE);
       let freed = 0;
@@ -150,9 +145,9 @@ export function createAllowance(options: AllowanceOptions): Allowance {
 }
 
 /** Whether a refusal is outdated, because the account can pay for a run by now. */
-function hasAllowance({ processing, balance, held }: Money, period: string, terms: PlanTerms): boolean {
-  if (processing.period < period) return false;
-  return processing.used < terms.processLimit || balance - held >= (terms.overageCredits ?? 0);
+function hasAllowance(account: Money, period: string, terms: PlanTerms): boolean {
+  if (account.processing.period < period) return false;
+  return account.processing.used < terms.processLimit || availableOf(account) >= (terms.overageCredits ?? 0);
 }
 
 function insufficient({ processLimit, overageCredits }: PlanTerms, topUpUrl: string): ApiError {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { randomText } from '../../platform/names/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { SyncRuns } from './sync-runs.ts';
@@ -8,19 +7,6 @@ const DONE = 'usage/written-down';
 /** The timeout of one process's answer: a process that is starting or ending may not answer. */
 const LONGEST_WAIT_MS = 500;
 
-/**
- * Waits until the latest runs are stored. Otherwise a reader misses the calls of the last half second, which
- * sync-runs.ts writes in one batch.
- */
-interface CatchUp {
-  /**
-   * Resolves when every process has stored the runs that it answered before. A reader then sees every call that was
-   * answered, by any process.
-   */
-  catchUp(): Promise<void>;
-  close(): void;
-}
-
 interface Waiting {
   answers: number;
   /** The number of processes to wait for; known once the question was sent, while answers may arrive earlier. */
@@ -28,8 +14,11 @@ interface Waiting {
   resolve: () => void;
 }
 
-/** Asks every process of every host to store its batch of runs, and answers the questions of others. */
-export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns): Promise<CatchUp> {
+/**
+ * Asks every process of every host to store its batch of runs, and answers the questions of others. Otherwise a reader
+ * misses the calls of the last half second, which sync-runs.ts writes in one batch.
+ */
+export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns) {
   const waiting = new Map<string, Waiting>();
   const settle = (question: Waiting) => {
     if (question.answers >= question.processes) question.resolve();
@@ -51,25 +40,28 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
     }),
   ]);
 
-  async function catchUp(): Promise<void> {
-    const id = randomText(12);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const question: Waiting = { answers: 0, processes: Number.POSITIVE_INFINITY, resolve };
-    waiting.set(id, question);
-    const timer = new AbortController();
-    try {
-      question.processes = await coordination.publish(ASKED, id);
-      settle(question);
-      await Promise.race([promise, sleep(LONGEST_WAIT_MS, undefined, { signal: timer.signal })]);
-    } finally {
-      timer.abort();
-      waiting.delete(id);
-    }
-  }
-
   return {
-    catchUp,
-    close() {
+    /**
+     * Resolves when every process has stored the runs that it answered before. A reader then sees every call that was
+     * answered, by any process.
+     */
+    async catchUp(): Promise<void> {
+      const id = randomText(12);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const question: Waiting = { answers: 0, processes: Number.POSITIVE_INFINITY, resolve };
+      let timer: NodeJS.Timeout | undefined;
+      waiting.set(id, question);
+      try {
+        question.processes = await coordination.publish(ASKED, id);
+        settle(question);
+        timer = setTimeout(resolve, LONGEST_WAIT_MS);
+        await promise;
+      } finally {
+        clearTimeout(timer);
+        waiting.delete(id);
+      }
+    },
+    close(): void {
       for (const end of ends) end();
     },
   };

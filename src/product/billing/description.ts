@@ -1,8 +1,8 @@
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import { creditsOf } from './answers.ts';
-import { boundsOf, periodOf } from './period.ts';
-import type { PlanTerms } from './plan-terms.ts';
+import { boundsOf, leftIn, periodOf, usedIn } from './period.ts';
+import type { Plan, PlanTerms } from './plans.ts';
 import type { BillingStore, Processing } from './store.ts';
 
 interface DescriptionOptions {
@@ -10,14 +10,12 @@ interface DescriptionOptions {
   billing: BillingStore;
   /** Makes every process store the runs that it has answered. */
   catchUp: () => Promise<void>;
-  plan: (id: string) => PlanTerms & { storedAssets: number };
+  plan: (id: string) => Plan;
   /** The number of the account's assets. */
   storedAssets: (accountId: string) => Promise<number>;
   limits: AccountLimits;
   now: () => Date;
 }
-
-const UNLIMITED = -1;
 
 /** The description of an account: its identity, its balance, and what its plan allows. */
 export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
@@ -31,13 +29,13 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
       storedAssets(accountId),
     ]);
     if (account === null || money === null) throw new Error(`The account ${accountId} is gone.`);
-    const terms = plan(account.plan);
-    const { _id: id, email, name, createdAt } = account;
+    const { _id: id, email, name, plan: planId, createdAt } = account;
+    const terms = plan(planId);
     return {
       id,
       email,
       name,
-      plan: account.plan,
+      plan: planId,
       createdAt,
       credits: creditsOf(money),
       processing: processingOf(money.processing, terms, now()),
@@ -47,12 +45,15 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
   };
 }
 
-/** The count of the current month. The stored count may belong to an earlier month. */
+/** The count of the current month. */
 function processingOf(processing: Processing, terms: PlanTerms, now: Date): Account['processing'] {
   const period = periodOf(now);
-  const used = processing.period < period ? 0 : processing.used;
-  const limit = terms.processLimit;
-  const left = limit === UNLIMITED ? UNLIMITED : Math.max(0, limit - used);
   const { start, end } = boundsOf(period);
-  return { limit, used, left, periodStart: start.toISOString(), periodEnd: end.toISOString() };
+  return {
+    limit: terms.processLimit,
+    used: usedIn(period, processing),
+    left: leftIn(period, processing, terms),
+    periodStart: start.toISOString(),
+    periodEnd: end.toISOString(),
+  };
 }

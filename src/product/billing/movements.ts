@@ -3,7 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { newId } from '../../platform/names/ids.ts';
 import { present } from '../../platform/names/present.ts';
 import type { Filter } from '../../platform/stores/documents/port.ts';
-import type { BillingStore, LedgerRow, Money, MovementType } from './store.ts';
+import {
+  availableOf,
+  type BillingStore,
+  covering,
+  type LedgerRow,
+  type Money,
+  type MovementType,
+} from './store.ts';
 
 export interface Movement {
   reference: string;
@@ -52,6 +59,8 @@ type MovementOutcome = 'moved' | 'already' | 'insufficient';
 const MOST_ATTEMPTS = 400;
 const LONGEST_PAUSE_MS = 20;
 
+export type Movements = ReturnType<typeof createMovements>;
+
 /**
  * Moves credits: every change of a balance. The account document contains the balance, the held credits and its whole
  * last movement, so that one conditional update is the movement. The row of the ledger is written from it:
@@ -66,22 +75,7 @@ const LONGEST_PAUSE_MS = 20;
  * concurrent movements, one succeeds in each round. The movements of one process queue, so N is the number of
  * processes.
  */
-export interface Movements {
-  /** Reads an account for a movement under a reference that does not exist yet. */
-  see(accountId: string): Promise<Seen>;
-  /**
-   * Moves credits once.
-   * @param seen only for a reference that was created since then.
-   * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
-   */
-  move(accountId: string, movement: MovementPlan, seen?: Seen | null): Promise<MovementOutcome>;
-  /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
-  rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null>;
-  /** Writes the row of the account's last movement, if a crash prevented that. */
-  writeOut(accountId: string): Promise<void>;
-}
-
-export function createMovements(store: BillingStore, now: () => Date): Movements {
+export function createMovements(store: BillingStore, now: () => Date) {
   const queues = new Map<string, Promise<unknown>>();
   /** The last row that this process has written, by account. */
   const written = new LRUCache<string, string>({ max: 10_000 });
@@ -117,35 +111,26 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
     if (account === null) return 'insufficient';
     const movement = typeof plan === 'function' ? plan(account) : plan;
     const last = account.movement;
-    const { reference, jobId } = movement;
+    const { reference, jobId, reservationId } = movement;
     const isMade =
       last?.reference === reference ||
       (!isFresh && (await store.rowUnder(accountId, reference, jobId !== undefined)) !== null);
-    if (isMade || !hasReservation(account, movement.reservationId)) return 'already';
-    const spent = spentBy(movement);
+    const isReserved = account.processing.reservations.some(({ id }) => id === reservationId);
+    if (isMade || (reservationId !== undefined && !isReserved)) return 'already';
     // The balance may have risen since it was read, so it is read again before a refusal.
-    if (spent > 0 && account.balance - account.held < spent) return isFresh ? 'overtaken' : 'insufficient';
+    const spent = spentBy(movement);
+    if (spent > 0 && availableOf(account) < spent) return isFresh ? 'overtaken' : 'insufficient';
     if (last !== null) await writeOutOnce(accountId, last);
-    const row = rowOf(accountId, account, movement, now());
-    const hasMoved = await store.change(
-      accountId,
-      {
-        'movement.reference': last?.reference ?? null,
-        ...covers(movement),
-        ...countsIn(account, movement),
+    const row = rowOf(account, movement, now());
+    const hasMoved = await store.change(accountId, unchanged(account, movement), {
+      $inc: {
+        balance: movement.credits,
+        held: movement.heldChange,
+        'processing.used': usedChange(account, movement),
       },
-      {
-        $inc: {
-          balance: movement.credits,
-          held: movement.heldChange,
-          'processing.used': usedChange(account, movement),
-        },
-        $set: { movement: row },
-        ...(movement.reservationId === undefined
-          ? {}
-          : { $pull: { 'processing.reservations': { id: movement.reservationId } } }),
-      },
-    );
+      $set: { movement: row },
+      ...(reservationId !== undefined && { $pull: { 'processing.reservations': { id: reservationId } } }),
+    });
     moves.set(accountId, movesOf(accountId) + 1);
     if (!hasMoved) return 'overtaken';
     writeOutBehind(accountId, row);
@@ -171,12 +156,18 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
   }
 
   return {
-    async see(accountId) {
+    /** Reads an account for a movement under a reference that does not exist yet. */
+    async see(accountId: string): Promise<Seen> {
       const before = movesOf(accountId);
       return { account: await store.find(accountId), moves: before };
     },
 
-    move(accountId, movement, seen: Seen | null = null) {
+    /**
+     * Moves credits once.
+     * @param seen only for a reference that was created since then.
+     * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
+     */
+    move(accountId: string, movement: MovementPlan, seen: Seen | null = null): Promise<MovementOutcome> {
       return queued(accountId, async () => {
         for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
           const outcome = await attempt(accountId, movement, attempts === 1 ? seen : null);
@@ -187,12 +178,14 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
       });
     },
 
-    async rowOfJob(accountId, reference) {
+    /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
+    async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
       const last = await store.lastMovement(accountId);
       return last?.reference === reference ? last : store.rowUnder(accountId, reference, true);
     },
 
-    async writeOut(accountId) {
+    /** Writes the row of the account's last movement, if a crash prevented that. */
+    async writeOut(accountId: string): Promise<void> {
       const last = await store.lastMovement(accountId);
       if (last !== null) await store.writeRow(last);
     },
@@ -205,55 +198,42 @@ function spentBy({ credits, heldChange }: Movement): number {
 }
 
 /**
- * The condition on the account for a movement: it has enough credits, and the reservation that the movement removes.
+ * The condition on the account for a movement: its last movement is still the one that was read, and it has enough
+ * credits and the reservation that the movement removes. Where runs are counted, its period and, on a plan with a
+ * limit, its count have not changed either.
  */
-function covers(movement: Movement): Filter {
+function unchanged({ movement: last, processing }: Money, movement: Movement): Filter {
+  const { reservationId, runs, isUnlimited = false } = movement;
   const spent = spentBy(movement);
+  const isLimited = runs !== undefined && runs.change > 0 && !isUnlimited;
   return {
-    ...(spent > 0 ? { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, spent] } } : {}),
-    ...(movement.reservationId === undefined ? {} : { 'processing.reservations.id': movement.reservationId }),
+    'movement.reference': last?.reference ?? null,
+    ...(spent > 0 && covering(spent)),
+    ...(reservationId !== undefined && { 'processing.reservations.id': reservationId }),
+    ...(runs !== undefined && { 'processing.period': processing.period }),
+    ...(isLimited && { 'processing.used': processing.used }),
   };
 }
 
-/**
- * The condition for counting runs: since the account was read, its period and, on a plan with a limit, its count have
- * not changed.
- */
-function countsIn({ processing }: Money, { runs, isUnlimited = false }: Movement): Filter {
-  if (runs === undefined) return {};
-  const { period, used } = processing;
-  return { 'processing.period': period, ...(runs.change > 0 && !isUnlimited && { 'processing.used': used }) };
-}
-
 function usedChange({ processing }: Money, { runs }: Movement): number {
-  return runs !== undefined && runs.period === processing.period ? runs.change : 0;
+  return runs?.period === processing.period ? runs.change : 0;
 }
 
-function hasReservation(account: Money, reservationId: string | undefined): boolean {
-  return (
-    reservationId === undefined || account.processing.reservations.some(({ id }) => id === reservationId)
-  );
-}
-
-function rowOf(
-  accountId: string,
-  account: Pick<Money, 'balance' | 'movement'>,
-  movement: Movement,
-  now: Date,
-): LedgerRow {
-  const movesBalance = movement.type !== 'hold' && movement.type !== 'release';
+function rowOf(account: Money, movement: Movement, now: Date): LedgerRow {
+  const { reference, type, credits, heldChange, jobId = null, runs, note = null } = movement;
+  const movesBalance = type !== 'hold' && type !== 'release';
   return {
     _id: newId('led', now.getTime()),
-    accountId,
-    reference: movement.reference,
+    accountId: account._id,
+    reference,
     sequence: (account.movement?.sequence ?? 0) + 1,
-    type: movement.type,
-    credits: movement.credits,
-    held: movesBalance ? 0 : Math.abs(movement.heldChange),
-    balanceAfter: account.balance + movement.credits,
-    jobId: movement.jobId ?? null,
-    ...present({ runs: movement.runs }),
-    note: movement.note ?? null,
+    type,
+    credits,
+    held: movesBalance ? 0 : Math.abs(heldChange),
+    balanceAfter: account.balance + credits,
+    jobId,
+    ...present({ runs }),
+    note,
     createdAt: now.toISOString(),
   };
 }

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../platform/names/units.ts';
-import type { BillingStore } from './store.ts';
+import { type PlanTerms, UNLIMITED } from './plans.ts';
+import type { BillingStore, Processing } from './store.ts';
 
 /** `YYYY-MM`: the billing period of an instant, which is the calendar month in UTC. */
 export function periodOf(instant: Date): string {
@@ -14,13 +15,14 @@ export function boundsOf(period: string): { start: Date; end: Date } {
   return { start, end };
 }
 
-/** Restarts an account's count when its period is over; false when it was already restarted. */
-export function turnPeriod(store: BillingStore, accountId: string, period: string): Promise<boolean> {
-  return store.change(
-    accountId,
-    { 'processing.period': { $lt: period } },
-    { $set: { 'processing.period': period, 'processing.used': 0 } },
-  );
+/** The runs of a period. The stored count may belong to an earlier one. */
+export function usedIn(period: string, processing: Processing): number {
+  return processing.period < period ? 0 : processing.used;
+}
+
+/** The runs of a period that are left of the allowance; UNLIMITED on a plan without a limit. */
+export function leftIn(period: string, processing: Processing, { processLimit }: PlanTerms): number {
+  return processLimit === UNLIMITED ? UNLIMITED : Math.max(0, processLimit - usedIn(period, processing));
 }
 
 /** The tolerated difference between the clocks of two hosts. */

@@ -16,6 +16,12 @@ const Plan = exactObject({
 });
 export type Plan = Static<typeof Plan>;
 
+/** The terms of a plan that runs and jobs are paid by. */
+export type PlanTerms = Omit<Plan, 'storedAssets'>;
+
+/** The `processLimit` of a plan without a limit, and what is left of it. */
+export const UNLIMITED = -1;
+
 /**
  * Reads plans.json.
  * @throws Error that names every violation: an invalid field, a repeated id, a limit without overageCredits.
@@ -26,7 +32,7 @@ export function readPlans(plans: unknown = data): readonly Plan[] {
     if (checked.findIndex(({ id }) => id === plan.id) !== index) {
       throw new Error(`config/plans.json names the plan ${plan.id} twice.`);
     }
-    if (plan.processLimit !== -1 && plan.overageCredits === null) {
+    if (plan.processLimit !== UNLIMITED && plan.overageCredits === null) {
       throw new Error(
         `config/plans.json limits the plan ${plan.id}, but says no overageCredits for runs past it.`,
       );

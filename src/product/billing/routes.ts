@@ -26,9 +26,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
 
   app.get(
     '/credits',
-    {
-      schema: { summary: 'Read the credits', response: { 200: envelopeOf(Credits) } },
-    },
+    { schema: { summary: 'Read the credits', response: { 200: envelopeOf(Credits) } } },
     async (request) => {
       const { accountId } = gate.callerOf(request);
       return success('Credits read.', creditsOf(await store.findCredits(accountId)));

@@ -66,13 +66,11 @@ export interface Processing {
 /** Rows are found by their reference, which is unique in an account. */
 const REFERENCE = { name: 'reference', fields: order('accountId', 'reference'), unique: true } as const;
 
-const SEQUENCE = { name: 'sequence', fields: order('accountId', '-sequence'), unique: true } as const;
-
 /** The account documents, which accounts/store.ts declares. Billing alone changes their credits. */
 const MONEY = { name: 'accounts', indexes: [] };
 export const LEDGER_ROWS: DeclaredCollection = {
   name: 'ledger',
-  indexes: [REFERENCE, SEQUENCE],
+  indexes: [REFERENCE, { name: 'sequence', fields: order('accountId', '-sequence'), unique: true }],
   onAccountDeletion: 'keep',
 };
 export const RUN_MOVEMENTS: DeclaredCollection = {
@@ -115,13 +113,13 @@ export class BillingStore {
     );
   }
 
-  /** The credits of an account; null when there is no such account. */
+  /** The money of an account; null when there is no such account. */
   find(accountId: string): Promise<Money | null> {
     const fields = ['plan', 'balance', 'held', 'movement', 'processing'];
     return this.#money.findOne({ _id: accountId }, { fields });
   }
 
-  /** The money of an account; null when there is no such account. */
+  /** The credits of an account; none when there is no such account. */
   async findCredits(accountId: string): Promise<Pick<Money, 'balance' | 'held'>> {
     const account = await this.#money.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
     return account ?? { balance: 0, held: 0 };
@@ -136,6 +134,15 @@ export class BillingStore {
   async change(accountId: string, condition: Filter, update: Update): Promise<boolean> {
     const { modified } = await this.#money.updateOne({ _id: accountId, ...condition }, update);
     return modified === 1;
+  }
+
+  /** Restarts an account's count of runs when its period is over; false when it was already restarted. */
+  beginPeriod(accountId: string, period: string): Promise<boolean> {
+    return this.change(
+      accountId,
+      { 'processing.period': { $lt: period } },
+      { $set: { 'processing.period': period, 'processing.used': 0 } },
+    );
   }
 
   /** The row of a reference; null when it is not written. Only a job's movement may be one without credits. */
@@ -182,6 +189,16 @@ export class BillingStore {
   forgetRunMovements(before: Date): Promise<number> {
     return this.#runMovements.deleteMany({ createdAt: { $lt: before.toISOString() } });
   }
+}
+
+/** The credits that an account can spend. */
+export function availableOf({ balance, held }: Pick<Money, 'balance' | 'held'>): number {
+  return balance - held;
+}
+
+/** The condition that an account can spend this many credits. */
+export function covering(credits: number): Filter {
+  return { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, credits] } };
 }
 
 /** A movement without credits (of runs within the allowance) is no line of the ledger; it is recorded separately. */

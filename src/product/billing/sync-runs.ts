@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomText } from '../../platform/names/ids.ts';
-import { periodOf, turnPeriod } from './period.ts';
-import type { PlanTerms } from './plan-terms.ts';
+import { periodOf } from './period.ts';
+import type { PlanTerms } from './plans.ts';
 import type { BillingStore } from './store.ts';
-import { addCounts, type MinuteCount } from './usage-counts.ts';
+import type { MinuteCount } from './usage-store.ts';
 
 /**
  * The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. Readers trigger the
@@ -42,6 +42,8 @@ interface Batch {
   rises: Map<string, number>;
 }
 
+export type SyncRuns = ReturnType<typeof createSyncRuns>;
+
 /**
  * Counts successful runs in batches: under load, one write covers many calls. A kill -9 can lose the counts of the last
  * half second, which cost nothing. Runs that cost credits are charged one by one, and not here.
@@ -51,24 +53,12 @@ interface Batch {
  * of different minutes, accounts, ops and keys, and not on the number of calls. Beyond its bound, new counts are
  * dropped and reported.
  */
-export interface SyncRuns {
-  /** Counts a run; it is stored within half a second. */
-  record(succeededRun: SucceededRun): void;
-  /** Resolves when everything that was counted so far is stored. */
-  flush(): Promise<void>;
-  /**
-   * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
-   * `onError`.
-   */
-  end(): Promise<void>;
-}
-
 export function createSyncRuns(
   store: BillingStore,
   now: () => Date,
   onError: (error: unknown) => void,
   pause: (pauseMs: number) => Promise<void> = sleep,
-): SyncRuns {
+) {
   const writer = `w${randomText(12)}`;
   let sequence = 0;
   let waiting = new Map<string, MinuteCount>();
@@ -81,6 +71,7 @@ export function createSyncRuns(
   const ending = Promise.withResolvers<void>();
   let triesLeft = Number.POSITIVE_INFINITY;
 
+  /** Resolves when everything that was counted so far is stored. */
   function flush(): Promise<void> {
     if (timer !== null) clearTimeout(timer);
     timer = null;
@@ -115,29 +106,26 @@ export function createSyncRuns(
   }
 
   async function writeOnce(batch: Batch): Promise<void> {
-    const raised = Array.from(batch.rises, ([accountId, count]) => raise(accountId, count, batch));
     await Promise.all([
-      addCounts(store.usage, batch.counts, { writer, sequence: batch.sequence }),
-      ...raised,
+      ...Array.from(batch.rises, ([accountId, count]) => raise(accountId, count, batch)),
+      store.usage.add(batch.counts, { writer, sequence: batch.sequence }),
     ]);
   }
 
-  async function raise(accountId: string, count: number, batch: Batch): Promise<void> {
-    if (await add(accountId, count, batch)) return;
+  async function raise(accountId: string, count: number, { id, period }: Batch): Promise<void> {
+    const addOnce = () =>
+      store.change(
+        accountId,
+        { 'processing.period': { $gte: period }, 'processing.batches': { $ne: id } },
+        {
+          $inc: { 'processing.used': count },
+          $push: { 'processing.batches': { $each: [id], $slice: -REMEMBERED_BATCHES } },
+        },
+      );
+    if (await addOnce()) return;
     // Either the period is over, or the batch was already added and the response was lost.
-    await turnPeriod(store, accountId, batch.period);
-    await add(accountId, count, batch);
-  }
-
-  async function add(accountId: string, count: number, { id, period }: Batch): Promise<boolean> {
-    return store.change(
-      accountId,
-      { 'processing.period': { $gte: period }, 'processing.batches': { $ne: id } },
-      {
-        $inc: { 'processing.used': count },
-        $push: { 'processing.batches': { $each: [id], $slice: -REMEMBERED_BATCHES } },
-      },
-    );
+    await store.beginPeriod(accountId, period);
+    await addOnce();
   }
 
   function reportDropped(): void {
@@ -147,20 +135,24 @@ export function createSyncRuns(
   }
 
   return {
-    record({ accountId, op, apiKeyId, terms, counts }) {
+    /** Counts a run; it is stored within half a second. */
+    record({ accountId, op, apiKeyId, terms, counts }: SucceededRun): void {
       const minute = now().toISOString().slice(0, 16);
       const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
       const count = waiting.get(key);
       if (count !== undefined) count.calls += 1;
-      else if (waiting.size < MOST_WAITING) {
-        const { retentionDays } = terms;
-        waiting.set(key, { accountId, op, apiKeyId, minute, calls: 1, retentionDays });
-      } else dropped += 1;
+      else if (waiting.size === MOST_WAITING) dropped += 1;
+      else
+        waiting.set(key, { accountId, op, apiKeyId, minute, calls: 1, retentionDays: terms.retentionDays });
       if (counts) rises.set(accountId, (rises.get(accountId) ?? 0) + 1);
       timer ??= setTimeout(flush, FLUSH_AFTER_MS);
     },
     flush,
-    end() {
+    /**
+     * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
+     * `onError`.
+     */
+    end(): Promise<void> {
       triesLeft = LAST_TRIES;
       ending.resolve();
       return flush();

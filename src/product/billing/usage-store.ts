@@ -1,3 +1,5 @@
+import { eachLimit } from '../../platform/fairness/each-limit.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/names/units.ts';
 import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
 import {
   type Collection,
@@ -12,7 +14,7 @@ import type { Range } from './usage-window.ts';
  * Counted calls of one account, op and API key within one hour or one day. The size of the store grows with the hours
  * in which calls were made, and not with the calls.
  */
-interface UsageCount {
+export interface UsageDay {
   /** `account/start/op/key`, so that all processes count in the same document. */
   _id: string;
   accountId: string;
@@ -29,21 +31,33 @@ interface UsageCount {
   expiresAt: string;
 }
 
-export interface UsageHour extends UsageCount {
+export interface UsageHour extends UsageDay {
   /** `YYYY-MM-DDTHH`, UTC. */
   hour: string;
   /** The calls of each minute that has any, by `m00` to `m59`. */
   minutes: Record<string, number>;
 }
 
-export type UsageDay = UsageCount;
+/** Calls of one account, op and API key within one minute. */
+export interface MinuteCount {
+  accountId: string;
+  op: string;
+  apiKeyId: string | null;
+  /** `YYYY-MM-DDTHH:MM`, UTC. */
+  minute: string;
+  calls: number;
+  retentionDays: number;
+}
 
 /** The batch of a count. A process numbers its batches upwards, and finishes one before it begins the next. */
-export interface BatchMark {
+interface BatchMark {
   /** The name of the process, without dots. */
   writer: string;
   sequence: number;
 }
+
+/** The most concurrent writes of one process. */
+const WRITTEN_AT_ONCE = 64;
 
 /** The keys of counts. */
 type CountKey = 'op' | 'apiKeyId' | 'day';
@@ -78,15 +92,16 @@ export class UsageStore {
     return new UsageStore(await documents.collection(USAGE_HOURS), await documents.collection(USAGE_DAYS));
   }
 
-  /** Adds the calls of an hour, once per batch. */
-  addHour(counted: UsageHour, mark: BatchMark): Promise<void> {
-    const minutes = Object.entries(counted.minutes).map(([name, calls]) => [`minutes.${name}`, calls]);
-    return add(this.#hours, counted, Object.fromEntries(minutes), mark);
-  }
-
-  /** Adds the calls of a day, once per batch. */
-  addDay(counted: UsageDay, mark: BatchMark): Promise<void> {
-    return add(this.#days, counted, {}, mark);
+  /**
+   * Adds the counts of a batch, at most one per minute, account, op and key, to their hours and days. A batch that is
+   * written again adds nothing.
+   */
+  async add(counts: readonly MinuteCount[], mark: BatchMark): Promise<void> {
+    const writes = [
+      ...Array.from(hoursOf(counts).values(), (hour) => () => add(this.#hours, hour, minutesOf(hour), mark)),
+      ...Array.from(daysOf(counts).values(), (day) => () => add(this.#days, day, {}, mark)),
+    ];
+    await eachLimit(writes, WRITTEN_AT_ONCE, (write) => write());
   }
 
   /** Calls of whole days, `YYYY-MM-DD`. */
@@ -139,6 +154,56 @@ async function add<T extends UsageDay>(
   const { duplicates } = await collection.insertMany([{ ...counted, batches: { [writer]: sequence } }]);
   // Either another process created the document meanwhile, or this batch was added before.
   if (duplicates.length > 0) await addOnce();
+}
+
+/** The change of an hour's minutes. */
+function minutesOf({ minutes }: UsageHour): Record<string, number> {
+  return Object.fromEntries(Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]));
+}
+
+function hoursOf(counts: readonly MinuteCount[]): Map<string, UsageHour> {
+  const hours = new Map<string, UsageHour>();
+  for (const count of counts) {
+    const hour = count.minute.slice(0, 13);
+    const made = { ...emptyCount(count, hour, Date.parse(`${hour}:00:00Z`) + HOUR_MS), hour, minutes: {} };
+    const sum: UsageHour = hours.get(made._id) ?? made;
+    const minute = minuteName(count.minute);
+    sum.sync += count.calls;
+    sum.minutes[minute] = (sum.minutes[minute] ?? 0) + count.calls;
+    hours.set(sum._id, sum);
+  }
+  return hours;
+}
+
+function daysOf(counts: readonly MinuteCount[]): Map<string, UsageDay> {
+  const days = new Map<string, UsageDay>();
+  for (const count of counts) {
+    const day = count.minute.slice(0, 10);
+    const made = emptyCount(count, day, Date.parse(day) + DAY_MS);
+    const sum = days.get(made._id) ?? made;
+    sum.sync += count.calls;
+    days.set(sum._id, sum);
+  }
+  return days;
+}
+
+function emptyCount(count: MinuteCount, start: string, endMs: number): UsageDay {
+  const { accountId, op, apiKeyId, minute, retentionDays } = count;
+  return {
+    _id: `${accountId}/${start}/${op}/${apiKeyId ?? ''}`,
+    accountId,
+    op,
+    apiKeyId,
+    day: minute.slice(0, 10),
+    sync: 0,
+    batches: {},
+    expiresAt: new Date(endMs + retentionDays * DAY_MS).toISOString(),
+  };
+}
+
+/** The field of a minute within its hour: `m00` to `m59`. */
+function minuteName(minute: string): string {
+  return `m${minute.slice(14, 16)}`;
 }
 
 async function sumOf<T extends UsageDay>(

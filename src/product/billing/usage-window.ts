@@ -1,4 +1,4 @@
-import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { invalidParam } from '../../platform/http/errors.ts';
 import { readDate, readInstant } from '../../platform/http/instants.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/names/units.ts';
 import type { UsageQuery } from './schema.ts';
@@ -28,42 +28,28 @@ export function readWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date):
   if (grouping === undefined) {
     throw invalidParam('groupBy', `groupBy must be one of ${GROUPINGS.join(', ')}.`, { allowed: GROUPINGS });
   }
-  const end = to === undefined ? minuteAfter(now) : minuteOf(readBound('to', to));
+  const nextMinute = new Date(floor(now, MINUTE_MS).getTime() + MINUTE_MS);
+  const end = to === undefined ? nextMinute : readBound('to', to);
   const start =
-    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : minuteOf(readBound('from', from));
+    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : readBound('from', from);
   if (start >= end) {
     throw invalidParam('from', 'from must be before to, both rounded down to whole minutes.');
   }
-  if (end.getTime() - start.getTime() > LONGEST_DAYS * DAY_MS) throw tooLong();
+  if (end.getTime() - start.getTime() > LONGEST_DAYS * DAY_MS) {
+    const message = `The window spans more than ${LONGEST_DAYS} days: move from closer to to.`;
+    throw invalidParam('from', message, { limit: LONGEST_DAYS });
+  }
   return { from: start, to: end, groupBy: grouping };
 }
 
-function minuteOf(instant: Date): Date {
-  return floor(instant, MINUTE_MS);
-}
-
-function minuteAfter(instant: Date): Date {
-  return new Date(minuteOf(instant).getTime() + MINUTE_MS);
-}
-
-/** Parses an instant, or a date as its first instant in UTC. */
+/** Parses an instant, or a date as its first instant in UTC, and rounds it down to its minute. */
 function readBound(param: 'from' | 'to', text: string): Date {
   const instant = readDate(text) ?? readInstant(text);
-  if (instant === null) throw malformed(param);
-  return instant;
-}
-
-function malformed(param: string): ApiError {
-  return invalidParam(
+  if (instant !== null) return floor(instant, MINUTE_MS);
+  throw invalidParam(
     param,
     `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`,
   );
-}
-
-function tooLong(): ApiError {
-  return invalidParam('from', `The window spans more than ${LONGEST_DAYS} days: move from closer to to.`, {
-    limit: LONGEST_DAYS,
-  });
 }
 
 /** A range of times as sortable texts: from inclusive, to exclusive. */

@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import { newId } from '../../../src/platform/names/ids.ts';
 import type { Collection, Documents } from '../../../src/platform/stores/documents/port.ts';
 import { createMovements, type Movement } from '../../../src/product/billing/movements.ts';
-import type { PlanTerms } from '../../../src/product/billing/plan-terms.ts';
+import type { PlanTerms } from '../../../src/product/billing/plans.ts';
 import { BillingStore, type LedgerRow, type Money } from '../../../src/product/billing/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
 
