@@ -19,7 +19,23 @@ const CHANGED = 'webhooks/subscriptions';
 const KEEP_MS = 2_000;
 const MOST_ACCOUNTS = 10_000;
 
-export async function openSubscriptions(documents: Documents, coordination: Coordination) {
+interface Subscriptions {
+  /**
+   * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
+   * an event without a receiver. A negative answer is never older than 2 s: outcomes of an endpoint's first 2 s may go
+   * unannounced if the message of its registration was lost, and otherwise only those of the few milliseconds that the
+   * message travels.
+   */
+  isWanted(accountId: string, type: EventType): Promise<boolean>;
+  /** Notifies every process that the account's endpoints changed. */
+  changed(accountId: string): Promise<void>;
+  close(): void;
+}
+
+export async function openSubscriptions(
+  documents: Documents,
+  coordination: Coordination,
+): Promise<Subscriptions> {
   const endpoints: Collection<Subscription> = await documents.collection({
     name: ENDPOINTS_COLLECTION,
     indexes: [],
@@ -43,17 +59,8 @@ export async function openSubscriptions(documents: Documents, coordination: Coor
   }
 
   return {
-    /**
-     * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which
-     * costs an event without a receiver. A negative answer is never older than 2 s: outcomes of an endpoint's first 2 s
-     * may go unannounced if the message of its registration was lost, and otherwise only those of the few milliseconds
-     * that the message travels.
-     */
-    async isWanted(accountId: string, type: EventType): Promise<boolean> {
-      return (await typesOf(accountId)).has(type);
-    },
-    /** Notifies every process that the account's endpoints changed. */
-    async changed(accountId: string): Promise<void> {
+    isWanted: async (accountId, type) => (await typesOf(accountId)).has(type),
+    async changed(accountId) {
       wanted.delete(accountId);
       await coordination.publish(CHANGED, accountId);
     },
