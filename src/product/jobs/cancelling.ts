@@ -24,7 +24,11 @@ export async function beginCancellation(
   return cancelling;
 }
 
-export type Cancelling = ReturnType<typeof createCancelling>;
+/**
+ * @returns the job, CANCELLED already when nothing of it was running.
+ * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
+ */
+export type Cancelling = (accountId: string, jobId: string) => Promise<JobDocument>;
 
 /** Cancels jobs: unclaimed items are cancelled at once, running items are finished. */
 export function createCancelling({
@@ -37,12 +41,8 @@ export function createCancelling({
   reading: Reading;
   completion: Completion;
   stopClaims: (jobId: string) => void;
-}) {
-  /**
-   * @returns the job, CANCELLED already when nothing of it was running.
-   * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
-   */
-  return async (accountId: string, jobId: string): Promise<JobDocument> => {
+}): Cancelling {
+  return async (accountId, jobId) => {
     const job = await reading.find(accountId, jobId);
     const cancelling = await beginCancellation(jobs, job, stopClaims);
     if (cancelling === null) throw notCancellable((await reading.find(accountId, jobId)).status);

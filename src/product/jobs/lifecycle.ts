@@ -1,19 +1,24 @@
 import type { Documents } from '../../platform/stores/documents/port.ts';
-import { createCancelling } from './cancelling.ts';
-import { createDefinitions } from './definitions/definitions.ts';
+import type { SweepTask } from '../../platform/sweeping/sweeper.ts';
+import { type Cancelling, createCancelling } from './cancelling.ts';
+import { createDefinitions, type Definitions } from './definitions/definitions.ts';
 import { openEngine } from './engine/open.ts';
 import type { EngineOptions } from './engine/options.ts';
 import { ItemsStore } from './items-store.ts';
-import { createReading } from './reading.ts';
-import { createResuming } from './resuming.ts';
+import { createReading, type Reading } from './reading.ts';
+import { createResuming, type Resuming } from './resuming.ts';
 import { JobsStore } from './store.ts';
-import { createSubmitting, type SubmitLimits } from './submit/submitting.ts';
+import { createSubmitting, type SubmitLimits, type Submitting } from './submit/submitting.ts';
 import { createUndoing } from './submit/undoing.ts';
 
 /** The documents of jobs. */
-export type JobStores = Awaited<ReturnType<typeof openJobStores>>;
+export interface JobStores {
+  jobs: JobsStore;
+  items: ItemsStore;
+  definitions: Definitions;
+}
 
-export async function openJobStores(documents: Documents, now: () => Date) {
+export async function openJobStores(documents: Documents, now: () => Date): Promise<JobStores> {
   const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
   return { jobs, items, definitions: createDefinitions(jobs) };
 }
@@ -22,22 +27,37 @@ export interface LifecycleOptions extends Omit<EngineOptions, 'jobs' | 'items'>,
   stores: JobStores;
 }
 
-export type Lifecycle = Awaited<ReturnType<typeof openLifecycle>>;
+/** The life of jobs from the submit to the end of their retention, without their HTTP interface. */
+export interface Lifecycle {
+  submit: Submitting;
+  cancel: Cancelling;
+  resuming: Resuming;
+  reading: Reading;
+  /** Looks at every running job, for wake-ups that were lost. */
+  lookAround(): Promise<void>;
+  sweeps: SweepTask[];
+  installMetrics(): void;
+  stop(): Promise<void>;
+}
 
-/**
- * The life of jobs from the submit to the end of their retention, without their HTTP interface. Every process that
- * shares the stores has one.
- */
-export async function openLifecycle({ stores, ...options }: LifecycleOptions) {
-  const { quota } = options.assets;
-  const engine = await openEngine({ ...options, ...stores });
-  const undoing = createUndoing({ ...options, ...stores, quota });
-  const submit = createSubmitting({ ...options, ...stores, ...engine, quota, undoing });
-  const reading = createReading({ ...stores, ...engine });
+/** Every process that shares the stores has one. */
+export async function openLifecycle(options: LifecycleOptions): Promise<Lifecycle> {
+  const { stores, assets, holds, plan, storedAssets, upgradeUrl, keptBytesMax, now } = options;
+  const { jobs, items, definitions } = stores;
+  const { quota } = assets;
+  const engine = await openEngine({ ...options, jobs, items });
+  const { admission, completion, outcomes, preclaim, stopClaims } = engine;
+  const undoing = createUndoing({ jobs, items, holds, quota });
+  const submit = createSubmitting({
+    ...{ jobs, items, definitions, holds, quota },
+    ...{ admission, preclaim, undoing },
+    ...{ plan, storedAssets, upgradeUrl, keptBytesMax, now },
+  });
+  const reading = createReading({ jobs, outcomes, completion });
   return {
     submit,
-    cancel: createCancelling({ ...stores, ...engine, reading }),
-    resuming: createResuming({ ...options, ...stores, reading, submit }),
+    cancel: createCancelling({ jobs, reading, completion, stopClaims }),
+    resuming: createResuming({ jobs, items, definitions, assets, reading, submit }),
     reading,
     lookAround: engine.lookAround,
     sweeps: [...engine.sweeps, undoing.sweep],

@@ -6,12 +6,14 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { UsageSource } from '../billing/usage.ts';
 import type { UsageOf } from '../presets/answers.ts';
 import type { Providers } from '../providers/open.ts';
+import type { EngineOptions } from './engine/options.ts';
 import type { Perform } from './item-work.ts';
-import { type LifecycleOptions, openJobStores, openLifecycle } from './lifecycle.ts';
+import { openJobStores, openLifecycle } from './lifecycle.ts';
 import { createResults } from './results/results.ts';
 import { type ResultRoutesOptions, resultRoutes } from './results/routes.ts';
 import { jobRoutes } from './routes.ts';
 import { type CheckingOptions, createChecking } from './submit/checking.ts';
+import type { SubmitLimits } from './submit/submitting.ts';
 import { jobUsage, presetUsage } from './usage.ts';
 import { createWaits } from './waits.ts';
 import { createModelWork } from './work/model.ts';
@@ -22,8 +24,9 @@ import { openTypicalSeconds } from './work/typical-seconds.ts';
 
 /** The options of the parts of the slice, and what the rest of those are made from. */
 interface JobsOptions
-  extends Omit<LifecycleOptions, 'stores' | 'perform' | 'owner' | 'widths' | 'onEnd'>,
-    Omit<ResultRoutesOptions, 'reading' | 'results'>,
+  extends Pick<EngineOptions, 'coordination' | 'objects' | 'holds' | 'events' | 'draining' | 'now' | 'log'>,
+    Pick<ResultRoutesOptions, 'gate' | 'signatures' | 'publicUrl'>,
+    SubmitLimits,
     CheckingOptions,
     PageWorkOptions,
     PassWorkOptions {
@@ -54,26 +57,27 @@ const WAITS_PER_HOST = 1_000;
 
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
 export async function openJobs(options: JobsOptions): Promise<Jobs> {
-  const { documents, assets, plan, providers, capacity, storedAssets } = options;
+  const { documents, coordination, objects, gate, pixels, renders, assets, presets, templates } = options;
+  const { answerSchemas, holds, events, providers, models, meters, tracing, plan, storedAssets } = options;
+  const { signatures, publicUrl, upgradeUrl, keptBytesMax, capacity, draining, now, log } = options;
   const waits = createWaits({
     limit: () => Math.ceil(WAITS_PER_HOST / capacity.processes()),
-    draining: options.draining,
+    draining,
   });
   const typicalSeconds = await openTypicalSeconds(documents);
-  const stores = await openJobStores(documents, options.now);
-  const { jobs, items } = stores;
+  const stores = await openJobStores(documents, now);
+  const { jobs, items, definitions } = stores;
   const perform = createPerform({
-    ...options,
-    ...stores,
-    runPass: createPassWork(options),
-    runPage: createPageWork(options),
+    ...{ definitions, items, objects, assets, now, log },
+    runPass: createPassWork({ pixels, assets, meters }),
+    runPage: createPageWork({ renders, pixels, templates, assets, publicUrl }),
     runModel: createModelWork({ providers, assets, items, typicalSeconds }),
     isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
   });
   const lifecycle = await openLifecycle({
-    ...options,
-    stores,
-    perform: tracedPerform(perform, options.tracing),
+    ...{ stores, coordination, objects, assets, holds, events },
+    ...{ plan, storedAssets, upgradeUrl, keptBytesMax, draining, now, log },
+    perform: tracedPerform(perform, tracing),
     owner: `${options.hostId}/${options.processId}`,
     widths: {
       pixels: capacity.imageThreads,
@@ -83,17 +87,20 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     },
     onEnd: waits.notify,
   });
-  const { reading } = lifecycle;
+  const { submit, cancel, resuming, reading } = lifecycle;
   const assetsLeft = async (accountId: string, planId: string) =>
     Math.max(0, plan(planId).storedAssets - (await storedAssets(accountId)));
 
   return {
     async routes(app: FastifyInstance) {
       lifecycle.installMetrics();
-      const checking = createChecking(options);
-      await app.register(jobRoutes, { ...options, ...stores, ...lifecycle, checking, waits, assetsLeft });
+      const checking = createChecking({ models, presets, templates, assets, answerSchemas });
+      await app.register(jobRoutes, {
+        ...{ items, definitions, submit, cancel, resuming, reading },
+        ...{ gate, presets, checking, waits, holds, assetsLeft },
+      });
       const results = createResults({ items, assets });
-      await app.register(resultRoutes, { ...options, reading, results });
+      await app.register(resultRoutes, { gate, reading, results, signatures, publicUrl, now });
     },
     usageSource: jobUsage(reading),
     usageOf: presetUsage(jobs),

@@ -6,12 +6,33 @@ import type { JobDocument } from './job.ts';
 import type { JobCount } from './schema.ts';
 import type { JobFilters, JobsStore } from './store.ts';
 
-export type Reading = ReturnType<typeof createReading>;
-
 /**
  * Reads jobs for callers. A caller sees the end of a job only after its clean-up: a read that finds an ended job
  * without it cleans up first. Other reads cost nothing more.
  */
+export interface Reading {
+  /** The job after its clean-up, where it has ended. */
+  cleanedUp(job: JobDocument): Promise<JobDocument>;
+  findIfAny(accountId: string, jobId: string): Promise<JobDocument | null>;
+  /** @throws ApiError job_not_found */
+  find(accountId: string, jobId: string): Promise<JobDocument>;
+  /**
+   * A job whose items are selected by status next: counted items have their final status then.
+   * @throws ApiError job_not_found
+   */
+  findWithStatuses(accountId: string, jobId: string): Promise<JobDocument>;
+  /** One page, newest first. */
+  list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>>;
+  /** Number of jobs by status and type. */
+  counts(accountId: string, filters: JobFilters): Promise<JobCount[]>;
+  /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
+  sums(
+    accountId: string,
+    window: { from: string; to: string },
+    by: 'usageKey' | 'apiKeyId' | 'day',
+  ): Promise<Record<string, string | number | null>[]>;
+}
+
 export function createReading({
   jobs,
   outcomes,
@@ -20,8 +41,7 @@ export function createReading({
   jobs: JobsStore;
   outcomes: Outcomes;
   completion: Completion;
-}) {
-  /** The job after its clean-up, where it has ended. */
+}): Reading {
   async function cleanedUp(job: JobDocument): Promise<JobDocument> {
     if (job.phase === 'ended') await completion.cleanUp(job);
     return job;
@@ -32,7 +52,6 @@ export function createReading({
     return job && cleanedUp(job);
   }
 
-  /** @throws ApiError job_not_found */
   async function find(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await findIfAny(accountId, jobId);
     if (job === null) throw jobNotFound(jobId);
@@ -50,26 +69,20 @@ export function createReading({
     findIfAny,
     find,
 
-    /**
-     * A job whose items are selected by status next: counted items have their final status then.
-     * @throws ApiError job_not_found
-     */
-    async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
+    async findWithStatuses(accountId, jobId) {
       const job = await find(accountId, jobId);
       // Items have their final status since the end of their job.
       if (job.phase === 'open') await outcomes.finalizeItems(job);
       return job;
     },
 
-    /** One page, newest first. */
-    async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
+    async list(accountId, filters, query) {
       const page = await jobs.list(accountId, filters, query);
       await Promise.all(page.rows.map(cleanedUp));
       return page;
     },
 
-    /** Number of jobs by status and type. */
-    async counts(accountId: string, filters: JobFilters): Promise<JobCount[]> {
+    async counts(accountId, filters) {
       const rows = await jobs.counts(accountId, filters);
       await cleanUpCounted(accountId, rows);
       const counts = new Map<string, JobCount>();
@@ -80,8 +93,7 @@ export function createReading({
       return [...counts.values()];
     },
 
-    /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
-    async sums(...[accountId, window, by]: Parameters<JobsStore['sums']>) {
+    async sums(accountId, window, by) {
       const rows = await jobs.sums(accountId, window, by);
       await cleanUpCounted(accountId, rows);
       return rows;

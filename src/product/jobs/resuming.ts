@@ -45,10 +45,21 @@ const ITEMS_A_READ = 200;
 const POLL_MS = 50;
 const MAX_POLLS = 40;
 
-export type Resuming = ReturnType<typeof createResuming>;
-
 /** Submits a new attempt of a job for its failed and cancelled items. */
-export function createResuming({ jobs, reading, items, definitions, assets, submit }: ResumingOptions) {
+export interface Resuming {
+  /** The order that `resume` would submit, for a dry run. */
+  preview(caller: Caller, jobId: string): Promise<Order>;
+  resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed>;
+}
+
+export function createResuming({
+  jobs,
+  reading,
+  items,
+  definitions,
+  assets,
+  submit,
+}: ResumingOptions): Resuming {
   /** The remaining items, in their order. */
   async function leftOf({ _id }: JobDocument): Promise<ItemDocument[]> {
     const left: ItemDocument[] = [];
@@ -125,12 +136,11 @@ export function createResuming({ jobs, reading, items, definitions, assets, subm
   }
 
   return {
-    /** The order that `resume` would submit, for a dry run. */
-    async preview(caller: Caller, jobId: string): Promise<Order> {
+    async preview(caller, jobId) {
       return (await orderFor(caller, jobId, { key: null })).order;
     },
 
-    async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
+    async resume(caller, jobId, terms) {
       const { parent, order } = await orderFor(caller, jobId, terms);
       const submitted = await submitNext(caller, jobId, order, { key: terms.key, parent });
       return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };

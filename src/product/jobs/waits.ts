@@ -26,10 +26,22 @@ interface WaitTerms {
   known?: JobDocument;
 }
 
-export type Waits = ReturnType<typeof createWaits>;
-
 /** Calls that wait for the end of a job. */
-export function createWaits({ limit, draining }: WaitsOptions) {
+export interface Waits {
+  /**
+   * Answers the waits for a job that has ended.
+   * @param job the ended job after its clean-up. Absent: each wait reads it.
+   */
+  notify(jobId: string, job?: JobDocument): void;
+  /**
+   * Resolves with the job when it has ended, or with its state when the time is over, the client has gone, or the
+   * process ends.
+   * @throws ApiError provider_unavailable (capacity) when too many calls wait here
+   */
+  untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument>;
+}
+
+export function createWaits({ limit, draining }: WaitsOptions): Waits {
   /**
    * Emits the id of each job that has ended, with the job where it is known. The first look refuses an id that is no
    * job's, such as the name of an event of the emitter itself.
@@ -67,21 +79,12 @@ export function createWaits({ limit, draining }: WaitsOptions) {
   }
 
   return {
-    /**
-     * Answers the waits for a job that has ended.
-     * @param job the ended job after its clean-up. Absent: each wait reads it.
-     */
-    notify(jobId: string, job?: JobDocument): void {
+    notify(jobId, job) {
       if (job !== undefined) justEnded.set(jobId, job);
       ends.emit(jobId, job);
     },
 
-    /**
-     * Resolves with the job when it has ended, or with its state when the time is over, the client has gone, or the
-     * process ends.
-     * @throws ApiError provider_unavailable (capacity) when too many calls wait here
-     */
-    async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
+    async untilEnded(jobId, waitMs, terms) {
       if (waitMs <= 0) return terms.look();
       if (open >= limit()) throw tooManyWaits();
       open += 1;

@@ -7,13 +7,16 @@ import { definitionIn } from './stored-definition.ts';
 /** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
 const MOST_CHARACTERS = 16 * MEGABYTE;
 
-export type Definitions = ReturnType<typeof createDefinitions>;
-
 /** Reads definitions, and keeps those of the last jobs. */
-export function createDefinitions(jobs: JobsStore) {
+export interface Definitions {
+  of(jobId: string): Promise<Definition>;
+  /** Keeps one that was just stored: its items are mostly worked on here, too. */
+  keep(jobId: string, text: string): Definition;
+}
+
+export function createDefinitions(jobs: JobsStore): Definitions {
   const kept = new LRUCache<string, Definition>({ maxSize: MOST_CHARACTERS });
 
-  /** Keeps one that was just stored: its items are mostly worked on here, too. */
   function keep(jobId: string, text: string): Definition {
     const definition = definitionIn(text);
     kept.set(jobId, definition, { size: Math.max(1, text.length) });
@@ -21,7 +24,7 @@ export function createDefinitions(jobs: JobsStore) {
   }
 
   return {
-    async of(jobId: string): Promise<Definition> {
+    async of(jobId) {
       const known = kept.get(jobId);
       if (known !== undefined) return known;
       const text = await jobs.definition(jobId);

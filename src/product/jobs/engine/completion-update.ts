@@ -1,21 +1,34 @@
 import { newId } from '../../../platform/names/ids.ts';
+import type { Filter, Update } from '../../../platform/stores/documents/port.ts';
 import { chargeOf } from '../../billing/holds.ts';
 import type { JobDocument, OutcomeStatus } from '../job.ts';
 import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
 import { jobEventTypeOf } from './announcements.ts';
 import type { EngineOptions } from './options.ts';
 
-export type CompletionUpdates = ReturnType<typeof createCompletionUpdates>;
+/** The update that completes a job, and what must still be true of the job for it. */
+interface CompletionUpdate {
+  asItIs: Filter;
+  set: Record<string, unknown>;
+  unset: NonNullable<Update['$unset']>;
+}
 
-/**
- * The update that completes a job whose items have all ended, with its final status, error and charge, and what must
- * still be true of the job for it.
- */
+/** The final status, error and charge of a job whose items have all ended. */
+export interface CompletionUpdates {
+  /** The update that completes a job as it was read. */
+  of(job: JobDocument): Promise<CompletionUpdate>;
+  /**
+   * The update that completes a job together with the recording of its last outcomes. Null where more is to be read
+   * first: failures, and what a cancel stopped, stand in the items only once their outcomes are published.
+   */
+  ofRecording(job: JobDocument, tally: Tally): Promise<CompletionUpdate | null>;
+}
+
 export function createCompletionUpdates({
   items,
   events,
   now,
-}: Pick<EngineOptions, 'items' | 'events' | 'now'>) {
+}: Pick<EngineOptions, 'items' | 'events' | 'now'>): CompletionUpdates {
   /** The usage of items that a cancel stopped between two segments of a chain. */
   async function usedByCancelled({ _id, type, status }: JobDocument) {
     if (status !== 'CANCELLING' || type !== 'chain') return { runs: 0, credits: 0 };
@@ -35,8 +48,7 @@ export function createCompletionUpdates({
     return wanted ? newId('evt', now().getTime()) : null;
   }
 
-  /** The update that completes a job as it was read. */
-  async function updateOf(job: JobDocument) {
+  async function updateOf(job: JobDocument): Promise<CompletionUpdate> {
     const { status, hold } = job;
     const finalStatus = finalStatusOf(job);
     const [more, error, endEventId, cancelledItems] = await Promise.all([
@@ -69,11 +81,7 @@ export function createCompletionUpdates({
   return {
     of: updateOf,
 
-    /**
-     * The update that completes a job together with the recording of its last outcomes. Null where more is to be read
-     * first: failures, and what a cancel stopped, stand in the items only once their outcomes are published.
-     */
-    async ofRecording(job: JobDocument, tally: Tally) {
+    async ofRecording(job, tally) {
       const counted = {
         ...job,
         completedItems: job.completedItems + tally.completedItems,

@@ -19,15 +19,22 @@ interface CompletionOptions
 
 const OBJECTS_AT_A_TIME = 100;
 
-export type Completion = ReturnType<typeof createCompletion>;
-
 /**
  * Completes jobs, each once. One conditional update gives a job its final status and its charge: the one that records
  * its last outcomes where all of them succeeded (outcomes.ts), else one of its own. The clean-up follows from the
  * document alone: charge, quota, then the event. Each of its steps is guarded by a key of its own, so that the sweep
  * may repeat them.
  */
-export function createCompletion(options: CompletionOptions) {
+export interface Completion {
+  /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
+  completeIfOver(job: JobDocument): Promise<JobDocument>;
+  /** The same for a job whose last outcomes were just recorded and published. */
+  completeRecorded(job: JobDocument): Promise<JobDocument>;
+  /** Cleans up after a job that has ended. Doing it twice is doing it once. */
+  cleanUp(job: JobDocument): Promise<void>;
+}
+
+export function createCompletion(options: CompletionOptions): Completion {
   const { jobs, items, objects, holds, events, outcomes, updates, admission, signals, onEnd } = options;
   const { quota } = options.assets;
   /** Clean-ups of this process, by job. */
@@ -96,7 +103,6 @@ export function createCompletion(options: CompletionOptions) {
     return cleaning;
   }
 
-  /** Cleans up after a job that has ended. Doing it twice is doing it once. */
   function cleanUp(job: JobDocument): Promise<void> {
     return once(job, async () => {
       await charge(job);
@@ -143,10 +149,8 @@ export function createCompletion(options: CompletionOptions) {
   }
 
   return {
-    /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
-    completeIfOver: (job: JobDocument) => completeAfter(job, () => outcomes.publish(job)),
-    /** The same for a job whose last outcomes were just recorded and published. */
-    completeRecorded: (job: JobDocument) => completeAfter(job, async () => undefined),
+    completeIfOver: (job) => completeAfter(job, () => outcomes.publish(job)),
+    completeRecorded: (job) => completeAfter(job, async () => undefined),
     cleanUp,
   };
 }

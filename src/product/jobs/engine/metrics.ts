@@ -1,14 +1,22 @@
 import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
 
-export type JobMetrics = ReturnType<typeof createJobMetrics>;
+/** The metrics of jobs, by their type; the help of each says what it counts. No label holds an account or an id. */
+export interface JobMetrics {
+  claims: Counter;
+  retries: Counter;
+  waits: Counter;
+  lost: Counter;
+  leases: Counter;
+  /** Puts them on the process's page of metrics. */
+  install(): void;
+}
 
-/** The metrics of jobs, by their type. No label holds an account or an id. */
 export function createJobMetrics(
   jobs: JobsStore,
   itemsAtWork: () => Record<string, number>,
   now: () => Date,
-) {
+): JobMetrics {
   const metrics: Metric[] = [];
   const counter = (name: string, help: string, label = 'type') => {
     const made = new Counter({ name, help, labelNames: [label], registers: [] });
@@ -65,8 +73,7 @@ export function createJobMetrics(
 
   return {
     ...{ claims, retries, waits, lost, leases },
-    /** Puts them on the process's page of metrics. */
-    install(): void {
+    install() {
       for (const metric of metrics) register.registerMetric(metric);
     },
   };

@@ -1,31 +1,53 @@
-import { createJobAdmission } from './admission.ts';
-import { createCompletion } from './completion.ts';
+import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
+import { createJobAdmission, type JobAdmission } from './admission.ts';
+import { type Completion, createCompletion } from './completion.ts';
 import { createCompletionUpdates } from './completion-update.ts';
 import { createJobMetrics } from './metrics.ts';
 import type { EngineOptions } from './options.ts';
 import { createOutcomeBatcher } from './outcome-batcher.ts';
-import { createOutcomes } from './outcomes.ts';
+import { createOutcomes, type Outcomes } from './outcomes.ts';
 import { createRunner, type Runner } from './runner.ts';
 import { createSignals } from './signals.ts';
 import { createJobSweeps } from './sweeps.ts';
 
+/** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */
+interface Engine {
+  admission: JobAdmission;
+  completion: Completion;
+  outcomes: Outcomes;
+  preclaim: Runner['preclaim'];
+  /** Has every process claim no more items of a job. */
+  stopClaims(jobId: string): void;
+  /** Looks at every running job, for wake-ups that were lost. */
+  lookAround: Runner['lookAround'];
+  sweeps: SweepTask[];
+  installMetrics(): void;
+  stop(): Promise<void>;
+}
+
 /** How often a process looks at the running jobs by itself: messages may be lost. */
 const LOOK_MS = 15_000;
 
-/** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */
-export async function openEngine(options: EngineOptions) {
-  const { jobs, items, now, log } = options;
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const { jobs, items, objects, assets, holds, events, draining, onEnd, now, log } = options;
+  const { perform, owner, widths } = options;
   const signals = createSignals(options.coordination, log);
   const metrics = createJobMetrics(jobs, () => runner.itemsAtWork(), now);
 
-  const updates = createCompletionUpdates(options);
-  const outcomes = createOutcomes({ ...options, updates });
+  const updates = createCompletionUpdates({ items, events, now });
+  const outcomes = createOutcomes({ jobs, items, assets, events, updates, now });
   const admission = createJobAdmission(jobs, (job) => {
     if (!runner.start(job)) signals.work(job._id);
   });
-  const completion = createCompletion({ ...options, outcomes, updates, admission, signals });
+  const completion = createCompletion({
+    ...{ jobs, items, objects, assets, holds, events },
+    ...{ outcomes, updates, admission, signals, onEnd },
+  });
   const batcher = createOutcomeBatcher({ jobs, items, outcomes, completion });
-  const runner: Runner = createRunner({ ...options, batcher, metrics });
+  const runner = createRunner({
+    ...{ jobs, items, assets, batcher, perform },
+    ...{ owner, widths, draining, metrics, now, log },
+  });
 
   const look = () => {
     runner
@@ -34,7 +56,7 @@ export async function openEngine(options: EngineOptions) {
   };
   const unsubscribe = await signals.subscribe({
     onWork: runner.wake,
-    onEnd: options.onEnd,
+    onEnd,
     onStop: runner.leave,
   });
   // This comes after the subscription: a job that was announced before it is found now.
@@ -47,20 +69,18 @@ export async function openEngine(options: EngineOptions) {
     completion,
     outcomes,
     preclaim: runner.preclaim,
-    /** Has every process claim no more items of a job. */
-    stopClaims(jobId: string): void {
+    stopClaims(jobId) {
       runner.leave(jobId);
       signals.stop(jobId);
     },
-    /** Looks at every running job, for wake-ups that were lost. */
     lookAround: runner.lookAround,
     sweeps: createJobSweeps({
-      ...{ ...options, outcomes, completion, admission },
+      ...{ jobs, items, outcomes, completion, admission, assets, objects },
       announceWork: signals.work,
       onExpiredLease: (followedBy) => metrics.leases.inc({ followed_by: followedBy }),
     }),
     installMetrics: metrics.install,
-    async stop(): Promise<void> {
+    async stop() {
       clearInterval(looking);
       await runner.stop();
       unsubscribe();

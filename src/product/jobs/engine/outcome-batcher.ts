@@ -46,19 +46,27 @@ interface OutcomeToRecord {
   signal: AbortSignal;
 }
 
-export type OutcomeBatcher = ReturnType<typeof createOutcomeBatcher>;
-
 /**
  * Records the outcomes of a process: those that are decided during a recording, or shortly after it, go into the next
  * one.
  */
+export interface OutcomeBatcher {
+  /**
+   * Decides the outcome of an item and records it.
+   * @returns false when the claim was lost meanwhile: nothing happened then.
+   */
+  record(outcome: OutcomeToRecord): Promise<boolean>;
+  /** Completes a job that is being cancelled, when the item that was given back was its last one. */
+  completeIfCancelled(jobId: string): Promise<void>;
+}
+
 export function createOutcomeBatcher(options: {
   jobs: Pick<JobsStore, 'get'>;
   items: Pick<ItemsStore, 'decide'>;
   outcomes: Pick<Outcomes, 'record'>;
   completion: Pick<Completion, 'completeIfOver' | 'completeRecorded'>;
   clock?: Clock;
-}) {
+}): OutcomeBatcher {
   const { jobs, items, outcomes, completion, clock = systemClock } = options;
   const batches = new Map<string, JobBatch>();
 
@@ -111,11 +119,7 @@ export function createOutcomeBatcher(options: {
   }
 
   return {
-    /**
-     * Decides the outcome of an item and records it.
-     * @returns false when the claim was lost meanwhile: nothing happened then.
-     */
-    async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
+    async record({ job, item, outcome, slot, signal }) {
       const batch = batchOf(job);
       const { readings } = batch.view;
       if (!(await throughOutages(() => items.decide(item, outcome), signal))) return false;
@@ -128,8 +132,7 @@ export function createOutcomeBatcher(options: {
       return true;
     },
 
-    /** Completes a job that is being cancelled, when the item that was given back was its last one. */
-    async completeIfCancelled(jobId: string): Promise<void> {
+    async completeIfCancelled(jobId) {
       const job = await jobs.get(jobId);
       if (job?.status === 'CANCELLING') await completion.completeIfOver(job);
     },

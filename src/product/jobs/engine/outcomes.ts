@@ -27,8 +27,6 @@ export interface JobView {
 /** Another process recorded first: the job is read again, and the rest is recorded. */
 const MOST_ROUNDS = 200;
 
-export type Outcomes = ReturnType<typeof createOutcomes>;
-
 /**
  * Records the outcomes of items in their job, each once. The job document carries its last settlement whole, so that
  * one conditional update counts a batch of outcomes:
@@ -43,7 +41,21 @@ export type Outcomes = ReturnType<typeof createOutcomes>;
  * A crash before 3 leaves items that are decided and not counted: the sweep records them. A crash after it leaves a
  * settlement that is not published: the next recording publishes it before anything else, or the sweep does.
  */
-export function createOutcomes({ jobs, items, assets, events, updates, now }: OutcomesOptions) {
+export interface Outcomes {
+  /**
+   * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing is
+   * left to its clean-up.
+   * @param view is brought up to date; without a job in it, the job is read first.
+   * @returns the job behind it; null when it is gone.
+   */
+  record(jobId: string, batch: readonly Decided[], view?: JobView): Promise<JobDocument | null>;
+  /** Publishes the last settlement of a job. Doing it twice is doing it once. */
+  publish(job: JobDocument): Promise<void>;
+  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
+  finalizeItems(job: JobDocument): Promise<void>;
+}
+
+export function createOutcomes({ jobs, items, assets, events, updates, now }: OutcomesOptions): Outcomes {
   async function settlementOf(job: JobDocument, batch: readonly Decided[]): Promise<Settlement> {
     const [completed, failed] = await Promise.all([
       events.isWanted(job.accountId, 'job.item.completed'),
@@ -67,7 +79,6 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
     await events.write(itemEventsOf(job, settlement, documents));
   }
 
-  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
   async function finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
     const idsOf = (status: OutcomeStatus) =>
       settlement?.items.filter((item) => item.status === status).map(({ index }) => `${_id}/${index}`) ?? [];
@@ -76,10 +87,7 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
     );
   }
 
-  /**
-   * Publishes the last settlement of a job. Doing it twice is doing it once.
-   * @param known the items of the settlement, where they are at hand.
-   */
+  /** @param known the items of the settlement, where they are at hand. */
   async function publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
     await publishEvents(job, known);
     await finalizeItems(job);
@@ -109,17 +117,7 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
   }
 
   return {
-    /**
-     * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing
-     * is left to its clean-up.
-     * @param view is brought up to date; without a job in it, the job is read first.
-     * @returns the job behind it; null when it is gone.
-     */
-    async record(
-      jobId: string,
-      batch: readonly Decided[],
-      view: JobView = { job: null, readings: 0 },
-    ): Promise<JobDocument | null> {
+    async record(jobId, batch, view = { job: null, readings: 0 }) {
       let rest = view.job === null ? await uncounted(jobId, batch, view) : batch;
       for (let round = 0; round < MOST_ROUNDS; round += 1) {
         const { job } = view;

@@ -19,12 +19,40 @@ import type { Preclaim } from './preclaim.ts';
 import { Prefetch } from './prefetch.ts';
 
 interface RunnerOptions
-  extends Omit<EngineOptions, 'coordination' | 'objects' | 'holds' | 'events' | 'onEnd'> {
+  extends Pick<
+    EngineOptions,
+    'jobs' | 'items' | 'assets' | 'perform' | 'owner' | 'widths' | 'draining' | 'now' | 'log'
+  > {
   batcher: OutcomeBatcher;
   metrics: JobMetrics;
 }
 
-export type Runner = ReturnType<typeof createRunner>;
+/**
+ * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each
+ * knows of the others by the items that are claimed already.
+ */
+export interface Runner {
+  /** Looks at a job that may have items to claim. */
+  wake(jobId: string): void;
+  /**
+   * Takes up a job that was just read.
+   * @returns whether all of it is begun here at once, so that others need not look at it.
+   */
+  start(job: JobDocument): boolean;
+  /**
+   * Claims the only item of a job that is about to be stored.
+   * @returns null where it would not be worked on at once.
+   */
+  preclaim(item: ItemDocument, type: JobType): Preclaim | null;
+  /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
+  leave(jobId: string): void;
+  /** Looks at every running job, for wake-ups that were lost. */
+  lookAround(): Promise<void>;
+  /** Items at work here, by the type of their jobs. */
+  itemsAtWork(): Record<string, number>;
+  /** Lets work under way end for some seconds, and gives the rest back to others. */
+  stop(): Promise<void>;
+}
 
 /** How long a claim is good, and how often it is renewed. */
 const LEASE_MS = 30_000;
@@ -35,11 +63,7 @@ const MOST_JOBS = 500;
 /** Items at a time whose pauses have ended. */
 const MOST_PROMOTED = 2_000;
 
-/**
- * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each
- * knows of the others by the items that are claimed already.
- */
-export function createRunner(options: RunnerOptions) {
+export function createRunner(options: RunnerOptions): Runner {
   const { jobs, items, assets, batcher, perform, widths, draining, metrics, now, log } = options;
   const owner = `${options.owner}/${randomText(8)}`;
   const prefetches: Record<WorkKind, Prefetch> = {
@@ -229,25 +253,16 @@ export function createRunner(options: RunnerOptions) {
   }
 
   return {
-    /** Looks at a job that may have items to claim. */
-    wake: (jobId: string) => void look(jobId).catch(warn('A job was not looked at; the sweep finds it')),
+    wake: (jobId) => void look(jobId).catch(warn('A job was not looked at; the sweep finds it')),
 
-    /**
-     * Takes up a job that was just read.
-     * @returns whether all of it is begun here at once, so that others need not look at it.
-     */
-    start(job: JobDocument): boolean {
+    start(job) {
       const isAllOurs = job.totalItems === 1 && prefetches[workKindOf(job)].isIdle && !draining.aborted;
       add(job);
       claimMore();
       return isAllOurs;
     },
 
-    /**
-     * Claims the only item of a job that is about to be stored.
-     * @returns null where it would not be worked on at once.
-     */
-    preclaim(newItem: ItemDocument, type: JobType): Preclaim | null {
+    preclaim(newItem, type) {
       const prefetch = prefetches[workKindOf({ type, totalItems: 1 })];
       if (!prefetch.isIdle || draining.aborted) return null;
       const item = items.claimed(newItem, owner, LEASE_MS);
@@ -293,30 +308,26 @@ export function createRunner(options: RunnerOptions) {
       };
     },
 
-    /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
-    leave(jobId: string): void {
+    leave(jobId) {
       const activeJob = active.get(jobId);
       if (activeJob === undefined) return;
       activeJob.isCancelling = true;
       forgetIfIdle(activeJob);
     },
 
-    /** Looks at every running job, for wake-ups that were lost. */
-    async lookAround(): Promise<void> {
+    async lookAround() {
       if (draining.aborted) return;
       for (const job of await jobs.running(MOST_JOBS)) add(job);
       claimMore();
     },
 
-    /** Items at work here, by the type of their jobs. */
-    itemsAtWork(): Record<string, number> {
+    itemsAtWork() {
       const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
       for (const { job, claimed } of active.values()) counts[job.type] = (counts[job.type] ?? 0) + claimed;
       return counts;
     },
 
-    /** Lets work under way end for some seconds, and gives the rest back to others. */
-    async stop(): Promise<void> {
+    async stop() {
       const { promise: idle, resolve } = Promise.withResolvers<void>();
       onIdle = resolve;
       const timeout = setTimeout(() => {

@@ -14,13 +14,24 @@ interface SignalHandlers {
   onStop: (jobId: string) => void;
 }
 
-export type Signals = ReturnType<typeof createSignals>;
-
 /**
  * Messages among all processes of all hosts about new work and ended jobs. A message may be lost, so every receiver
  * also polls, less often.
  */
-export function createSignals(coordination: Coordination, log: Log) {
+export interface Signals {
+  /** Says that a job has items to claim. */
+  work(jobId: string): void;
+  /** Says that a job has ended. */
+  end(jobId: string): void;
+  /** Says that a job is being cancelled. */
+  stop(jobId: string): void;
+  /**
+   * Resolves with a function that unsubscribes. A message may arrive before that, so the handlers must be ready.
+   */
+  subscribe(handlers: SignalHandlers): Promise<() => void>;
+}
+
+export function createSignals(coordination: Coordination, log: Log): Signals {
   function send(channel: string, jobId: string): void {
     coordination
       .publish(channel, jobId)
@@ -28,14 +39,11 @@ export function createSignals(coordination: Coordination, log: Log) {
   }
 
   return {
-    work: (jobId: string) => send(WORK, jobId),
-    end: (jobId: string) => send(END, jobId),
-    stop: (jobId: string) => send(STOP, jobId),
+    work: (jobId) => send(WORK, jobId),
+    end: (jobId) => send(END, jobId),
+    stop: (jobId) => send(STOP, jobId),
 
-    /**
-     * Resolves with a function that unsubscribes. A message may arrive before that, so the handlers must be ready.
-     */
-    async subscribe({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
+    async subscribe({ onWork, onEnd, onStop }) {
       const ends = await Promise.all([
         coordination.subscribe(WORK, onWork),
         coordination.subscribe(END, onEnd),

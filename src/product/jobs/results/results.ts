@@ -17,10 +17,26 @@ interface Result {
   resultId: string;
 }
 
-export type Results = ReturnType<typeof createResults>;
+interface ResultsOptions {
+  items: ItemsStore;
+  assets: AssetsForJobs;
+}
 
 /** The pictures that a job made, as one archive. */
-export function createResults({ items, assets }: { items: ItemsStore; assets: AssetsForJobs }) {
+export interface Results {
+  /**
+   * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
+   * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
+   */
+  archiveOf(job: JobDocument): Promise<Archive>;
+  /**
+   * Looks at the first item that completed, before a link is given out.
+   * @throws ApiError invalid_state when the job has ended and made no picture.
+   */
+  checkAny(job: JobDocument): Promise<void>;
+}
+
+export function createResults({ items, assets }: ResultsOptions): Results {
   async function madeBy({ _id }: JobDocument): Promise<Result[]> {
     const made: Result[] = [];
     for await (const part of items.parts(_id, ['COMPLETED'], ITEMS_A_READ)) {
@@ -34,11 +50,7 @@ export function createResults({ items, assets }: { items: ItemsStore; assets: As
   }
 
   return {
-    /**
-     * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
-     * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
-     */
-    async archiveOf(job: JobDocument): Promise<Archive> {
+    async archiveOf(job) {
       if (!isTerminal(job.status)) throw resultsNotReady(job.status);
       const made = await madeBy(job);
       const ids = made.flatMap(({ sourceId, resultId }) =>
@@ -58,11 +70,7 @@ export function createResults({ items, assets }: { items: ItemsStore; assets: As
       return archiveOf(entries, new Date(job.completedAt ?? job.createdAt));
     },
 
-    /**
-     * Looks at the first item that completed, before a link is given out.
-     * @throws ApiError invalid_state when the job has ended and made no picture.
-     */
-    async checkAny({ _id, status }: JobDocument): Promise<void> {
+    async checkAny({ _id, status }) {
       if (!isTerminal(status)) return;
       // All items of a job make pictures, or none does.
       const [first] = await items.first(_id, 1, 'COMPLETED');

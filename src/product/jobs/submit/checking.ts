@@ -33,12 +33,18 @@ export interface CheckingOptions {
   answerSchemas: AnswerSchemas;
 }
 
-export type Checking = ReturnType<typeof createChecking>;
+export type Checking = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
 
 /**
  * Reads and checks a submit, also for a dry run. Credits and storage are checked by the submit itself.
  */
-export function createChecking({ models, presets, templates, assets, answerSchemas }: CheckingOptions) {
+export function createChecking({
+  models,
+  presets,
+  templates,
+  assets,
+  answerSchemas,
+}: CheckingOptions): Checking {
   /** The template of a render, at its current version. */
   async function templateOf(accountId: string, job: CheckedJob, { templateId }: JobRequest) {
     if (job.takes !== 'rows' || templateId === undefined) return undefined;
@@ -68,7 +74,7 @@ export function createChecking({ models, presets, templates, assets, answerSchem
     }
   }
 
-  return async ({ accountId }: Caller, sent: JobRequest, isDryRun: boolean): Promise<Order> => {
+  return async ({ accountId }, sent, isDryRun) => {
     refuseRemoved(sent);
     const body = withFieldsBesideOp(sent as JobRequest & JobWork) as JobRequest;
     checkRows(body);

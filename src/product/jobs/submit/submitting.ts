@@ -78,13 +78,13 @@ const FEW_ITEMS = 100;
 /** Tries to store a job under a key that another process may be freeing. */
 const MOST_ROUNDS = 3;
 
-export type Submitting = ReturnType<typeof createSubmitting>;
+export type Submitting = (caller: Caller, order: Order, terms?: SubmitTerms) => Promise<Submitted>;
 
 /**
  * Makes a job whole or not at all. It stores the job's document as hidden, holds the highest price, stores the items,
  * and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the sweep.
  */
-export function createSubmitting(options: SubmittingOptions) {
+export function createSubmitting(options: SubmittingOptions): Submitting {
   const { jobs, items, holds, quota, definitions, admission, undoing } = options;
   const { plan, storedAssets, upgradeUrl, now } = options;
 
@@ -203,11 +203,7 @@ export function createSubmitting(options: SubmittingOptions) {
     await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
   }
 
-  return async (
-    caller: Caller,
-    order: Order,
-    { key = null, parent = null }: SubmitTerms = {},
-  ): Promise<Submitted> => {
+  return async (caller, order, { key = null, parent = null } = {}) => {
     const { retentionDays } = plan(caller.plan);
     const job = newJob(caller, order, { key, parent, retentionDays }, now());
     const { _id, accountId, places } = job;

@@ -17,14 +17,20 @@ interface UndoingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds'>
   quota: JobQuota;
 }
 
-export type Undoing = ReturnType<typeof createUndoing>;
-
 /**
  * Undoes an unfinished submit, whose job was never shown. The hidden document is claimed first, so that a slow submit
  * can no longer show it, and deleted last, so that after a crash it is undone again.
  */
-export function createUndoing({ jobs, items, holds, quota }: UndoingOptions) {
+export interface Undoing {
+  /** Undoes a hidden job. A job that was shown is left alone. */
+  undo(job: JobDocument): Promise<void>;
   /** Removes what a submit has left, once its job is `leaving`. */
+  finish(job: Pick<JobDocument, '_id' | 'accountId'>): Promise<void>;
+  /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
+  sweep: SweepTask;
+}
+
+export function createUndoing({ jobs, items, holds, quota }: UndoingOptions): Undoing {
   async function finish({ _id, accountId }: Pick<JobDocument, '_id' | 'accountId'>): Promise<void> {
     await holds.undo(accountId, _id);
     await quota.undo(accountId, _id);
@@ -32,14 +38,12 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions) {
     await jobs.erase(_id);
   }
 
-  /** Undoes a hidden job. A job that was shown is left alone. */
   async function undo(job: JobDocument): Promise<void> {
     const claimed = await jobs.movePhase(job._id, 'hidden', 'leaving');
     const isOurs = claimed !== null || (await jobs.get(job._id)) === null;
     if (isOurs) await finish(job);
   }
 
-  /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
   async function submits(now: Date): Promise<number> {
     const before = new Date(now.getTime() - SUBMITTING_MS);
     const hidden = await jobs.standing('hidden', before, MOST_AT_A_TIME);
@@ -54,6 +58,9 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions) {
     return hidden.length + leaving.length;
   }
 
-  const sweep: SweepTask = { name: 'unfinished submits', sweep: submits, intervalMs: INTERVAL_MS };
-  return { undo, finish, sweep };
+  return {
+    undo,
+    finish,
+    sweep: { name: 'unfinished submits', sweep: submits, intervalMs: INTERVAL_MS },
+  };
 }

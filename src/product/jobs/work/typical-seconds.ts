@@ -17,10 +17,15 @@ const REMEMBERED = 100;
 const FEWEST = 5;
 const FRESH_MS = 60_000;
 
-export type TypicalSeconds = Awaited<ReturnType<typeof openTypicalSeconds>>;
-
 /** The typical duration of items of an op on a model, for callers who plan their waits. */
-export async function openTypicalSeconds(documents: Documents) {
+export interface TypicalSeconds {
+  /** Records a completed item. */
+  took(op: string, model: string, durationMs: number): Promise<void>;
+  /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
+  of(op: string, model: string): number | undefined;
+}
+
+export async function openTypicalSeconds(documents: Documents): Promise<TypicalSeconds> {
   const durations = await documents.collection<DurationsDocument>(OP_DURATIONS);
   const medians = new Map<string, number>();
   let readMs = 0;
@@ -35,14 +40,12 @@ export async function openTypicalSeconds(documents: Documents) {
   await refresh();
 
   return {
-    /** Records a completed item. */
-    async took(op: string, model: string, durationMs: number): Promise<void> {
+    async took(op, model, durationMs) {
       const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
       await durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
     },
 
-    /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
-    of(op: string, model: string): number | undefined {
+    of(op, model) {
       if (performance.now() - readMs > FRESH_MS) void refresh().catch(() => undefined);
       return medians.get(`${op}/${model}`);
     },
