@@ -49,14 +49,15 @@ interface WebhooksOptions {
 
 /** Webhooks, put together: the routes of owners, and what sends their events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
-  const { documents, coordination, capacity, events, outbound, gate, settings, now, log } = options;
+  const { documents, coordination, capacity, events, outbound, mail, gate, emailOf, settings, now, log } =
+    options;
   const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
   const listening = await openTail(coordination);
   const metrics = createWebhookMetrics(endpoints, deliveries, now);
-  const disabling = createDisabling({ ...options, endpoints, deliveries, subscriptionsChanged });
+  const disabling = createDisabling({ endpoints, deliveries, mail, emailOf, subscriptionsChanged, now, log });
   const attempt = createAttempt({ outbound, onAttempt: listening.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
@@ -68,7 +69,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const worker = createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log });
   const holderPrefix = `${options.hostId}/${options.processId}/`;
   const dispatcher = createDispatcher({ coordination, worker, holderPrefix, slots, log });
-  const fanOut = createFanOut({ ...options, outbox: events.outbox, endpoints, deliveries });
+  const fanOut = createFanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
   events.onWritten(fanOut.take);
   const stopHearing = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
@@ -82,8 +83,16 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   return {
     async routes(app) {
       await app.register(endpointRoutes, { endpoints, disabling, outbound, subscriptionsChanged, gate, now });
-      const sending = { endpoints, deliveries, attempt, slots, attemptsPerAccount };
-      await app.register(deliveryRoutes, { ...sending, coordination, gate, now });
+      await app.register(deliveryRoutes, {
+        endpoints,
+        deliveries,
+        coordination,
+        attempt,
+        slots,
+        attemptsPerAccount,
+        gate,
+        now,
+      });
     },
 
     sweeps: [

@@ -17,7 +17,7 @@ interface AttemptResult {
   error: string | null;
 }
 
-export type Attempt = ReturnType<typeof createAttempt>;
+export type Attempt = (delivery: DeliveryDocument, endpoint: EndpointDocument) => Promise<AttemptResult>;
 
 interface AttemptOptions {
   outbound: Pick<Outbound, 'postWebhook'>;
@@ -27,11 +27,8 @@ interface AttemptOptions {
 }
 
 /** Makes one attempt with the endpoint's current secret and address. It never rejects: each failure is a result. */
-export function createAttempt({ outbound, onAttempt, now }: AttemptOptions) {
-  return async (
-    delivery: DeliveryDocument,
-    { _id, url, secret }: EndpointDocument,
-  ): Promise<AttemptResult> => {
+export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Attempt {
+  return async (delivery, { _id, url, secret }) => {
     const headers = signedHeaders(delivery, secret, now());
     onAttempt(_id, headers, delivery.body);
     try {

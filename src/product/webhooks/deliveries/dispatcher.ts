@@ -26,6 +26,12 @@ interface DispatcherOptions {
   log: Log;
 }
 
+interface Dispatcher {
+  start(): Promise<void>;
+  /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
+  stop(): Promise<void>;
+}
+
 interface Hold {
   holder: string;
   /** The end of the lease, on the monotonic clock of this process. */
@@ -35,7 +41,8 @@ interface Hold {
 }
 
 /** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
-export function createDispatcher({ coordination, worker, holderPrefix, slots, log }: DispatcherOptions) {
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { coordination, worker, holderPrefix, slots, log } = options;
   const held = new Map<string, Hold>();
   const running = new Set<Promise<void>>();
   let claims = 0;
@@ -146,14 +153,13 @@ export function createDispatcher({ coordination, worker, holderPrefix, slots, lo
   }
 
   return {
-    async start(): Promise<void> {
+    async start() {
       unsubscribe = await coordination.subscribe(WAKE, wake);
       heartbeat = setInterval(beat, HEARTBEAT_MS);
       heartbeat.unref();
       wake();
     },
-    /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
-    async stop(): Promise<void> {
+    async stop() {
       isStopped = true;
       clearTimeout(pause);
       unsubscribe();

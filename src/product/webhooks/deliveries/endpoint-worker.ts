@@ -28,19 +28,23 @@ interface WorkerTurn {
   attempted(hasFailed: boolean, tookMs: number): void;
 }
 
-export type EndpointWorker = ReturnType<typeof createEndpointWorker>;
+/**
+ * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read again
+ * before each.
+ * @returns milliseconds until the endpoint is due again; null when nothing is queued.
+ */
+export type EndpointWorker = (
+  accountId: string,
+  endpointId: string,
+  turn: WorkerTurn,
+) => Promise<number | null>;
 
 const LOOK_AGAIN = 0;
 
-export function createEndpointWorker(options: EndpointWorkerOptions) {
+export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWorker {
   const { endpoints, deliveries, disabling, attempt, metrics, now, log } = options;
 
-  /**
-   * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read
-   * again before each.
-   * @returns milliseconds until the endpoint is due again; null when nothing is queued.
-   */
-  return async (accountId: string, endpointId: string, turn: WorkerTurn): Promise<number | null> => {
+  return async (accountId, endpointId, turn) => {
     const queue = await deliveries.queue(accountId, endpointId, DELIVERIES_A_TURN);
     let nextAt: string | null = null;
     for (const delivery of queue) {

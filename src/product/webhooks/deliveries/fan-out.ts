@@ -19,11 +19,22 @@ interface FanOutOptions {
   log: Log;
 }
 
+interface FanOut {
+  /** Accepts events that this process has just written. */
+  take(events: readonly OutboxDocument[]): void;
+  /** Fans out a batch of the outbox, whichever process wrote it. */
+  takeOthers(): void;
+  /** Fans out a batch that a dead process left behind. @returns the number of its events. */
+  sweep(now: Date): Promise<number>;
+  /** Resolves when all accepted events are fanned out. */
+  idle(): Promise<void>;
+}
+
 /**
  * Makes one delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
  * Every step may run twice, because the id of a delivery follows from event and endpoint.
  */
-export function createFanOut(options: FanOutOptions) {
+export function createFanOut(options: FanOutOptions): FanOut {
   const { outbox, endpoints, deliveries, coordination, now, log } = options;
   let waiting: OutboxDocument[] = [];
   let work: Promise<void> | null = null;
@@ -56,7 +67,6 @@ export function createFanOut(options: FanOutOptions) {
     work = null;
   }
 
-  /** Accepts events that this process has just written. */
   function take(events: readonly OutboxDocument[]): void {
     waiting.push(...events);
     if (events.length > 0) work ??= spreadWaiting();
@@ -64,8 +74,7 @@ export function createFanOut(options: FanOutOptions) {
 
   return {
     take,
-    /** Fans out a batch of the outbox, whichever process wrote it. */
-    takeOthers(): void {
+    takeOthers() {
       outbox
         .oldest(now(), BATCH)
         .then(take)
@@ -73,14 +82,12 @@ export function createFanOut(options: FanOutOptions) {
           log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
         );
     },
-    /** Fans out a batch that a dead process left behind. @returns the number of its events. */
-    async sweep(instant: Date): Promise<number> {
+    async sweep(instant) {
       const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
       const events = await outbox.oldest(before, BATCH);
       if (events.length > 0) await spread(events);
       return events.length;
     },
-    /** Resolves when all accepted events are fanned out. */
-    idle: async () => work,
+    idle: async () => void (await work),
   };
 }

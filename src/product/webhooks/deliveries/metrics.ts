@@ -3,7 +3,12 @@ import type { EndpointsStore } from '../endpoints/store.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import type { DeliveriesStore } from './store.ts';
 
-export type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
+export interface WebhookMetrics {
+  /** Runs an attempt and counts it as in flight meanwhile. */
+  inFlight<T>(run: () => Promise<T>): Promise<T>;
+  /** Counts an attempt that was recorded. `startedAt` is when it began. */
+  attempted(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void;
+}
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
 /** The label of the result of an attempt. */
@@ -14,7 +19,7 @@ export function createWebhookMetrics(
   endpoints: EndpointsStore,
   deliveries: DeliveriesStore,
   now: () => Date,
-) {
+): WebhookMetrics {
   const inFlight = new Gauge({
     name: 'darkroom_webhook_attempts_in_flight',
     help: 'Webhook attempts under way.',
@@ -36,8 +41,7 @@ export function createWebhookMetrics(
   gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled);
 
   return {
-    /** Runs an attempt and counts it as in flight meanwhile. */
-    async inFlight<T>(run: () => Promise<T>): Promise<T> {
+    async inFlight(run) {
       inFlight.inc();
       try {
         return await run();
@@ -45,8 +49,7 @@ export function createWebhookMetrics(
         inFlight.dec();
       }
     },
-    /** Counts an attempt that was recorded. `startedAt` is when it began. */
-    attempted(delivery: DeliveryDocument, status: DeliveryDocument['status'], startedAt: Date): void {
+    attempted(delivery, status, startedAt) {
       attempts.inc({ result: RESULTS[status] });
       if (delivery.attempts > 0 || delivery.dueAt === undefined) return;
       delays.observe(Math.max(startedAt.getTime() - Date.parse(delivery.dueAt), 0) / 1000);

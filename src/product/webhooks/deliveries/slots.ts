@@ -14,15 +14,37 @@ interface SlotsOptions {
   now: () => number;
 }
 
-export type Slots = ReturnType<typeof createSlots>;
 /** A running worker. */
-export type Turn = NonNullable<ReturnType<Slots['begin']>>;
+export interface Turn {
+  /** Whether the worker may make another attempt, with regard to the other workers. */
+  mayGoOn(): boolean;
+  /**
+   * Records the result of an attempt: the endpoint is slow after a failed or long one, and no longer slow after
+   * another.
+   */
+  attempted(hasFailed: boolean, tookMs: number): void;
+  leave(): void;
+}
 
 /**
  * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
  * endpoints together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
  */
-export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions) {
+export interface Slots {
+  readonly free: number;
+  isSlow(member: string): boolean;
+  /**
+   * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
+   */
+  begin(accountId: string, member: string): Turn | null;
+  /**
+   * Takes only a slot of the account, for a test delivery; null when all are taken. @returns the function that frees
+   * it.
+   */
+  takeSlot(accountId: string): (() => void) | null;
+}
+
+export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots {
   const taken = new Map<string, number>();
   const held = new Set<string>();
   const slow = new Set<string>();
@@ -44,10 +66,6 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions) {
     if (slow.size > MOST_REMEMBERED && first !== undefined) slow.delete(first);
   }
 
-  /**
-   * Takes only a slot of the account, for a test delivery; null when all are taken. @returns the function that frees
-   * it.
-   */
   function takeSlot(accountId: string): (() => void) | null {
     const ofAccount = taken.get(accountId) ?? 0;
     if (ofAccount >= slotsOfAccount()) return null;
@@ -60,15 +78,12 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions) {
   }
 
   return {
-    get free(): number {
+    get free() {
       return slots() - held.size;
     },
-    isSlow: (member: string) => slow.has(member),
+    isSlow: (member) => slow.has(member),
     takeSlot,
-    /**
-     * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
-     */
-    begin(accountId: string, member: string) {
+    begin(accountId, member) {
       if (!fits(member)) return null;
       const leaveSlot = takeSlot(accountId);
       if (leaveSlot === null) return null;
@@ -76,21 +91,16 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions) {
       const beganMs = now();
       let hasFailed = false;
       return {
-        /** Whether the worker may make another attempt, with regard to the other workers. */
-        mayGoOn(): boolean {
+        mayGoOn() {
           const isOver = held.size >= slots() && now() - beganMs >= TURN_MS;
           return !hasFailed && !isOver && fits(member);
         },
-        /**
-         * Records the result of an attempt: the endpoint is slow after a failed or long one, and no longer slow after
-         * another.
-         */
-        attempted(failed: boolean, tookMs: number): void {
+        attempted(failed, tookMs) {
           hasFailed = failed;
           if (failed || tookMs > SLOW_MS) remember(member);
           else slow.delete(member);
         },
-        leave(): void {
+        leave() {
           held.delete(member);
           leaveSlot();
         },

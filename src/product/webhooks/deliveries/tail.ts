@@ -13,15 +13,20 @@ export interface HeardAttempt {
   body: string;
 }
 
+interface Tail {
+  /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
+  onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
+  close(): void;
+}
+
 /** The side of the processes that make attempts. */
-export async function openTail(coordination: Coordination) {
+export async function openTail(coordination: Coordination): Promise<Tail> {
   const listenedUntil = new Map<string, number>();
   const close = await coordination.subscribe(LISTENERS, (endpointId) => {
     listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);
   });
   return {
-    /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
-    onAttempt(endpointId: string, headers: Record<string, string>, body: string): void {
+    onAttempt(endpointId, headers, body) {
       const untilMs = listenedUntil.get(endpointId);
       if (untilMs === undefined) return;
       if (untilMs < performance.now()) {

@@ -16,7 +16,18 @@ interface DisablingOptions {
   log: Log;
 }
 
-export type Disabling = ReturnType<typeof createDisabling>;
+export interface Disabling {
+  /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
+  countFailure(endpoint: EndpointDocument, deliveryId: string, error: string | null): Promise<void>;
+  /** Disables an endpoint that failed too often. */
+  disable(endpoint: EndpointDocument, lastError: string | null): Promise<void>;
+  /** Closes the queued deliveries of a disabled or deleted endpoint, and tells the other processes. */
+  closeQueue(endpoint: EndpointDocument): Promise<void>;
+  /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */
+  mailNext(): Promise<number>;
+  /** Resolves when no mail is being sent. */
+  idle(): Promise<void>;
+}
 
 /** Time between two tries of one mail. */
 const TRY_AGAIN_MS = 10 * 60 * 1000;
@@ -27,17 +38,15 @@ const GIVE_UP_MS = DAY_MS;
  * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
  * afterwards: a crash in between sends it again ten minutes later, with the same Message-ID.
  */
-export function createDisabling(options: DisablingOptions) {
+export function createDisabling(options: DisablingOptions): Disabling {
   const { endpoints, deliveries, mail, emailOf, subscriptionsChanged, now, log } = options;
-  let mailing: Promise<unknown> = Promise.resolve();
+  let mailing: Promise<void> = Promise.resolve();
 
-  /** Closes the queued deliveries of a disabled or deleted endpoint, and tells the other processes. */
   async function closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
     await subscriptionsChanged(accountId);
     await deliveries.close(accountId, _id, generation);
   }
 
-  /** Disables an endpoint that failed too often. */
   async function disable(
     { accountId, _id, consecutiveFailures }: EndpointDocument,
     lastError: string | null,
@@ -58,7 +67,6 @@ export function createDisabling(options: DisablingOptions) {
       .catch((error) => log.warn({ err: error }, 'The owner of a disabled endpoint could not be mailed yet'));
   }
 
-  /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */
   async function mailNext(): Promise<number> {
     const endpoint = await endpoints.takeNotice(now(), new Date(now().getTime() + TRY_AGAIN_MS));
     if (endpoint === null) return 0;
@@ -70,16 +78,14 @@ export function createDisabling(options: DisablingOptions) {
   }
 
   return {
-    disable,
-    closeQueue,
-    mailNext,
-    /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
-    async countFailure({ accountId, _id }: EndpointDocument, deliveryId: string, error: string | null) {
+    async countFailure({ accountId, _id }, deliveryId, error) {
       const counted = await endpoints.countFailure(accountId, _id, deliveryId);
       if (counted === null || counted.consecutiveFailures < MOST_CONSECUTIVE_FAILURES) return;
       await disable(counted, error);
     },
-    /** Resolves when no mail is being sent. */
+    disable,
+    closeQueue,
+    mailNext,
     idle: () => mailing,
   };
 }
