@@ -25,13 +25,25 @@ interface SentSchema {
   param: string;
 }
 
-export type AnswerSchemas = ReturnType<typeof createAnswerSchemas>;
-
 /**
  * The JSON Schemas that callers give for the answers of models: compiled and checked in a thread, one at a time, by
  * turns of accounts.
  */
-export function createAnswerSchemas() {
+export interface AnswerSchemas {
+  /**
+   * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
+   * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account with
+   *   too many waiting schemas.
+   */
+  check(accountId: string, schemas: readonly SentSchema[]): Promise<void>;
+  /**
+   * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is valid.
+   */
+  problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+export function createAnswerSchemas(): AnswerSchemas {
   const thread = lazyThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
   /** The problem of each schema; '' for none. */
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });
@@ -62,12 +74,7 @@ export function createAnswerSchemas() {
   }
 
   return {
-    /**
-     * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
-     * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account
-     *   with too many waiting schemas.
-     */
-    async check(accountId: string, schemas: readonly SentSchema[]): Promise<void> {
+    async check(accountId, schemas) {
       if (turns.waitingOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
       for (const { schema, param } of schemas) {
         const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
@@ -77,11 +84,7 @@ export function createAnswerSchemas() {
       }
     },
 
-    /**
-     * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is
-     * valid.
-     */
-    async problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined> {
+    async problemOf(accountId, schema, value) {
       const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
       const name = nameOf(task.schema);
       const before = known.get(name) ?? '';

@@ -81,11 +81,11 @@ const CODES = {
 } as const;
 
 export function openProviders(options: ProvidersOptions): Providers {
-  const { settings, models, pixels, answerSchemas, log } = options;
+  const { settings, models, pixels, answerSchemas, coordination, hostId, processId, log } = options;
   const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings;
   const providers = providersOf(options);
   const measured = createProviderMeter();
-  const slots = createSlots({ ...options, limit: PROVIDER_CONCURRENCY });
+  const slots = createSlots({ coordination, hostId, processId, limit: PROVIDER_CONCURRENCY });
 
   return {
     width: 2 * PROVIDER_CONCURRENCY * Object.keys(providers).length,

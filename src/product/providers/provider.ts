@@ -37,7 +37,10 @@ export interface ModelRequest extends ModelTask {
  * The parameters that are sent to a provider under the names that the caller gave.
  * @param reserved the names of those that the service sets itself.
  */
-export function sentParameters({ parameters }: ModelTask, reserved: readonly string[]) {
+export function sentParameters(
+  { parameters }: ModelTask,
+  reserved: readonly string[],
+): Record<string, unknown> {
   const sent = Object.entries(parameters).filter(
     ([name, value]) => !reserved.includes(name) && value !== null,
   );

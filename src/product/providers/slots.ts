@@ -1,6 +1,20 @@
 import { createFairQueue, type FairQueue } from '../../platform/fairness/fair-queue.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
+/**
+ * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
+ * while no other account used the provider recently. In contrast to the slots of calls
+ * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
+ */
+interface Slots {
+  /**
+   * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none. So
+   * a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
+   * @param owner the account that holds the slot.
+   */
+  run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined>;
+}
+
 /** The lease of a slot, which frees the slots of a dead process; a living process renews it long before. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
@@ -23,12 +37,7 @@ interface SlotsOptions {
   limit: number;
 }
 
-/**
- * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
- * while no other account used the provider recently. In contrast to the slots of calls
- * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
- */
-export function createSlots({ coordination, hostId, processId, limit }: SlotsOptions) {
+export function createSlots({ coordination, hostId, processId, limit }: SlotsOptions): Slots {
   const waiting = new Map<string, FairQueue<() => void>>();
   let counter = 0;
 
@@ -56,12 +65,7 @@ export function createSlots({ coordination, hostId, processId, limit }: SlotsOpt
   }
 
   return {
-    /**
-     * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none.
-     * So a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
-     * @param owner the account that holds the slot.
-     */
-    async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
+    async run(name, owner, work) {
       counter += 1;
       const key = `providers/${hostId}/${name}`;
       const holder = `${hostId}/${processId}/provider-${counter}/${owner}`;

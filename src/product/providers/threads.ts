@@ -1,13 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 
+/** A thread that is started for its first task and stopped after an idle time. */
+interface Thread<T, R> {
+  /** Rejects with the signal's reason when it aborts; a task that is already running then continues to its end. */
+  run(task: T, signal: AbortSignal): Promise<R>;
+  close(): Promise<void>;
+}
+
 const IDLE_MS = 60_000;
 
 /**
- * A thread for one module, which is started for its first task and stopped after an idle time.
+ * A thread for one module.
  * @param heapMegabytes its memory limit. A thread that exceeds it is ended together with its task.
  */
-export function lazyThread<T, R>(module: URL, heapMegabytes?: number) {
+export function lazyThread<T, R>(module: URL, heapMegabytes?: number): Thread<T, R> {
   let pool: Piscina<T, R> | undefined;
   const start = () =>
     new Piscina<T, R>({
@@ -21,12 +28,11 @@ export function lazyThread<T, R>(module: URL, heapMegabytes?: number) {
       ...(heapMegabytes !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } }),
     });
   return {
-    /** Rejects with the signal's reason when it aborts; a task that is already running then continues to its end. */
-    async run(task: T, signal: AbortSignal): Promise<R> {
+    async run(task, signal) {
       pool ??= start();
       return pool.run(task, { signal });
     },
-    async close(): Promise<void> {
+    async close() {
       await pool?.destroy();
     },
   };

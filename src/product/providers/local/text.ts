@@ -10,6 +10,12 @@ interface TextRead {
   lines: (Box & { text: string; confidence: number })[];
 }
 
+interface TextReader {
+  /** Rejects with the signal's reason when it aborts: the thread is then ended. */
+  read(picture: Uint8Array, signal: AbortSignal): Promise<TextRead>;
+  close(): Promise<void>;
+}
+
 const LANGUAGE = 'eng';
 /** The LSTM engine only, for which the package has language data. */
 const NEURAL = 1;
@@ -21,7 +27,7 @@ const ASSUMED_DPI = '150';
  * Reads text with tesseract.js in a thread of its own, which is started for the first picture and ended after an idle
  * time. It reads one picture at a time. max_input_edge limits the picture, and so the memory of the thread.
  */
-export function createTextReader() {
+export function createTextReader(): TextReader {
   let worker: Promise<Worker> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
@@ -56,8 +62,7 @@ export function createTextReader() {
   }
 
   return {
-    /** Rejects with the signal's reason when it aborts: the thread is then ended. */
-    read(picture: Uint8Array, signal: AbortSignal): Promise<TextRead> {
+    read(picture, signal) {
       const turn = last.then(() => recognise(picture, signal));
       last = turn.catch(() => undefined);
       return turn;

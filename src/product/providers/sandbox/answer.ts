@@ -54,18 +54,22 @@ interface AnswerContext {
   resolved: Map<Schema, Schema>;
   facts: Facts;
   onlyRequired: boolean;
-  budget: ReturnType<typeof answerBudget>;
+  budget: Budget;
   /** The name of the property that is being filled. */
   name: string;
   depth: number;
 }
 
 /** The remaining cost of one answer. Answers are made on the event loop, so the whole budget is a few milliseconds. */
-function answerBudget() {
+interface Budget {
+  /** Subtracts a cost. @throws ProviderFault rejected when nothing is left. */
+  spend(cost: { values?: number; bytes?: number; keywords?: number }): void;
+}
+
+function answerBudget(): Budget {
   const left = { values: ANSWER_MAX_VALUES, bytes: BYTES_MAX, keywords: KEYWORDS_MAX };
   return {
-    /** Subtracts a cost. @throws ProviderFault rejected when nothing is left. */
-    spend({ values = 0, bytes = 0, keywords = 0 }: Partial<typeof left>): void {
+    spend({ values = 0, bytes = 0, keywords = 0 }) {
       left.values -= values;
       left.bytes -= bytes;
       left.keywords -= keywords;
