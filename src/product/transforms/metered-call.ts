@@ -52,39 +52,46 @@ interface TimedRun {
 }
 
 /** A synchronous call under way: from its admission to its answer. */
-export type SyncCall = ReturnType<typeof beginCall>;
+export interface SyncCall {
+  caller: Caller;
+  terms: CallTerms;
+  /**
+   * Its terms for the image pool, in whose queue a place is kept while its body is read.
+   * @throws ApiError provider_unavailable (capacity) where the queue is full.
+   */
+  expectedBy(pixels: Pixels): CallTerms;
+  /** Milliseconds since it was admitted. */
+  admittedMs(): number;
+  /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
+  resultOf<T>(work: Work<T>): Promise<T>;
+  /** Sends where its time went, and counts the run of the op. */
+  ran(op: string, run: TimedRun): void;
+}
 
 /** Begins a call that was admitted; its time starts with the first byte of the request. */
 export function beginCall(
   request: FastifyRequest,
   reply: FastifyReply,
   { gate, meters, timeoutMs }: Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>,
-) {
+): SyncCall {
   const caller = gate.callerOf(request);
   const admitMs = reply.elapsedTime;
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
-  const terms: CallTerms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
+  const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
   return {
     caller,
     terms,
-    /**
-     * Its terms for the image pool, in whose queue a place is kept while its body is read.
-     * @throws ApiError provider_unavailable (capacity) where the queue is full.
-     */
-    expectedBy(pixels: Pixels): CallTerms {
+    expectedBy(pixels) {
       const arrival = pixels.expect(caller.accountId, announcedBytes(request) ?? 0);
       reply.raw.once('close', arrival.end);
       return { ...terms, arrival };
     },
-    /** Milliseconds since it was admitted. */
     admittedMs: () => reply.elapsedTime - admitMs,
-    /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
-    resultOf<T>(work: Work<T>): Promise<T> {
+    resultOf(work) {
       gate.keepSlotUntil(request, work.ended);
       return work.result;
     },
-    /** Sends where its time went, and counts the run of the op. */
-    ran(op: string, { fetchMs, queueMs, timings, bytesIn, data }: TimedRun): void {
+    ran(op, { fetchMs, queueMs, timings, bytesIn, data }) {
       const times = { admitMs, fetchMs, queueMs, ...timings };
       reply.header('server-timing', serverTiming(times));
       reply.header('x-service-duration-ms', String(workerMs(times)));

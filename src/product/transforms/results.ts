@@ -21,21 +21,24 @@ interface ResultsOptions {
   now: () => Date;
 }
 
-export type Results = ReturnType<typeof createResultLinks>;
-
 /** Results behind `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
-export function createResultLinks({ objects, signatures, publicUrl, now }: ResultsOptions) {
+export interface Results {
+  /** Stores the bytes and returns their signed link. */
+  store(result: { data: Uint8Array; contentType: string }): Promise<string>;
+  /** Deletes a batch of results whose links have expired; returns their number. */
+  sweep(): Promise<number>;
+}
+
+export function createResultLinks({ objects, signatures, publicUrl, now }: ResultsOptions): Results {
   return {
-    /** Stores the bytes and returns their signed link. */
-    async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
+    async store({ data, contentType }) {
       const name = randomText(24);
       await objects.put(RESULTS_PREFIX + name, data, contentType);
       const expiresAt = new Date(now().getTime() + RESULT_LIFE_SECONDS * 1000);
       return `${publicUrl()}/results/${name}?${signatures.sign('result', name, expiresAt)}`;
     },
 
-    /** Deletes a batch of results whose links have expired; returns their number. */
-    async sweep(): Promise<number> {
+    async sweep() {
       const keys = await objects.listOlder(RESULTS_PREFIX, now().getTime() - RESULT_KEPT_MS, SWEPT_AT_ONCE);
       await Promise.all(keys.map((key) => objects.delete(key)));
       return keys.length;

@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import type { Pass } from '../../../workers/protocol.ts';
 import { checkOf } from '../../platform/http/error-answers/validation.ts';
 import { invalidParam } from '../../platform/http/errors.ts';
+import type { StepWarning } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
 import { isPixelOp } from '../catalogue/op.ts';
 import type { DeterministicStep } from '../catalogue/plan/compiled-step.ts';
@@ -24,12 +26,19 @@ export const SentSteps = Type.Array(PresetStep, {
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
 const checkShape = checkOf(Type.Object({ steps: SentSteps }), 'steps');
 
+/** A list of steps that runs while its caller waits. */
+interface PlannedSteps {
+  pass: Pass;
+  warnings: StepWarning[];
+  /** Where a parameter of the pass was sent, as in `steps[1].parameters.width`. */
+  paramOf: (passParam: string) => string;
+}
+
 /**
- * The one pass of the steps that a call sent, with their warnings, and `paramOf`: where a parameter of the pass was
- * sent, as in `steps[1].parameters.width`.
+ * The one pass of the steps that a call sent.
  * @throws ApiError invalid_param on steps, on the step, or on the field or parameter of it that is at fault.
  */
-export function planOfSteps(value: unknown, models: Models) {
+export function planOfSteps(value: unknown, models: Models): PlannedSteps {
   const { steps: sent } = checkShape({ steps: value });
   checkStepSizes(sent, 'steps');
   const run = onePassOf(compileSteps(sent, models));
@@ -40,7 +49,7 @@ export function planOfSteps(value: unknown, models: Models) {
     throw invalidParam(`steps[${index}].${field}`, message);
   }
   const { pass, warnings, steps } = run;
-  return { pass, warnings, paramOf: (passParam: string) => placeOf(passParam, sent, steps) };
+  return { pass, warnings, paramOf: (passParam) => placeOf(passParam, sent, steps) };
 }
 
 /** Counts the steps of the pass from 0, as a refusal of the worker does. */

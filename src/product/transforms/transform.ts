@@ -20,6 +20,13 @@ interface Planned {
   warnings: readonly Warning[];
 }
 
+/** The planned call with the name under which usage counts it. */
+interface PlannedCall extends Planned {
+  name: string;
+  /** The name of a parameter of the pass in the words of the call. */
+  paramOf: (passParam: string) => string;
+}
+
 interface TransformOptions extends MeteredCallOptions {
   results: Results;
   models: Models;
@@ -74,11 +81,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     },
   );
 
-  /**
-   * The pass of a call with its warnings, the name under which usage counts it, and `paramOf`: the name of a parameter
-   * of the pass in the words of the call.
-   */
-  async function planOf(call: TransformCall, caller: Caller) {
+  async function planOf(call: TransformCall, caller: Caller): Promise<PlannedCall> {
     switch (call.kind) {
       case 'op':
         return { ...call, name: call.op.op, paramOf: namedAs(call.op, call.given) };
