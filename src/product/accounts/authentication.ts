@@ -35,13 +35,23 @@ interface Cached {
   expiresAtMs: number;
 }
 
-export type Authentication = ReturnType<typeof createAuthentication>;
+export interface Authentication {
+  /**
+   * The caller behind the Authorization header; null when there is none.
+   * @throws ApiError 401 unauthorized for a credential that is not accepted.
+   */
+  callerOf(request: FastifyRequest): Promise<Caller | null>;
+  /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
+  knownCallerOf(request: FastifyRequest): Caller | null;
+  /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
+  forget(credentialId: string): void;
+}
 
 /**
  * Looks credentials up by their SHA-256, so that secrets are never compared as text, and caches the results for at most
  * 30 s.
  */
-export function createAuthentication(store: AccountsStore, now: () => number) {
+export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
   const keys = cacheOfCallers(now);
   const sessions = cacheOfCallers(now);
 
@@ -91,11 +101,7 @@ export function createAuthentication(store: AccountsStore, now: () => number) {
   }
 
   return {
-    /**
-     * The caller behind the Authorization header; null when there is none.
-     * @throws ApiError 401 unauthorized for a credential that is not accepted.
-     */
-    async callerOf(request: FastifyRequest): Promise<Caller | null> {
+    async callerOf(request) {
       const header = request.headers.authorization;
       if (header === undefined) return null;
       const credential = credentialOf(request, header);
@@ -112,14 +118,12 @@ export function createAuthentication(store: AccountsStore, now: () => number) {
       if (found === null || found.expiresAtMs <= now()) throw notAccepted(isSession);
       return found.caller;
     },
-    /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
-    knownCallerOf(request: FastifyRequest): Caller | null {
+    knownCallerOf(request) {
       const header = request.headers.authorization;
       const found = header === undefined ? undefined : cached(credentialOf(request, header));
       return found !== undefined && found.expiresAtMs > now() ? found.caller : null;
     },
-    /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
-    forget(credentialId: string): void {
+    forget(credentialId) {
       for (const cache of [keys, sessions]) {
         for (const [hash, { caller }] of cache.entries()) {
           if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);

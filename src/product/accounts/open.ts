@@ -32,7 +32,14 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
   const { coordination, describe, now } = options;
   const store = await AccountsStore.open(options.documents);
   const nowMs = () => now().getTime();
-  const gate = createGate({ ...options, authentication: createAuthentication(store, nowMs), now: nowMs });
+  const gate = createGate({
+    coordination,
+    authentication: createAuthentication(store, nowMs),
+    hostId: options.hostId,
+    processId: options.processId,
+    settings: options.settings,
+    now: nowMs,
+  });
 
   return {
     gate,

@@ -10,14 +10,24 @@ interface OperatorOptions {
   now: () => Date;
 }
 
-export type Operator = ReturnType<typeof createOperator>;
-
 /**
  * The operator's commands on an account. Every process sees a change at once: the account's credentials are marked, and
  * a process that meets a mark looks them up again. Each command returns false when there is no such account.
  */
-export function createOperator({ store, coordination, now }: OperatorOptions) {
+export interface Operator {
+  /** Sets a new password. The old one and every session of the account end. */
+  changePassword(accountId: string, password: string): Promise<boolean>;
+  /** Refuses the account's calls until it is resumed. Work that was accepted before goes on. */
+  suspend(accountId: string): Promise<boolean>;
+  resume(accountId: string): Promise<boolean>;
+  setPlan(accountId: string, plan: string): Promise<boolean>;
+  /** Closes the account for good: its keys, its sessions and its sign-in. Its e-mail address is free again. */
+  close(accountId: string): Promise<boolean>;
   /** Ends every session of the account. @returns how many sessions ended. */
+  endSessions(accountId: string): Promise<number>;
+}
+
+export function createOperator({ store, coordination, now }: OperatorOptions): Operator {
   async function endSessions(accountId: string): Promise<number> {
     const sessions = await store.findSessions(accountId);
     await store.removeSessions(accountId);
@@ -40,18 +50,15 @@ export function createOperator({ store, coordination, now }: OperatorOptions) {
 
   return {
     endSessions,
-    /** Sets a new password. The old one and every session of the account end. */
-    async changePassword(accountId: string, password: string): Promise<boolean> {
+    async changePassword(accountId, password) {
       const isThere = await store.change(accountId, { passwordHash: await hashPassword(password) });
       if (isThere) await endSessions(accountId);
       return isThere;
     },
-    /** Refuses the account's calls until it is resumed. Work that was accepted before goes on. */
-    suspend: (accountId: string) => changed(accountId, { suspendedAt: now().toISOString() }),
-    resume: (accountId: string) => changed(accountId, { suspendedAt: null }),
-    setPlan: (accountId: string, plan: string) => changed(accountId, { plan }),
-    /** Closes the account for good: its keys, its sessions and its sign-in. Its e-mail address is free again. */
-    async close(accountId: string): Promise<boolean> {
+    suspend: (accountId) => changed(accountId, { suspendedAt: now().toISOString() }),
+    resume: (accountId) => changed(accountId, { suspendedAt: null }),
+    setPlan: (accountId, plan) => changed(accountId, { plan }),
+    async close(accountId) {
       const keys = await store.findLiveKeys(accountId);
       const isThere = await store.change(accountId, {
         email: `${accountId}@deleted.invalid`,

@@ -50,7 +50,31 @@ interface GateOptions {
   now: () => number;
 }
 
-export type Gate = ReturnType<typeof createGate>;
+export interface Gate {
+  /** Puts the gate before every route of `app` and of the plugins registered in it. */
+  install(app: FastifyInstance): void;
+  /** The caller of a route that is not public. */
+  callerOf(request: FastifyRequest): Caller;
+  /** The caller, or null on a public route without a credential. */
+  callerIfAny(request: FastifyRequest): Caller | null;
+  /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
+  keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
+  /**
+   * Revokes a credential. When this resolves, it is refused wherever its mark is seen (at least on this host);
+   * elsewhere within 30 s.
+   */
+  revoke(credentialId: string): Promise<void>;
+  /** Counts a credential as wrong before it is judged. @throws ApiError 429 when the window was full. */
+  strikeFirst(request: FastifyRequest): Promise<Strike>;
+}
+
+/** A credential that is counted as wrong until it is known to be right. */
+interface Strike {
+  /** Uncounts the credential: it was right, or was not judged. */
+  giveBack(): Promise<void>;
+  /** Returns the error to throw: the credential was wrong. */
+  failed(refusal: ApiError): ApiError;
+}
 
 /**
  * The gate of /api, which checks every request in this order: the failed-authentication window of the address, the
@@ -58,7 +82,7 @@ export type Gate = ReturnType<typeof createGate>;
  * asks nothing while the cached answer about its caller is valid (see admission-cache.ts) and a slot, if it takes one,
  * has just been returned.
  */
-export function createGate(options: GateOptions) {
+export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, settings, now } = options;
   /** The number of slots of an account, by kind. */
   const slotLimits = { calls: settings.SYNC_CALLS_PER_ACCOUNT, waits: JOB_WAITS };
@@ -205,8 +229,7 @@ export function createGate(options: GateOptions) {
   }
 
   return {
-    /** Puts the gate before every route of `app` and of the plugins registered in it. */
-    install(app: FastifyInstance): void {
+    install(app) {
       // This hook is asynchronous only when something has to be asked.
       app.addHook('onRequest', (request, reply, done) => {
         // Reading the options of a route copies them.
@@ -215,29 +238,18 @@ export function createGate(options: GateOptions) {
         done();
       });
     },
-    /** The caller of a route that is not public. */
-    callerOf(request: FastifyRequest): Caller {
+    callerOf(request) {
       const caller = callerIfAny(request);
       if (caller === null) throw missingCredential(request);
       return caller;
     },
-    /** The caller, or null on a public route without a credential. */
     callerIfAny,
-    /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
     keepSlotUntil: slots.keepUntil,
-    /**
-     * Revokes a credential. When this resolves, it is refused wherever its mark is seen (at least on this host);
-     * elsewhere within 30 s.
-     */
-    async revoke(credentialId: string): Promise<void> {
+    async revoke(credentialId) {
       authentication.forget(credentialId);
       await invalidateCredentials(coordination, [credentialId]);
     },
-    /**
-     * Counts a credential as wrong before it is judged, until it is known to be right.
-     * @throws ApiError 429 when the window was full.
-     */
-    async strikeFirst(request: FastifyRequest) {
+    async strikeFirst(request) {
       const key = strikeKey(networkOf(request.ip));
       const counted = await coordination.strike(key, WINDOW_MS);
       const giveBack = () => coordination.giveBackStrike(key);
@@ -246,10 +258,8 @@ export function createGate(options: GateOptions) {
         throw blocked(counted.resetMs);
       }
       return {
-        /** Uncounts the credential: it was right, or was not judged. */
         giveBack,
-        /** Returns the error to throw: the credential was wrong. */
-        failed(refusal: ApiError): ApiError {
+        failed(refusal) {
           noteFailure(request, counted);
           return refusal;
         },

@@ -34,17 +34,33 @@ export interface CallSlot extends SlotQuestion {
   keptUntilMs: number | null;
 }
 
-export type Slots = ReturnType<typeof createSlots>;
+/** The slots of this process's calls: requested, held until their work has ended, and given back. */
+export interface Slots {
+  /** Asks a question; slots that were just returned go with it, so that they cost no round trip of their own. */
+  ask(question: AdmitQuestion, slot?: CallSlot | null): Promise<AdmitAnswer>;
+  /**
+   * Tries again to take a slot that is about to be given back. A client may receive its response and send its next call
+   * through another process before the slot of its previous call is free.
+   */
+  takeSoon(slot: CallSlot): Promise<boolean>;
+  /** A slot that another call of the account has just returned, or a new one that has to be requested. */
+  slotFor(key: string, limit: number): CallSlot;
+  /** Whether the call may have the slot without a question. */
+  isHeld(slot: CallSlot): boolean;
+  /** Gives the slot back when the connection has finished the call and its work has ended. */
+  hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void;
+  /** Gives back the slot of a call that was refused, if it had one. */
+  giveBack(slot: CallSlot): void;
+  /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
+  keepUntil(request: FastifyRequest, work: Promise<unknown>): void;
+}
 
-/**
- * The slots of this process's calls: requested, held until their work has ended, and given back.
- * @param holder the holder of all slots of this process: `<hostId>/<processId>`.
- */
+/** @param holder the holder of all slots of this process: `<hostId>/<processId>`. */
 export function createSlots(
   coordination: Coordination,
   holder: string,
   { elapsedMs, after }: Pick<Clock, 'elapsedMs' | 'after'> = systemClock,
-) {
+): Slots {
   /** The work that has to end before the slot of a request is returned. */
   const works = new WeakMap<FastifyRequest, Promise<unknown>>();
   /** Returned slots, the latest last. */
@@ -52,7 +68,6 @@ export function createSlots(
   let isTimed = false;
   let holders = 0;
 
-  /** Gives back the slot of a call that was refused, if it had one. */
   function giveBack(slot: CallSlot): void {
     if (slot.keptUntilMs === null) return;
     returning.push({ slot, sinceMs: elapsedMs() });
@@ -98,8 +113,7 @@ export function createSlots(
   }
 
   return {
-    /** Asks a question; slots that were just returned go with it, so that they cost no round trip of their own. */
-    async ask(question: AdmitQuestion, slot: CallSlot | null = null): Promise<AdmitAnswer> {
+    async ask(question, slot = null) {
       const returned = takeReturning();
       const whole = returned.length === 0 ? question : { ...question, returned };
       try {
@@ -111,11 +125,7 @@ export function createSlots(
         throw error;
       }
     },
-    /**
-     * Tries again to take a slot that is about to be given back. A client may receive its response and send its next
-     * call through another process before the slot of its previous call is free.
-     */
-    async takeSoon(slot: CallSlot): Promise<boolean> {
+    async takeSoon(slot) {
       for (const pauseMs of SECOND_LOOKS_MS) {
         await sleep(pauseMs);
         const answer = await askFor(slot, {});
@@ -123,18 +133,15 @@ export function createSlots(
       }
       return false;
     },
-    /** A slot that another call of the account has just returned, or a new one that has to be requested. */
-    slotFor(key: string, limit: number): CallSlot {
+    slotFor(key, limit) {
       const at = returning.findLastIndex(({ slot }) => slot.key === key);
       const [back] = at === -1 ? [] : returning.splice(at, 1);
       if (back !== undefined) return back.slot;
       holders += 1;
       return { key, holder: `${holder}/${holders}`, limit, leaseMs: SLOT_LEASE_MS, keptUntilMs: null };
     },
-    /** Whether the call may have the slot without a question. */
-    isHeld: ({ keptUntilMs }: CallSlot) => keptUntilMs !== null && elapsedMs() < keptUntilMs,
-    /** Gives the slot back when the connection has finished the call and its work has ended. */
-    hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
+    isHeld: ({ keptUntilMs }) => keptUntilMs !== null && elapsedMs() < keptUntilMs,
+    hold(request, reply, slot) {
       works.set(request, Promise.resolve());
       const release = () => giveBack(slot);
       const onceEnded = () => void works.get(request)?.then(release, release);
@@ -143,8 +150,7 @@ export function createSlots(
       else reply.raw.once('close', onceEnded);
     },
     giveBack,
-    /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
-    keepUntil(request: FastifyRequest, work: Promise<unknown>): void {
+    keepUntil(request, work) {
       if (works.has(request)) works.set(request, work);
     },
   };

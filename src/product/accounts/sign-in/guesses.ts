@@ -18,17 +18,26 @@ export function delayMsAfter(wrongGuesses: number): number {
   return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), LONGEST_DELAY_MS);
 }
 
+/** A password that is about to be judged. */
+interface Guess {
+  /** Uncounts the guess, because it was right, and remembers its network. */
+  succeeded(): Promise<void>;
+  /** Uncounts the guess, because it was not judged. */
+  unjudged(): Promise<void>;
+}
+
 /**
  * Slows down guesses at one account, regardless of the number of addresses they come from. It never locks an account: a
  * person who signed in from a network before signs in there at once. An unknown e-mail is treated like any other.
  */
-export function createGuesses(coordination: Coordination) {
+interface Guesses {
+  /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts. */
+  begin(email: string, network: string): Promise<Guess>;
+}
+
+export function createGuesses(coordination: Coordination): Guesses {
   return {
-    /**
-     * Begins a guess: a password that is about to be judged.
-     * @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts.
-     */
-    async begin(email: string, network: string) {
+    async begin(email, network) {
       const account = secretHash(email);
       const counted = `guesses/${account}`;
       const familiar = `signed-in/${account}/${network}`;
@@ -38,10 +47,8 @@ export function createGuesses(coordination: Coordination) {
         if (!isFamiliar) await coordination.giveBackStrike(counted);
       };
       return {
-        /** Uncounts the guess, because it was not judged. */
         unjudged: giveBack,
-        /** Uncounts the guess, because it was right, and remembers its network. */
-        async succeeded(): Promise<void> {
+        async succeeded() {
           await giveBack();
           await coordination.mark(familiar, FAMILIAR_MS);
         },

@@ -27,7 +27,16 @@ const RETRY_AFTER_SECONDS = 2;
  * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
  * waits already does not delay a newcomer. A network that was served goes behind all others.
  */
-export function createSignInQueue(options: SignInQueueOptions) {
+interface SignInQueue {
+  /**
+   * Waits for a turn. The returned function ends it.
+   * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
+   *   signal's reason when it aborts.
+   */
+  enter(network: string, signal: AbortSignal): Promise<() => void>;
+}
+
+export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
   const { atOnce, mostWaiting, mostOfNetwork, mostWaitMs } = options;
   /** The last line is served next. */
   let lines: Line[] = [];
@@ -87,12 +96,7 @@ export function createSignInQueue(options: SignInQueueOptions) {
   }
 
   return {
-    /**
-     * Waits for a turn. The returned function ends it.
-     * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
-     *   signal's reason when it aborts.
-     */
-    async enter(network: string, signal: AbortSignal): Promise<() => void> {
+    async enter(network, signal) {
       signal.throwIfAborted();
       if (running < atOnce) running += 1;
       else {
