@@ -17,15 +17,26 @@ interface RemovalOptions {
 /** The number of concurrent deletions: one commit then covers several of them, and other calls are hardly slower. */
 const REMOVED_AT_ONCE = 16;
 
-export type Removal = ReturnType<typeof createRemoval>;
-
 /**
  * The deletion of assets. The document is hidden first: from then on the asset is deleted for every caller. Then the
  * object is deleted, and finally the document, which until then records the unfinished deletion. After a crash at any
  * line, the sweep finds that document and finishes the deletion. A visible asset always has its bytes.
  */
-export function createRemoval({ store, records, quota, objects, log }: RemovalOptions) {
-  /** Finishes the deletion of a hidden asset. Each step may be repeated. */
+export interface Removal {
+  /** Deletes an asset; false when there is none. */
+  remove(accountId: string, assetId: string): Promise<boolean>;
+  /** Deletes assets, several concurrently. */
+  removeAll(assets: readonly AssetDocument[]): Promise<void>;
+  /** Undoes an upload. An asset that has become visible meanwhile stays. */
+  abandon(asset: AssetDocument): Promise<void>;
+  /** Finishes the deletion of a hidden asset. */
+  finish(asset: AssetDocument): Promise<void>;
+  /** Finishes the deletion of hidden assets, several concurrently. */
+  finishAll(assets: readonly AssetDocument[]): Promise<void>;
+}
+
+export function createRemoval({ store, records, quota, objects, log }: RemovalOptions): Removal {
+  /** Each step may be repeated. */
   async function finish(asset: AssetDocument): Promise<void> {
     if (asset.state === 'leaving') await quota.leaving(asset.accountId, asset._id);
     if (asset.objectKey !== null) await objects.delete(asset.objectKey);
@@ -40,7 +51,6 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
     );
   }
 
-  /** Deletes an asset; false when there is none. */
   async function remove(accountId: string, assetId: string): Promise<boolean> {
     const hidden = await store.hide(accountId, assetId);
     if (hidden === null) return false;
@@ -57,18 +67,15 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
 
   return {
     remove,
-    /** Deletes assets, several concurrently. */
-    removeAll(assets: readonly AssetDocument[]): Promise<void> {
+    removeAll(assets) {
       return eachLimit(assets, REMOVED_AT_ONCE, ({ accountId, _id }) => remove(accountId, _id));
     },
-    /** Undoes an upload. An asset that has become visible meanwhile stays. */
-    async abandon({ accountId, _id }: AssetDocument): Promise<void> {
+    async abandon({ accountId, _id }) {
       const givenUp = await store.abandon(accountId, _id, 'arriving').catch(() => null);
       if (givenUp !== null) await finishOrLeave(givenUp);
     },
     finish,
-    /** Finishes the deletion of hidden assets, several concurrently. */
-    finishAll(assets: readonly AssetDocument[]): Promise<void> {
+    finishAll(assets) {
       return eachLimit(assets, REMOVED_AT_ONCE, finish);
     },
   };

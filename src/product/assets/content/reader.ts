@@ -6,20 +6,25 @@ import { storageUnreadable } from '../errors.ts';
 import type { AssetRecords } from '../records.ts';
 import { type DoneAsset, unreadable } from './reading.ts';
 
-export type AssetReader = ReturnType<typeof createAssetReader>;
-
-/**
- * Assets as workers read them.
- * @param limitBytes the size of the largest asset that may be read.
- */
-export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number) {
-  const bytesOf = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
-
+/** Assets as workers read them. */
+export interface AssetReader {
   /**
    * Finds an asset. Its `read` reads the bytes later, and throws asset_not_found or provider_unavailable with reason
    * storage_read.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`
    */
+  find(
+    accountId: string,
+    assetId: string,
+  ): Promise<StoredFile & { read(): Promise<Uint8Array<ArrayBuffer>> }>;
+  /** The bytes of an asset, in memory of their own, and their media type. Throws as `find` and its `read`. */
+  read(accountId: string, assetId: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string }>;
+}
+
+/** @param limitBytes the size of the largest asset that may be read. */
+export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number): AssetReader {
+  const bytesOf = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
+
   async function find(accountId: string, assetId: string) {
     const asset = await records.find(accountId, assetId);
     const { image: facts } = asset;
@@ -27,19 +32,18 @@ export function createAssetReader(records: AssetRecords, objects: Objects, limit
     return {
       facts,
       length: facts.bytes,
-      async read(): Promise<Uint8Array<ArrayBuffer>> {
+      async read() {
         // The bytes of an asset may have been deleted a moment ago: the second look-up throws the right error.
         const bytes = (await bytesOf(asset)) ?? (await bytesOf(await records.findStored(accountId, assetId)));
         if (bytes === null) throw storageUnreadable();
         return ownedBytes(bytes);
       },
-    } satisfies StoredFile;
+    };
   }
 
   return {
     find,
-    /** The bytes of an asset, in memory of their own, and their media type. Throws as `find` and its `read`. */
-    async read(accountId: string, assetId: string) {
+    async read(accountId, assetId) {
       const { facts, read } = await find(accountId, assetId);
       return { bytes: await read(), declaredType: facts.mimeType };
     },

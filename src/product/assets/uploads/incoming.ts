@@ -27,10 +27,16 @@ export interface IncomingImage extends Disposable {
 const MOST_WAITING_FETCHES = 1_000;
 const checkUrlUpload = checkOf(UrlUpload, 'body');
 
-export type IncomingImages = ReturnType<typeof createIncoming>;
-
 /** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
-export function createIncoming(outbound: Outbound) {
+export interface IncomingImages {
+  /**
+   * @param client aborts when the client disconnects.
+   * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
+   */
+  open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImage>;
+}
+
+export function createIncoming(outbound: Outbound): IncomingImages {
   // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
   const fetches: Admission = createAdmission({
     slots: URL_FETCHES,
@@ -53,11 +59,7 @@ export function createIncoming(outbound: Outbound) {
   }
 
   return {
-    /**
-     * @param client aborts when the client disconnects.
-     * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
-     */
-    async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImage> {
+    async open(request, accountId, client) {
       const body = request.body as Readable;
       switch (mediaTypeOf(request)) {
         case 'application/json':

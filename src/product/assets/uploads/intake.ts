@@ -31,10 +31,21 @@ function sizeOf({ imageThreads }: Capacity) {
   return { slots, budgetBytes: slots * UPLOAD_LIMIT_BYTES };
 }
 
-export type Intake = ReturnType<typeof createIntake>;
-
 /** Receives the bytes of uploads: they are streamed to the object store first, and then identified in a thread. */
-export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
+export interface Intake {
+  /**
+   * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
+   * @returns their SHA-256 in hexadecimal.
+   */
+  store(key: string, image: IncomingImage): Promise<string>;
+  /**
+   * Reads stored bytes back and identifies them.
+   * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
+   */
+  describe(accountId: string, key: string, client: AbortSignal): Promise<Facts>;
+}
+
+export function createIntake({ objects, pixels, capacity }: IntakeOptions): Intake {
   /**
    * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
    * waiting upload holds no bytes in memory. Accounts take turns.
@@ -43,11 +54,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
   capacity.onChange(() => turns.resize(sizeOf(capacity)));
 
   return {
-    /**
-     * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
-     * @returns their SHA-256 in hexadecimal.
-     */
-    async store(key: string, image: IncomingImage): Promise<string> {
+    async store(key, image) {
       const hash = createHash('sha256');
       const body = Readable.from(hashed(image.bytes, hash), { objectMode: false });
       // The media type is a field of the asset, and the object is served through it only.
@@ -56,11 +63,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions) {
       return hash.digest('hex');
     },
 
-    /**
-     * Reads stored bytes back and identifies them.
-     * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
-     */
-    async describe(accountId: string, key: string, client: AbortSignal): Promise<Facts> {
+    async describe(accountId, key, client) {
       using ends = new DisposableStack();
       const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
       const deadline = deadlineOf({ deadlineMs, client, clock: systemClock, late: tooManyUploads });

@@ -28,14 +28,38 @@ interface OutputLabels extends Pick<Labels, 'collection' | 'expiresAt'> {
 /** The time for describing an output that comes without a description. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
-export type Outputs = ReturnType<typeof createOutputs>;
-
 /**
  * The outputs of jobs as assets. An output is `made` first: it is stored and described, but not visible. It becomes
  * visible when its item has been recorded with it, and is discarded when another attempt was recorded for the item. So
  * each completed item has exactly one asset, even if several processes worked on it. The job has reserved its quota.
  */
-export function createOutputs(options: OutputsOptions) {
+export interface Outputs {
+  /**
+   * Stores an output, which is not visible yet.
+   * @param bytes are not changed.
+   * @param known the description from the thread that made the bytes; without it, they are described here.
+   * @param repeated runs the step that stores the asset, and may repeat it: each run stores the same asset.
+   * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
+   *   store_unavailable when its bytes are not stored.
+   */
+  make(
+    labels: OutputLabels,
+    bytes: Uint8Array<ArrayBuffer>,
+    signal: AbortSignal,
+    known?: Facts,
+    repeated?: (step: () => Promise<void>) => Promise<void>,
+  ): Promise<AssetDocument>;
+  /** Makes outputs of one account visible whose items were recorded with them. It may be repeated. */
+  show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void>;
+  /** Removes an output that no item was recorded with; a failure is left to the sweep. */
+  discard(accountId: string, assetId: string): Promise<void>;
+  /** For the sweep: outputs that were made before an instant, and neither made visible nor discarded since. */
+  leftOver(before: Date, limit: number): Promise<AssetDocument[]>;
+  /** Removes at most `limit` outputs of a job whose records have expired; returns how many. */
+  removeOf(accountId: string, jobId: string, limit: number): Promise<number>;
+}
+
+export function createOutputs(options: OutputsOptions): Outputs {
   const { store, collections, removal, objects, pixels, now } = options;
 
   function describe(accountId: string, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Facts> {
@@ -44,21 +68,7 @@ export function createOutputs(options: OutputsOptions) {
   }
 
   return {
-    /**
-     * Stores an output, which is not visible yet.
-     * @param bytes are not changed.
-     * @param known the description from the thread that made the bytes; without it, they are described here.
-     * @param repeated runs the step that stores the asset, and may repeat it: each run stores the same asset.
-     * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
-     *   store_unavailable when its bytes are not stored.
-     */
-    async make(
-      labels: OutputLabels,
-      bytes: Uint8Array<ArrayBuffer>,
-      signal: AbortSignal,
-      known?: Facts,
-      repeated = (step: () => Promise<void>) => step(),
-    ): Promise<AssetDocument> {
+    async make(labels, bytes, signal, known, repeated = (step) => step()) {
       const { accountId, jobId, itemIndex, collection, expiresAt } = labels;
       const { image, metadata } = known ?? (await describe(accountId, bytes, signal));
       const objectKey = newObjectKey();
@@ -82,26 +92,22 @@ export function createOutputs(options: OutputsOptions) {
       return asset;
     },
 
-    /** Makes outputs of one account visible whose items were recorded with them. It may be repeated. */
-    async show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void> {
+    async show(accountId, assetIds, collection) {
       if (assetIds.length === 0) return;
       const shown = await store.showMade(accountId, assetIds);
       if (collection !== null && shown > 0) await collections.touch(accountId, collection);
     },
 
-    /** Removes an output that no item was recorded with; a failure is left to the sweep. */
-    async discard(accountId: string, assetId: string): Promise<void> {
+    async discard(accountId, assetId) {
       const asset = await store.abandon(accountId, assetId, 'made');
       if (asset !== null) await removal.finish(asset);
     },
 
-    /** For the sweep: outputs that were made before an instant, and neither made visible nor discarded since. */
-    leftOver(before: Date, limit: number): Promise<AssetDocument[]> {
+    leftOver(before, limit) {
       return store.madeBefore(before, limit);
     },
 
-    /** Removes at most `limit` outputs of a job whose records have expired; returns how many. */
-    async removeOf(accountId: string, jobId: string, limit: number): Promise<number> {
+    async removeOf(accountId, jobId, limit) {
       const assets = await store.ofJob(accountId, jobId, limit);
       await removal.removeAll(assets);
       return assets.length;

@@ -34,14 +34,40 @@ interface Owner {
 const MOST_ENTRY_ATTEMPTS = 100;
 const LONGEST_PAUSE_MS = 100;
 
-export type Arrivals = ReturnType<typeof createArrivals>;
+interface Arrived {
+  asset: AssetDocument;
+  /** False when the account already had an asset with these bytes. */
+  isNew: boolean;
+}
 
 /**
  * The creation of assets. A hidden document is written first; it holds the key of the object. Then the bytes are stored
  * and described, the asset is counted, and the document is made visible. Nothing is promised to the client before that
  * last step. A crash before it leaves a hidden document, which the sweep removes with its object and its quota.
  */
-export function createArrivals(options: ArrivalsOptions) {
+export interface Arrivals {
+  /**
+   * Stores an image. Bytes that the account has uploaded before return the existing asset.
+   * @param client aborts when the client disconnects.
+   * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
+   */
+  receive(owner: Owner, labels: Labels, image: IncomingImage, client: AbortSignal): Promise<Arrived>;
+  /**
+   * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
+   * @throws ApiError asset_count_exceeded
+   */
+  reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument>;
+  /**
+   * Stores the bytes of a reserved asset, once.
+   * @param client aborts when the client disconnects.
+   * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
+   */
+  put(accountId: string, assetId: string, image: IncomingImage, client: AbortSignal): Promise<AssetDocument>;
+  /** The steps after an asset became visible. The sweep takes them when the process died before. */
+  settle(asset: AssetDocument): Promise<void>;
+}
+
+export function createArrivals(options: ArrivalsOptions): Arrivals {
   const { store, quota, collections, intake, removal, objects, storedAssets, upgradeUrl, now } = options;
   const later = (ms: number) => new Date(now().getTime() + ms);
 
@@ -106,7 +132,6 @@ export function createArrivals(options: ArrivalsOptions) {
     }
   }
 
-  /** The steps after an asset became visible. The sweep takes them when the process died before. */
   async function settle({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await collections.touch(accountId, collection);
     await quota.settle(accountId, _id);
@@ -127,13 +152,7 @@ export function createArrivals(options: ArrivalsOptions) {
   }
 
   return {
-    /**
-     * Stores an image. Bytes that the account has uploaded before return the existing asset.
-     * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
-     * @param client aborts when the client disconnects.
-     * @returns the asset, and false as `isNew` when the account already had one with these bytes.
-     */
-    async receive(owner: Owner, labels: Labels, image: IncomingImage, client: AbortSignal) {
+    async receive(owner, labels, image, client) {
       const objectKey = newObjectKey();
       const name = assetName(labels.name ?? undefined, image.filename);
       const arriving = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
@@ -153,11 +172,7 @@ export function createArrivals(options: ArrivalsOptions) {
       }
     },
 
-    /**
-     * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
-     * @throws ApiError asset_count_exceeded
-     */
-    async reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument> {
+    async reserve(owner, labels) {
       const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
       const asset = newAsset(owner.accountId, begin, now());
       asset.expiresAt = putEnd(asset).toISOString();
@@ -167,16 +182,7 @@ export function createArrivals(options: ArrivalsOptions) {
       return asset;
     },
 
-    /**
-     * Stores the bytes of a reserved asset, once.
-     * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
-     */
-    async put(
-      accountId: string,
-      assetId: string,
-      image: IncomingImage,
-      client: AbortSignal,
-    ): Promise<AssetDocument> {
+    async put(accountId, assetId, image, client) {
       const objectKey = newObjectKey();
       const expiresAt = later(UNFINISHED_MS).toISOString();
       const claimed = await store.claimPut(accountId, assetId, { objectKey, expiresAt });
