@@ -33,14 +33,22 @@ interface AllowanceOptions {
   now: () => Date;
 }
 
-export type Allowance = ReturnType<typeof createAllowance>;
-
 /**
  * The processing allowance of synchronous calls. On a plan with a limit, a run is counted before it starts, and its
  * credits are held when it is past the limit. One conditional update does this, so no more runs are admitted than the
  * account can pay for. On an unlimited plan, no run is refused, so a run is counted after it has succeeded.
  */
-export function createAllowance(options: AllowanceOptions) {
+export interface Allowance {
+  /**
+   * Admits one run.
+   * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
+   */
+  begin(account: { accountId: string; plan: string }): Promise<Run>;
+  /** Releases the reservations of dead processes, for all accounts; returns how many. */
+  sweep(): Promise<number>;
+}
+
+export function createAllowance(options: AllowanceOptions): Allowance {
   const { store, movements, syncRuns, plan, now } = options;
 
   /** Counts the run and holds what it costs. Null when the account does not cover it. */
@@ -110,11 +118,7 @@ export function createAllowance(options: AllowanceOptions) {
   }
 
   return {
-    /**
-     * Admits one run.
-     * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
-     */
-    async begin({ accountId, plan: planId }: { accountId: string; plan: string }): Promise<Run> {
+    async begin({ accountId, plan: planId }) {
       const terms = plan(planId);
       if (terms.processLimit === UNLIMITED) {
         return {
@@ -133,8 +137,7 @@ export function createAllowance(options: AllowanceOptions) {
       };
     },
 
-    /** Releases the reservations of dead processes, for all accounts; returns how many. */
-    async sweep(): Promise<number> {
+    async sweep() {
       await turnBackPeriods(store, now());
       const left = await store.findWithExpiredReservations(now(), SWEPT_AT_ONCE);
       let freed = 0;

@@ -15,10 +15,20 @@ interface Waiting {
 }
 
 /**
- * Asks every process of every host to store its batch of runs, and answers the questions of others. Otherwise a reader
- * misses the calls of the last half second, which sync-runs.ts writes in one batch.
+ * Waits until the latest runs are stored. Otherwise a reader misses the calls of the last half second, which
+ * sync-runs.ts writes in one batch.
  */
-export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns) {
+interface CatchUp {
+  /**
+   * Resolves when every process has stored the runs that it answered before. A reader then sees every call that was
+   * answered, by any process.
+   */
+  catchUp(): Promise<void>;
+  close(): void;
+}
+
+/** Asks every process of every host to store its batch of runs, and answers the questions of others. */
+export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns): Promise<CatchUp> {
   const waiting = new Map<string, Waiting>();
   const settle = (question: Waiting) => {
     if (question.answers >= question.processes) question.resolve();
@@ -41,11 +51,7 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
   ]);
 
   return {
-    /**
-     * Resolves when every process has stored the runs that it answered before. A reader then sees every call that was
-     * answered, by any process.
-     */
-    async catchUp(): Promise<void> {
+    async catchUp() {
       const id = randomText(12);
       const { promise, resolve } = Promise.withResolvers<void>();
       const question: Waiting = { answers: 0, processes: Number.POSITIVE_INFINITY, resolve };
@@ -61,7 +67,7 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
         waiting.delete(id);
       }
     },
-    close(): void {
+    close() {
       for (const end of ends) end();
     },
   };

@@ -32,14 +32,48 @@ interface HoldsOptions {
   now: () => Date;
 }
 
-export type Holds = ReturnType<typeof createHolds>;
+/** The balance and allowance for a job that would be submitted now. */
+interface JobOutlook {
+  balance: number;
+  sufficientCredit: boolean;
+  /** Runs that are left of the allowance before the job; -1 on a plan without a limit. */
+  processCountLeft: number;
+  overageRuns: number;
+  overageCredits: number;
+}
 
 /**
  * The money of jobs. A submit holds what the whole job may cost, in one movement under `hold/<jobId>`; the settlement
  * charges what was used (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and gives the
  * rest back (`release/<jobId>`). Each is made once, even if it is requested repeatedly.
  */
-export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions) {
+export interface Holds {
+  /** Reads the account for the hold of a job that does not exist yet. */
+  see: (accountId: string) => Promise<Seen>;
+  /**
+   * Holds the highest cost of a job.
+   * @param seen the account as read before the job existed; it saves the look-up of an earlier hold.
+   * @throws ApiError 402 insufficient_credit
+   */
+  take(accountId: string, jobId: string, need: JobNeed, seen?: Seen | null): Promise<JobHold>;
+  /**
+   * Whether the account, as read, can pay for a job. It guarantees nothing, because other jobs may take the credits
+   * first.
+   */
+  affords(seen: Seen, need: JobNeed): boolean;
+  /** The highest price of a job, in credits, for the account as read. */
+  priceSeen(seen: Seen, need: JobNeed): number;
+  /** The expected result of `take`, for a dry run. */
+  outlook(accountId: string, need: JobNeed): Promise<JobOutlook>;
+  /** Charges for what a job used, and releases the rest of its hold. */
+  settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void>;
+  /** Releases the hold of an unfinished submit, and prevents it from taking a hold later. */
+  undo(accountId: string, jobId: string): Promise<void>;
+  /** For the sweep: removes records of movements of runs whose job ended long ago. */
+  sweep(): Promise<number>;
+}
+
+export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions): Holds {
   /** Computes the hold: runs use the allowance first, and credits are held for the runs past it. */
   function holdOf({ plan: planId, processing }: Money, { runs, credits }: JobNeed, period: string): JobHold {
     const terms = plan(planId);
@@ -53,7 +87,6 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
     };
   }
 
-  /** Charges for what a job used, and releases the rest of its hold. */
   async function settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
     const { credits, overage } = chargeOf(hold, used);
     if (credits > 0) await movements.move(accountId, payment(jobId, 'charge', credits));
@@ -66,15 +99,9 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
   }
 
   return {
-    /** Reads the account for the hold of a job that does not exist yet. */
     see: movements.see,
 
-    /**
-     * Holds the highest cost of a job.
-     * @param seen the account as read before the job existed; it saves the look-up of an earlier hold.
-     * @throws ApiError 402 insufficient_credit
-     */
-    async take(accountId: string, jobId: string, need: JobNeed, seen: Seen | null = null): Promise<JobHold> {
+    async take(accountId, jobId, need, seen = null) {
       const period = periodOf(now());
       if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
       let hold: JobHold | null = null;
@@ -95,23 +122,17 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       throw tooDear(hold, topUpUrl());
     },
 
-    /**
-     * Whether the account, as read, can pay for a job. It guarantees nothing, because other jobs may take the credits
-     * first.
-     */
-    affords({ account }: Seen, need: JobNeed): boolean {
+    affords({ account }, need) {
       if (account === null) return false;
       const hold = holdOf(account, need, periodOf(now()));
       return hold.past === 0 && availableOf(account) >= heldBy(hold);
     },
 
-    /** The highest price of a job, in credits, for the account as read. */
-    priceSeen({ account }: Seen, need: JobNeed): number {
+    priceSeen({ account }, need) {
       return account === null ? 0 : heldBy(holdOf(account, need, periodOf(now())));
     },
 
-    /** The balance and allowance for a job that would be submitted now: what `take` would find, for a dry run. */
-    async outlook(accountId: string, need: JobNeed) {
+    async outlook(accountId, need) {
       const account = await store.find(accountId);
       if (account === null) throw new Error(`The account ${accountId} is gone.`);
       const period = periodOf(now());
@@ -127,16 +148,14 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
 
     settle,
 
-    /** Releases the hold of an unfinished submit, and prevents it from taking a hold later. */
-    async undo(accountId: string, jobId: string): Promise<void> {
+    async undo(accountId, jobId) {
       const nothing = movementOf(jobId, 'hold');
       if ((await movements.move(accountId, nothing)) !== 'already') return;
       const row = await movements.rowOfJob(accountId, nothing.reference);
       if (row !== null) await settle(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
     },
 
-    /** For the sweep: removes records of movements of runs whose job ended long ago. */
-    sweep(): Promise<number> {
+    sweep() {
       return store.forgetRunMovements(new Date(now().getTime() - NOTE_LIFE_MS));
     },
   };

@@ -59,8 +59,6 @@ type MovementOutcome = 'moved' | 'already' | 'insufficient';
 const MOST_ATTEMPTS = 400;
 const LONGEST_PAUSE_MS = 20;
 
-export type Movements = ReturnType<typeof createMovements>;
-
 /**
  * Moves credits: every change of a balance. The account document contains the balance, the held credits and its whole
  * last movement, so that one conditional update is the movement. The row of the ledger is written from it:
@@ -75,7 +73,22 @@ export type Movements = ReturnType<typeof createMovements>;
  * concurrent movements, one succeeds in each round. The movements of one process queue, so N is the number of
  * processes.
  */
-export function createMovements(store: BillingStore, now: () => Date) {
+export interface Movements {
+  /** Reads an account for a movement under a reference that does not exist yet. */
+  see(accountId: string): Promise<Seen>;
+  /**
+   * Moves credits once.
+   * @param seen only for a reference that was created since then.
+   * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
+   */
+  move(accountId: string, movement: MovementPlan, seen?: Seen | null): Promise<MovementOutcome>;
+  /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
+  rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null>;
+  /** Writes the row of the account's last movement, if a crash prevented that. */
+  writeOut(accountId: string): Promise<void>;
+}
+
+export function createMovements(store: BillingStore, now: () => Date): Movements {
   const queues = new Map<string, Promise<unknown>>();
   /** The last row that this process has written, by account. */
   const written = new LRUCache<string, string>({ max: 10_000 });
@@ -156,18 +169,12 @@ export function createMovements(store: BillingStore, now: () => Date) {
   }
 
   return {
-    /** Reads an account for a movement under a reference that does not exist yet. */
-    async see(accountId: string): Promise<Seen> {
+    async see(accountId) {
       const before = movesOf(accountId);
       return { account: await store.find(accountId), moves: before };
     },
 
-    /**
-     * Moves credits once.
-     * @param seen only for a reference that was created since then.
-     * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
-     */
-    move(accountId: string, movement: MovementPlan, seen: Seen | null = null): Promise<MovementOutcome> {
+    move(accountId, movement, seen = null) {
       return queued(accountId, async () => {
         for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
           const outcome = await attempt(accountId, movement, attempts === 1 ? seen : null);
@@ -178,14 +185,12 @@ export function createMovements(store: BillingStore, now: () => Date) {
       });
     },
 
-    /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
-    async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
+    async rowOfJob(accountId, reference) {
       const last = await store.lastMovement(accountId);
       return last?.reference === reference ? last : store.rowUnder(accountId, reference, true);
     },
 
-    /** Writes the row of the account's last movement, if a crash prevented that. */
-    async writeOut(accountId: string): Promise<void> {
+    async writeOut(accountId) {
       const last = await store.lastMovement(accountId);
       if (last !== null) await store.writeRow(last);
     },

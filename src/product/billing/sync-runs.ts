@@ -42,8 +42,6 @@ interface Batch {
   rises: Map<string, number>;
 }
 
-export type SyncRuns = ReturnType<typeof createSyncRuns>;
-
 /**
  * Counts successful runs in batches: under load, one write covers many calls. A kill -9 can lose the counts of the last
  * half second, which cost nothing. Runs that cost credits are charged one by one, and not here.
@@ -53,12 +51,24 @@ export type SyncRuns = ReturnType<typeof createSyncRuns>;
  * of different minutes, accounts, ops and keys, and not on the number of calls. Beyond its bound, new counts are
  * dropped and reported.
  */
+export interface SyncRuns {
+  /** Counts a run; it is stored within half a second. */
+  record(succeededRun: SucceededRun): void;
+  /** Resolves when everything that was counted so far is stored. */
+  flush(): Promise<void>;
+  /**
+   * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
+   * `onError`.
+   */
+  end(): Promise<void>;
+}
+
 export function createSyncRuns(
   store: BillingStore,
   now: () => Date,
   onError: (error: unknown) => void,
   pause: (pauseMs: number) => Promise<void> = sleep,
-) {
+): SyncRuns {
   const writer = `w${randomText(12)}`;
   let sequence = 0;
   let waiting = new Map<string, MinuteCount>();
@@ -71,7 +81,6 @@ export function createSyncRuns(
   const ending = Promise.withResolvers<void>();
   let triesLeft = Number.POSITIVE_INFINITY;
 
-  /** Resolves when everything that was counted so far is stored. */
   function flush(): Promise<void> {
     if (timer !== null) clearTimeout(timer);
     timer = null;
@@ -135,8 +144,7 @@ export function createSyncRuns(
   }
 
   return {
-    /** Counts a run; it is stored within half a second. */
-    record({ accountId, op, apiKeyId, terms, counts }: SucceededRun): void {
+    record({ accountId, op, apiKeyId, terms, counts }) {
       const minute = now().toISOString().slice(0, 16);
       const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
       const count = waiting.get(key);
@@ -148,11 +156,7 @@ export function createSyncRuns(
       timer ??= setTimeout(flush, FLUSH_AFTER_MS);
     },
     flush,
-    /**
-     * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
-     * `onError`.
-     */
-    end(): Promise<void> {
+    end() {
       triesLeft = LAST_TRIES;
       ending.resolve();
       return flush();
