@@ -1,23 +1,29 @@
 import { createFairQueue } from './fair-queue.ts';
 
 /** Runs one piece of work at a time, by turns of the owners. */
-export function createOneAtATime() {
+export interface OneAtATime {
+  /** Resolves when it is the owner's turn, which lasts until `endTurn`. */
+  takeTurn(owner: string): Promise<void>;
+  endTurn(): void;
+  /** Number of waiters of an owner. */
+  waitingOf(owner: string): number;
+}
+
+export function createOneAtATime(): OneAtATime {
   const turns = createFairQueue<() => void>();
   let isBusy = false;
   return {
-    /** Resolves when it is the owner's turn, which lasts until `endTurn`. */
-    async takeTurn(owner: string): Promise<void> {
+    async takeTurn(owner) {
       if (isBusy) await new Promise<void>((resolve) => turns.add(owner, resolve));
       isBusy = true;
     },
-    endTurn(): void {
+    endTurn() {
       const next = turns.next();
       isBusy = next !== undefined;
       if (next === undefined) return;
       turns.serve(next.owner, next.waiter);
       next.waiter();
     },
-    /** Number of waiters of an owner. */
-    waitingOf: (owner: string): number => turns.sizeOf(owner),
+    waitingOf: (owner) => turns.sizeOf(owner),
   };
 }

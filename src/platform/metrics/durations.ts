@@ -11,6 +11,15 @@ interface Series {
   sum: number;
 }
 
+interface Durations<L extends string> {
+  /** Creates an observer for these labels, which the caller must keep: each call of it begins a new series. */
+  observerOf(labels: Record<L, string>): Observer;
+  /** The observations in the form of Prometheus' client. */
+  get(): Promise<{ values: MetricValueWithName<string>[] }>;
+  /** Resets every series. */
+  reset(): void;
+}
+
 interface DurationsOptions<L extends string> {
   name: string;
   help: string;
@@ -24,7 +33,8 @@ interface DurationsOptions<L extends string> {
  * an observation is one addition. The histogram of the Prometheus client builds a key from the labels at each
  * observation, which costs more than the gate.
  */
-export function createDurations<L extends string>({ name, help, labelNames, bounds }: DurationsOptions<L>) {
+export function createDurations<L extends string>(options: DurationsOptions<L>): Durations<L> {
+  const { name, help, labelNames, bounds } = options;
   const all: Series[] = [];
 
   function valuesOf({ labels, counts, sum }: Series): MetricValueWithName<string>[] {
@@ -46,7 +56,6 @@ export function createDurations<L extends string>({ name, help, labelNames, boun
   const durations = {
     ...description,
     labelNames,
-    /** Creates an observer for these labels, which the caller must keep: each call of it begins a new series. */
     observerOf(labels: Record<L, string>): Observer {
       const series: Series = { labels, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 };
       const { counts } = series;
@@ -58,9 +67,7 @@ export function createDurations<L extends string>({ name, help, labelNames, boun
         series.sum += seconds;
       };
     },
-    /** The observations in the form of Prometheus' client. */
     get: async () => ({ ...description, values: all.flatMap(valuesOf) }),
-    /** Resets every series. */
     reset(): void {
       for (const series of all) {
         series.counts.fill(0);

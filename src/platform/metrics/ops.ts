@@ -18,15 +18,17 @@ export interface OpRun extends RunTimings {
   bytesOut: number;
 }
 
-export type OpMeter = ReturnType<typeof createOpMeter>;
+export interface OpMeter {
+  /**
+   * Counts a run, and adds its parts to the present trace: the parts of a run follow each other, and the last one ends
+   * about now.
+   */
+  ran(run: OpRun): void;
+}
 
 const BUCKETS_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
-/**
- * Counts runs, and adds their parts to the present trace: the parts of a run follow each other, and the last one ends
- * about now.
- */
-export function createOpMeter(tracing: Tracing) {
+export function createOpMeter(tracing: Tracing): OpMeter {
   const durations = new Histogram({
     name: 'darkroom_op_duration_seconds',
     help: 'Time of a successful run in the pool, without its wait, by op and class (call or job).',
@@ -44,7 +46,7 @@ export function createOpMeter(tracing: Tracing) {
     labelNames: ['op', 'direction'],
   });
   return {
-    ran(run: OpRun): void {
+    ran(run) {
       const { op, work, bytesIn, bytesOut, decodeMs = 0, processMs = 0, encodeMs = 0 } = run;
       durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
       for (const part of PARTS) {

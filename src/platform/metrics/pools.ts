@@ -17,11 +17,16 @@ interface PoolWork {
   kind: string;
 }
 
-export type PoolMeter = ReturnType<typeof createPoolMeter>;
+export interface PoolMeter {
+  /** @param pools the pools of this process, by name; each is asked at every scrape. */
+  watch(pools: Record<string, () => PoolStats>): void;
+  /** One piece of work that ended, and how long it waited for its place. */
+  worked(work: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void;
+}
 
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10];
 
-export function createPoolMeter() {
+export function createPoolMeter(): PoolMeter {
   const waits = new Histogram({
     name: 'darkroom_pool_wait_seconds',
     help: 'Time that work waited for a place in the pool.',
@@ -35,15 +40,13 @@ export function createPoolMeter() {
   });
   return {
     watch: declareGauges,
-    /** One piece of work that ended, and how long it waited for its place. */
-    worked({ pool, work, kind }: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void {
+    worked({ pool, work, kind }, waitSeconds, outcome) {
       works.inc({ pool, work, kind, outcome });
       if (outcome === 'done') waits.observe({ pool, work }, waitSeconds);
     },
   };
 }
 
-/** @param pools the pools of this process, by name; each is asked at every scrape. */
 function declareGauges(pools: Record<string, () => PoolStats>): void {
   const gauge = (name: string, help: string, field: keyof PoolStats) =>
     new Gauge({

@@ -12,14 +12,16 @@ interface Answered {
   refusal?: { code: string; reason: string };
 }
 
-export type RequestMeter = ReturnType<typeof createRequestMeter>;
+export interface RequestMeter {
+  answered(answer: Answered): void;
+}
 
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 /** The sub-reasons that alerts watch: each route counts them from zero, so that the first refusal is a step. */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
-export function createRequestMeter() {
+export function createRequestMeter(): RequestMeter {
   const durations = createDurations({
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
@@ -44,7 +46,7 @@ export function createRequestMeter() {
   }
 
   return {
-    answered({ method, route, status, seconds, refusal }: Answered): void {
+    answered({ method, route, status, seconds, refusal }) {
       observerOf(method, route, status)(seconds);
       if (refusal !== undefined) refusals.inc({ route, ...refusal });
     },

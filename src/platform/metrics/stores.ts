@@ -3,14 +3,17 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { createDurations } from './durations.ts';
 
 /** Hears of every question of one kind: how long it took, and the name of the error that it ended with, if any. */
-type QuestionObserver = (seconds: number, error: string | null) => void;
+export type QuestionObserver = (seconds: number, error: string | null) => void;
 
-export type StoreMeter = ReturnType<typeof createStoreMeter>;
+/** Counts questions to the stores, and adds each to the present trace. */
+export interface StoreMeter {
+  /** The observer of one operation of a store; asked for once per operation. */
+  observerOf(store: string, operation: string): QuestionObserver;
+}
 
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
 
-/** Counts questions to the stores, and adds each to the present trace. */
-export function createStoreMeter(tracing: Tracing) {
+export function createStoreMeter(tracing: Tracing): StoreMeter {
   const durations = createDurations({
     name: 'darkroom_store_duration_seconds',
     help: 'Time of a question to a store (documents, coordination or objects), as the asking process sees it.',
@@ -36,8 +39,7 @@ export function createStoreMeter(tracing: Tracing) {
   }
 
   return {
-    /** The observer of one operation of a store; asked for once per operation. */
-    observerOf(store: string, operation: string): QuestionObserver {
+    observerOf(store, operation) {
       const name = `${store} ${operation}`;
       const known = observers.get(name) ?? newObserver(store, operation);
       observers.set(name, known);

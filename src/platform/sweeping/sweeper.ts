@@ -36,24 +36,30 @@ interface SweeperOptions {
   log: Logger;
 }
 
+interface Sweeper {
+  /** Begins the rounds of all tasks, each with its own timer. */
+  start(): void;
+  /** Runs one round of every task whose lease no other process holds. */
+  sweep(): Promise<void>;
+  /** Resolves when the running batches have ended, and releases the leases. */
+  stop(): Promise<void>;
+}
+
 /**
  * Runs the sweeps. Each task has its own timer, so that no task waits for another one, and its own lease, so that one
  * of all processes that share the stores runs it. Two concurrent runs of a task, as after the loss of a lease, do no
  * harm.
  */
-export function createSweeper(options: SweeperOptions) {
+export function createSweeper(options: SweeperOptions): Sweeper {
   const rounds = options.tasks.map((task) => createRounds(task, options));
   return {
-    /** Begins the rounds of all tasks, each with its own timer. */
-    start(): void {
+    start() {
       for (const { schedule } of rounds) schedule();
     },
-    /** Runs one round of every task whose lease no other process holds. */
-    async sweep(): Promise<void> {
+    async sweep() {
       await Promise.all(rounds.map(({ sweep }) => sweep()));
     },
-    /** Resolves when the running batches have ended, and releases the leases. */
-    async stop(): Promise<void> {
+    async stop() {
       await Promise.all(rounds.map(({ stop }) => stop()));
     },
   };

@@ -12,17 +12,21 @@ const LONGEST_PAUSE_MS = 400;
 
 const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, LONGEST_PAUSE_MS);
 
+interface LargeBodies {
+  /** @throws ApiError as `parseJson` does. */
+  parse(owner: string, raw: Buffer): Promise<unknown>;
+}
+
 /**
  * Parses large JSON bodies one at a time per process, with owners in turn, and in slices between which the event loop
  * serves other calls. A pause of twice its length follows each slice, which leaves two thirds of the event loop to
  * small calls. A thread would not help, because copying its result takes longer than parsing, and cannot be done in
  * slices.
  */
-export function createLargeBodies() {
+export function createLargeBodies(): LargeBodies {
   const { takeTurn, endTurn } = createOneAtATime();
   return {
-    /** @throws ApiError as `parseJson` does. */
-    async parse(owner: string, raw: Buffer): Promise<unknown> {
+    async parse(owner, raw) {
       await takeTurn(owner);
       const startedMs = performance.now();
       try {

@@ -25,8 +25,29 @@ interface MultipartLimits {
 }
 
 /**
+ * A multipart body whose file has begun. When it is disposed of early, the rest is read and dropped, so that the client
+ * gets its response.
+ */
+interface Multipart extends Disposable {
+  file: FilePart;
+  /**
+   * The text fields by name, before or behind the file. Resolves at the end of the body, so the file has to be read
+   * first.
+   * @throws ApiError for a fault behind the file.
+   */
+  fields(): Promise<Record<string, string>>;
+  /** The names of the files that were skipped; complete when `fields` resolves. */
+  skipped: readonly string[];
+  /**
+   * The whole second file, before or behind the first; null without one. Resolves like `fields`.
+   * @throws ApiError payload_too_large on its name, or of what is wrong behind the file.
+   */
+  second(): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string | null } | null>;
+}
+
+/**
  * Reads a multipart body up to its `file` part; the rest is read while the file is read. Files of other names are
- * skipped. When the body is disposed of early, the rest is read and dropped, so that the client gets its response.
+ * skipped.
  * @throws ApiError invalid_param on `file` without one or with two, on a field given twice, or on `body` when
  *   malformed; payload_too_large on `file` or `body`. A fault that is found while the file is read ends its stream with
  *   the same error.
@@ -35,7 +56,7 @@ export async function openMultipart(
   request: FastifyRequest,
   body: Readable,
   { bodyLimitBytes, fileLimitBytes, second }: MultipartLimits,
-) {
+): Promise<Multipart> {
   if ((announcedBytes(request) ?? 0) > bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
   const parser = openParser(request, fileLimitBytes);
   const fields: Record<string, string> = Object.create(null);
@@ -110,18 +131,8 @@ export async function openMultipart(
   body.pipe(parser);
   return {
     file: await found.promise,
-    /**
-     * The text fields by name, before or behind the file. Resolves at the end of the body, so the file has to be read
-     * first.
-     * @throws ApiError for a fault behind the file.
-     */
     fields: () => ended.promise.then(() => fields),
-    /** The names of the files that were skipped; complete when `fields` resolves. */
-    skipped: otherNames as readonly string[],
-    /**
-     * The whole second file, before or behind the first; null without one. Resolves like `fields`.
-     * @throws ApiError payload_too_large on its name, or of what is wrong behind the file.
-     */
+    skipped: otherNames,
     async second() {
       await ended.promise;
       return another && { bytes: wholeOf(await another.bytes), declaredType: another.declaredType };

@@ -15,7 +15,13 @@ export function summedReasonOf({ code, details }: ApiError): string | undefined 
 /**
  * Sums up refusals that a loaded host sends by the thousand: one log line per second and reason contains their number.
  */
-export function createRefusalLog(log: FastifyBaseLogger) {
+interface RefusalLog {
+  /** Counts a refusal; false for one that gets a log line of its own. */
+  counts(request: FastifyRequest, failure: ApiError): boolean;
+  close(): void;
+}
+
+export function createRefusalLog(log: FastifyBaseLogger): RefusalLog {
   const summed = new Map<string, { refused: number; requestId: string; route: string | undefined }>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -26,8 +32,7 @@ export function createRefusalLog(log: FastifyBaseLogger) {
   }
 
   return {
-    /** Counts a refusal; false for one that gets a log line of its own. */
-    counts(request: FastifyRequest, failure: ApiError): boolean {
+    counts(request, failure) {
       const reason = summedReasonOf(failure);
       if (reason === undefined) return false;
       const sum = summed.get(reason) ?? {
@@ -40,7 +45,7 @@ export function createRefusalLog(log: FastifyBaseLogger) {
       timer ??= setTimeout(write, SUMMARY_MS).unref();
       return true;
     },
-    close(): void {
+    close() {
       clearTimeout(timer);
       write();
     },

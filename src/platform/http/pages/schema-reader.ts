@@ -1,13 +1,20 @@
 import type { Node } from '../openapi/document.ts';
 
+/** Describes schemas of the OpenAPI document for readers. It follows references. */
+export interface SchemaReader {
+  /** The type of a value in a few words, such as "integer 1 to 9". */
+  typeOf(schema: Node): string;
+  /** A line for each field within it, by its path. */
+  fieldsOf(schema: Node): string[];
+  /** A valid value: the schema's own example if it has one. */
+  exampleOf(schema: Node): unknown;
+}
+
 /** The most levels of nested fields and examples. */
 const DEEPEST = 5;
 const INSTANT = '2026-01-31T12:00:00.000Z';
 
-export type SchemaReader = ReturnType<typeof createSchemaReader>;
-
-/** Describes schemas of the OpenAPI document for readers. It follows references. */
-export function createSchemaReader(document: Node) {
+export function createSchemaReader(document: Node): SchemaReader {
   const { schemas } = document.components as { schemas: Record<string, Node> };
 
   function resolved(schema: Node): Node {
@@ -22,7 +29,6 @@ export function createSchemaReader(document: Node) {
     return choices === undefined ? [resolved(schema)] : choices.map(resolved);
   }
 
-  /** The type of a value in a few words, such as "integer 1 to 9". */
   function typeOf(schema: Node): string {
     const { type, enum: words, const: word, minimum, maximum, contentMediaType } = resolved(schema);
     const choices = choicesOf(schema);
@@ -34,7 +40,6 @@ export function createSchemaReader(document: Node) {
     return `${type} ${minimum ?? '…'} to ${maximum ?? '…'}`;
   }
 
-  /** A line for each field within it, by its path. */
   function fieldsOf(schema: Node, at = '', depth = 0): string[] {
     if (depth > DEEPEST) return [];
     const lines = choicesOf(schema).flatMap((choice) => {
@@ -53,7 +58,6 @@ export function createSchemaReader(document: Node) {
     return [...new Set(lines)];
   }
 
-  /** A valid value: the schema's own example if it has one. */
   function exampleOf(schema: Node, depth = 0): unknown {
     const whole = resolved(schema);
     const [example] = (whole.examples ?? []) as unknown[];

@@ -14,12 +14,19 @@ interface Turn {
   claimableMs: number;
 }
 
-/**
- * Members with their due instants in epoch milliseconds. The queue may contain outdated entries of rescheduled members,
- * which are dropped when they reach its front.
- */
-export function createDueSet(now: () => number) {
+/** Members with their due instants, as the port promises them (Coordination.schedule and what follows it). */
+export interface DueSet {
+  schedule(member: string, afterMs: number): void;
+  claim(limit: number, leaseMs: number, holder: string): DueClaims;
+  renew(member: string, holder: string, leaseMs: number): boolean;
+  settle(member: string, holder: string, afterMs: number | null): number | null;
+  releaseOf(prefix: string): void;
+}
+
+/** @param now returns epoch milliseconds. */
+export function createDueSet(now: () => number): DueSet {
   const slots = new Map<string, Slot>();
+  /** It may contain outdated entries of rescheduled members, which are dropped when they reach its front. */
   const turns = new TinyQueue<Turn>([], (a, b) => a.claimableMs - b.claimableMs);
 
   function put(member: string, slot: Slot): void {
@@ -37,14 +44,14 @@ export function createDueSet(now: () => number) {
   }
 
   return {
-    schedule(member: string, afterMs: number): void {
+    schedule(member, afterMs) {
       const dueMs = now() + afterMs;
       const slot = slots.get(member);
       if (slot === undefined) put(member, { claimableMs: dueMs, holder: null, askedMs: null });
       else if (slot.holder !== null) slot.askedMs = earliest(slot.askedMs, dueMs);
       else if (dueMs < slot.claimableMs) put(member, { ...slot, claimableMs: dueMs });
     },
-    claim(limit: number, leaseMs: number, holder: string): DueClaims {
+    claim(limit, leaseMs, holder) {
       const nowMs = now();
       const members: string[] = [];
       for (let turn = first(); turn && turn.claimableMs <= nowMs; turn = first()) {
@@ -55,13 +62,13 @@ export function createDueSet(now: () => number) {
       const next = first();
       return { members, nextInMs: next === undefined ? null : next.claimableMs - nowMs };
     },
-    renew(member: string, holder: string, leaseMs: number): boolean {
+    renew(member, holder, leaseMs) {
       const slot = slots.get(member);
       if (slot !== undefined && isAnothers(slot, holder)) return false;
       put(member, { claimableMs: now() + leaseMs, holder, askedMs: otherInstant(slot) });
       return true;
     },
-    settle(member: string, holder: string, afterMs: number | null): number | null {
+    settle(member, holder, afterMs) {
       const slot = slots.get(member);
       const saidMs = afterMs === null ? null : now() + afterMs;
       if (slot !== undefined && isAnothers(slot, holder)) {
@@ -77,7 +84,7 @@ export function createDueSet(now: () => number) {
       put(member, { claimableMs: dueMs, holder: null, askedMs: null });
       return Math.max(dueMs - now(), 0);
     },
-    releaseOf(prefix: string): void {
+    releaseOf(prefix) {
       const claimableMs = now();
       for (const [member, { holder }] of [...slots]) {
         if (holder?.startsWith(prefix)) put(member, { claimableMs, holder: null, askedMs: null });
@@ -85,8 +92,6 @@ export function createDueSet(now: () => number) {
     },
   };
 }
-
-export type DueSet = ReturnType<typeof createDueSet>;
 
 function isAnothers({ holder }: Slot, mine: string): boolean {
   return holder !== null && holder !== mine;

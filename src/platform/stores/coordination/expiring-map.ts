@@ -7,7 +7,18 @@ const SWEPT_PER_SET = 2;
  * A map whose entries expire. It needs no timer: each `set` checks a few old entries and drops the expired ones, so
  * that its memory stays in proportion to the live entries.
  */
-export function createExpiringMap<V>(now: () => number) {
+export interface ExpiringMap<V> {
+  /** The number of entries, including expired ones that are not dropped yet. */
+  readonly size: number;
+  get(key: string): V | undefined;
+  /** The remaining lifetime of an entry in milliseconds; 0 when there is none. */
+  leftMs(key: string): number;
+  set(key: string, value: V, endsMs: number): void;
+  delete(key: string): void;
+  keys(): Iterable<string>;
+}
+
+export function createExpiringMap<V>(now: () => number): ExpiringMap<V> {
   const entries = new Map<string, { value: V; endsMs: number }>();
 
   /** Live entries are moved to the end, so that every entry is checked in turn. */
@@ -19,21 +30,19 @@ export function createExpiringMap<V>(now: () => number) {
   }
 
   return {
-    /** The number of entries, including expired ones that are not dropped yet. */
-    get size(): number {
+    get size() {
       return entries.size;
     },
-    get(key: string): V | undefined {
+    get(key) {
       const entry = entries.get(key);
       return entry !== undefined && entry.endsMs > now() ? entry.value : undefined;
     },
-    /** The remaining lifetime of an entry in milliseconds; 0 when there is none. */
-    leftMs: (key: string): number => Math.max((entries.get(key)?.endsMs ?? 0) - now(), 0),
-    set(key: string, value: V, endsMs: number): void {
+    leftMs: (key) => Math.max((entries.get(key)?.endsMs ?? 0) - now(), 0),
+    set(key, value, endsMs) {
       sweep();
       entries.set(key, { value, endsMs });
     },
-    delete: (key: string): boolean => entries.delete(key),
+    delete: (key) => entries.delete(key),
     keys: () => entries.keys(),
   };
 }

@@ -11,24 +11,29 @@ const PRINTED: ListenerLog = {
 };
 
 /** The listeners of each channel within this process. */
-export function createListeners(log: ListenerLog = PRINTED) {
+interface Listeners {
+  /**
+   * Adds a listener; the same function can be added several times. Returns the function that removes it, which returns
+   * true when the channel is then empty.
+   */
+  add(channel: string, listener: Listener): () => boolean;
+  /**
+   * Calls all listeners, and returns whether there were any. A listener that throws affects neither the others nor the
+   * process.
+   */
+  deliver(channel: string, message: string): boolean;
+}
+
+export function createListeners(log: ListenerLog = PRINTED): Listeners {
   const byChannel = new Map<string, Set<Listener>>();
   return {
-    /**
-     * Adds a listener; the same function can be added several times. Returns the function that removes it, which
-     * returns true when the channel is then empty.
-     */
-    add(channel: string, listener: Listener): () => boolean {
+    add(channel, listener) {
       const own: Listener = (message) => listener(message);
       const listeners = byChannel.get(channel) ?? new Set();
       byChannel.set(channel, listeners.add(own));
       return () => listeners.delete(own) && listeners.size === 0 && byChannel.delete(channel);
     },
-    /**
-     * Calls all listeners, and returns whether there were any. A listener that throws affects neither the others nor
-     * the process.
-     */
-    deliver(channel: string, message: string): boolean {
+    deliver(channel, message) {
       const listeners = [...(byChannel.get(channel) ?? [])];
       for (const listener of listeners) {
         try {

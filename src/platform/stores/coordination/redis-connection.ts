@@ -20,7 +20,16 @@ export type Argument = string | number;
  * The client's own offline queue is disabled: it would send commands whose callers have given up, and would grow during
  * an outage.
  */
-export function connectRedis(url: string, deadlineMs: number) {
+export interface RedisConnection {
+  client: Redis;
+  /** Runs a command within the deadline (an attempt that is under way at its end may finish). */
+  run<T>(command: () => Promise<T>): Promise<T>;
+  /** Runs one script of `lua/`. */
+  script(name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export function connectRedis(url: string, deadlineMs: number): RedisConnection {
   let lastError: unknown;
   const client = new Redis(url, {
     scripts: loadScripts(),
@@ -39,7 +48,6 @@ export function connectRedis(url: string, deadlineMs: number) {
   });
   const scripts = client as unknown as Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
 
-  /** Runs a command within the deadline (an attempt that is under way at its end may finish). */
   async function run<T>(command: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + deadlineMs;
     for (;;) {
@@ -73,10 +81,8 @@ export function connectRedis(url: string, deadlineMs: number) {
   return {
     client,
     run,
-    /** Runs one script of `lua/`. */
-    script: (name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown> =>
-      run(() => scripts[name](keys.length, ...keys, ...args)),
-    async close(): Promise<void> {
+    script: (name, keys, args) => run(() => scripts[name](keys.length, ...keys, ...args)),
+    async close() {
       if (client.status === 'ready') await client.quit().catch(() => client.disconnect());
       else client.disconnect();
     },

@@ -3,7 +3,18 @@ import { createExpiringMap } from './expiring-map.ts';
 import type { SharedSlotQuestion, SlotQuestion } from './port.ts';
 
 /** Slots by key, each held until its lease ends. */
-export function createSlots(now: () => number) {
+interface Slots {
+  /** False when every slot is taken by another. */
+  take(question: SlotQuestion): boolean;
+  /** False when every slot is taken, or the next one is another owner's. */
+  takeShared(question: SharedSlotQuestion): boolean;
+  /** False when the slot is not held any more. */
+  renew(key: string, holder: string, leaseMs: number): boolean;
+  release(key: string, holder: string): void;
+  releaseOf(prefix: string): void;
+}
+
+export function createSlots(now: () => number): Slots {
   /** The holders of each key with the end of their lease. An entry expires with its longest lease. */
   const holdersOf = createExpiringMap<Map<string, number>>(now);
   /** The owners of shared slots. An entry expires when its last owner is no longer seen. */
@@ -36,20 +47,16 @@ export function createSlots(now: () => number) {
   }
 
   return {
-    /** False when every slot is taken by another. */
-    take: (question: SlotQuestion): boolean =>
+    take: (question) =>
       hold(question, (holders) => holders.has(question.holder) || holders.size < question.limit),
-    /** False when every slot is taken, or the next one is another owner's. */
-    takeShared(question: SharedSlotQuestion): boolean {
+    takeShared(question) {
       const askers = askersOf.get(question.key) ?? new Askers();
       askersOf.set(question.key, askers, now() + question.seenMs);
       return hold(question, (holders) => askers.mayTake(question, [...holders.keys()], now()));
     },
-    /** False when the slot is not held any more. */
-    renew: (key: string, holder: string, leaseMs: number): boolean =>
-      hold({ key, holder, leaseMs }, (holders) => holders.has(holder)),
-    release: (key: string, holder: string): void => releaseWhere(key, (one) => one === holder),
-    releaseOf(prefix: string): void {
+    renew: (key, holder, leaseMs) => hold({ key, holder, leaseMs }, (holders) => holders.has(holder)),
+    release: (key, holder) => releaseWhere(key, (one) => one === holder),
+    releaseOf(prefix) {
       for (const key of [...holdersOf.keys()]) releaseWhere(key, (one) => one.startsWith(prefix));
     },
   };

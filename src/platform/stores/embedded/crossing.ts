@@ -16,23 +16,29 @@ export interface Answer {
 }
 
 /** The calls that wait for their answers from another thread or process. */
-export function createPendingCalls() {
+interface PendingCalls {
+  begin(): { id: number; answered: Promise<unknown> };
+  settle(answer: Answer): void;
+  failAll(error: Error): void;
+}
+
+export function createPendingCalls(): PendingCalls {
   const callers = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
   return {
-    begin(): { id: number; answered: Promise<unknown> } {
+    begin() {
       const caller = Promise.withResolvers<unknown>();
       lastId += 1;
       callers.set(lastId, caller);
       return { id: lastId, answered: caller.promise };
     },
-    settle({ id, value, error }: Answer): void {
+    settle({ id, value, error }) {
       const caller = callers.get(id);
       callers.delete(id);
       if (error === undefined) caller?.resolve(value);
       else caller?.reject(unpackError(error));
     },
-    failAll(error: Error): void {
+    failAll(error) {
       for (const caller of callers.values()) caller.reject(error);
       callers.clear();
     },

@@ -4,19 +4,24 @@ import { DatabaseSync } from 'node:sqlite';
 
 const SQLITE_BUSY = 5;
 
+interface DataDirectory {
+  path: string;
+  /** Releases the directory for another server. The end of the process does the same. */
+  close(): void;
+}
+
 /**
  * Creates the directory and locks it for this process. Throws an Error with one sentence when another process has
  * locked it, or when it cannot be created or written.
  */
-export function openDataDirectory(path: string) {
+export function openDataDirectory(path: string): DataDirectory {
   const lock = takeLock(path);
   writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
   closeToOthers(path);
   held.add(lock);
   return {
     path,
-    /** Releases the directory for another server. The end of the process does the same. */
-    close(): void {
+    close() {
       held.delete(lock);
       lock.close();
     },

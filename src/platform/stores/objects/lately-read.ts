@@ -19,22 +19,28 @@ interface Known {
  * A cache of small objects that a process read recently, such as a logo that is laid over every picture. A cached read
  * needs one file operation instead of five, which checks that the file still exists and is the same. The cache has at
  * most 16 MiB and keeps the most recently read objects.
- * @param look returns null when there is no such file.
  */
-export function createLatelyRead(look: (path: string) => Promise<Stats | null>) {
+interface LatelyRead {
+  /** Caches a copy of the content of a file. */
+  keep(key: string, path: string, file: Stats, bytes: Uint8Array): void;
+  /** A copy of the bytes; null when they are not cached. */
+  find(key: string): Promise<Uint8Array | null>;
+  forget(key: string): void;
+}
+
+/** @param look returns null when there is no such file. */
+export function createLatelyRead(look: (path: string) => Promise<Stats | null>): LatelyRead {
   const known = new LRUCache<string, Known>({
     maxSize: MOST_BYTES,
     maxEntrySize: LARGEST_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
   return {
-    /** Caches a copy of the content of a file. */
-    keep(key: string, path: string, { ino, size, mtimeMs }: Stats, bytes: Uint8Array): void {
+    keep(key, path, { ino, size, mtimeMs }, bytes) {
       if (bytes.length < LARGEST_BYTES)
         known.set(key, { path, mark: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
     },
-    /** A copy of the bytes; null when they are not cached. */
-    async find(key: string): Promise<Uint8Array | null> {
+    async find(key) {
       const found = known.get(key);
       if (found === undefined) return null;
       const file = await look(found.path);
@@ -42,7 +48,7 @@ export function createLatelyRead(look: (path: string) => Promise<Stats | null>) 
       known.delete(key);
       return null;
     },
-    forget: (key: string): boolean => known.delete(key),
+    forget: (key) => known.delete(key),
   };
 }
 

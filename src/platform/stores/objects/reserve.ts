@@ -12,14 +12,23 @@ interface Space {
 }
 
 /** Keeps a part of the disk free, so that deletes and the database still work when uploads have filled the rest. */
-export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>) {
+interface Reserve {
+  /** @throws StorageFullError while less space is free than the reserve. */
+  check(): Promise<void>;
+  /**
+   * Counts the bytes that were written since the last measurement, because many uploads within a second could use up
+   * the reserve.
+   */
+  spend(bytes: number): void;
+}
+
+export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>): Reserve {
   let lookedMs = Number.NEGATIVE_INFINITY;
   /** The bytes that may be written before the reserve is used. */
   let spareBytes = 0;
 
   return {
-    /** @throws StorageFullError while less space is free than the reserve. */
-    async check(): Promise<void> {
+    async check() {
       const nowMs = performance.now();
       if (nowMs - lookedMs >= LOOK_MS) {
         const { freeBytes, totalBytes } = await spaceLeft();
@@ -28,11 +37,7 @@ export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Spa
       }
       if (spareBytes < 0) throw new StorageFullError('The disk of the objects is full but for its reserve.');
     },
-    /**
-     * Counts the bytes that were written since the last measurement, because many uploads within a second could use up
-     * the reserve.
-     */
-    spend(bytes: number): void {
+    spend(bytes) {
       spareBytes -= bytes;
     },
   };
