@@ -1,6 +1,24 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 import { BEAT_MS } from './heartbeats.ts';
 
+interface BalanceOptions<T> {
+  /** Makes a process close a number of connections, each with its next response. */
+  release: (process: T, connections: number) => void;
+  clock: Clock;
+}
+
+/**
+ * Keeps the API processes of a host equally busy. A keep-alive connection stays with the process that accepted it, so a
+ * process that starts later would get no calls of connected clients.
+ */
+interface Balance<T> {
+  /** Adds a process, whose figure the rounds then wait for. */
+  watch(process: T): void;
+  /** Records the load of a process since its last heartbeat. */
+  tell(process: T, load: number): void;
+  forget(process: T): void;
+}
+
 /**
  * The smallest difference in calls for which connections are moved; one connection more or fewer makes a smaller one.
  */
@@ -34,16 +52,7 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
   return releases;
 }
 
-/**
- * Keeps the API processes of a host equally busy. A keep-alive connection stays with the process that accepted it, so a
- * process that starts later would get no calls of connected clients.
- */
-export function createBalance<T>(options: {
-  /** Makes a process close a number of connections, each with its next response. */
-  release: (process: T, connections: number) => void;
-  clock: Clock;
-}) {
-  const { release, clock } = options;
+export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance<T> {
   const known = new Set<T>();
   /** The figures of the current round, one per process. */
   const loads = new Map<T, number>();
@@ -70,17 +79,15 @@ export function createBalance<T>(options: {
   }
 
   return {
-    /** Adds a process, whose figure the rounds then wait for. */
-    watch(process: T): void {
+    watch(process) {
       known.add(process);
     },
-    /** Records the load of a process since its last heartbeat. */
-    tell(process: T, load: number): void {
+    tell(process, load) {
       const nowMs = clock.elapsedMs();
       loads.set(process, load);
       if (loads.size === known.size || nowMs - roundMs >= LONGEST_ROUND_MS) endRound(nowMs);
     },
-    forget(process: T): void {
+    forget(process) {
       known.delete(process);
       loads.delete(process);
     },

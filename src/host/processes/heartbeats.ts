@@ -3,16 +3,24 @@ import type { Clock } from '../../platform/clock/clock.ts';
 /** The interval of heartbeats. */
 export const BEAT_MS = 1_000;
 
-/**
- * Detects hung processes: a process that is stopped, or whose event loop is blocked, serves no calls and does not end.
- */
-export function createHeartbeats<T>(options: {
+interface HeartbeatsOptions<T> {
   /** The time without a heartbeat after which a process counts as hung. */
   timeoutMs: number;
   onSilent: (process: T) => void;
   clock: Clock;
-}) {
-  const { timeoutMs, onSilent, clock } = options;
+}
+
+/**
+ * Detects hung processes: a process that is stopped, or whose event loop is blocked, serves no calls and does not end.
+ */
+interface Heartbeats<T> {
+  /** Adds a process, which must send heartbeats from then on. */
+  watch(process: T): void;
+  beat(process: T): void;
+  forget(process: T): void;
+}
+
+export function createHeartbeats<T>({ timeoutMs, onSilent, clock }: HeartbeatsOptions<T>): Heartbeats<T> {
   const lastMs = new Map<T, number>();
   let lookedMs = clock.elapsedMs();
   let cancel: (() => void) | undefined;
@@ -33,17 +41,16 @@ export function createHeartbeats<T>(options: {
   }
 
   return {
-    /** Adds a process, which must send heartbeats from then on. */
-    watch(process: T): void {
+    watch(process) {
       lastMs.set(process, clock.elapsedMs());
       if (cancel !== undefined) return;
       lookedMs = clock.elapsedMs();
       cancel = clock.after(BEAT_MS, look);
     },
-    beat(process: T): void {
+    beat(process) {
       if (lastMs.has(process)) lastMs.set(process, clock.elapsedMs());
     },
-    forget(process: T): void {
+    forget(process) {
       lastMs.delete(process);
       // The timer is stopped without processes, because it would keep the primary alive.
       if (lastMs.size > 0) return;
