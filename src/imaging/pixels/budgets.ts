@@ -8,12 +8,22 @@ const PART_OF_QUICK = 2;
 /** Quick, heavy and batch together, as a multiple of quick. */
 const ALL_POOLS = 1 + 1 / PART_OF_QUICK + 1 / PART_OF_QUICK;
 
+/** Memory in bytes that the image work of one API process may be estimated to take at once, by pool. */
+interface ImageBudgets {
+  quickBytes: number;
+  heavyBytes: number;
+  batchBytes: number;
+}
+
 /**
- * Memory in bytes that the image work of one API process may be estimated to take at once, by pool. The pools, their
- * resize and the doctor's sum all take them from here.
+ * The budgets of each API process. The pools, their resize and the doctor's sum all take them from here.
  * @param settingMegabytes IMAGE_MEMORY_MEGABYTES; 0 shares half of the memory among all pools of all processes.
  */
-export function imageBudgets(settingMegabytes: number, processes: number, memoryBytes = hostMemoryBytes()) {
+export function imageBudgets(
+  settingMegabytes: number,
+  processes: number,
+  memoryBytes = hostMemoryBytes(),
+): ImageBudgets {
   const shareBytes = memoryBytes / PART_OF_MEMORY / ALL_POOLS / processes;
   const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE : shareBytes;
   return { quickBytes, heavyBytes: quickBytes / PART_OF_QUICK, batchBytes: quickBytes / PART_OF_QUICK };

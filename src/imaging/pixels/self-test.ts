@@ -9,13 +9,20 @@ interface TinyCall {
   pass: Pass;
 }
 
+/** Finds out whether the threads work. */
+interface SelfTest {
+  /** A call was answered, which proves the same for a few seconds. */
+  answered(): void;
+  /** Resolves when they work; rejects as the tiny call does otherwise. Those who ask together share one call. */
+  run(): Promise<void>;
+}
+
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_DEADLINE_MS = 10_000;
 /** How long an answer proves that the threads work. */
 const PROOF_MS = 5_000;
 
-/** Finds out whether the threads work. */
-export function createSelfTest(clock: Clock, transform: (call: TinyCall) => Promise<unknown>) {
+export function createSelfTest(clock: Clock, transform: (call: TinyCall) => Promise<unknown>): SelfTest {
   let lastAnswerMs = Number.NEGATIVE_INFINITY;
   let testing: Promise<void> | null = null;
 
@@ -28,12 +35,10 @@ export function createSelfTest(clock: Clock, transform: (call: TinyCall) => Prom
   }
 
   return {
-    /** A call was answered, which proves the same for a few seconds. */
-    answered(): void {
+    answered() {
       lastAnswerMs = clock.elapsedMs();
     },
-    /** Resolves when they work; rejects as the tiny call does otherwise. Those who ask together share one call. */
-    async run(): Promise<void> {
+    async run() {
       if (clock.elapsedMs() - lastAnswerMs < PROOF_MS) return;
       testing ??= testOnce();
       return testing;

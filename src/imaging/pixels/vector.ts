@@ -24,6 +24,17 @@ interface DrawingCaller {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
 }
 
+/** Draws SVG in a process of its own, one drawing at a time, accounts in turn. */
+interface Rasterizer {
+  /**
+   * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
+   * worker_unreachable); the signal's reason when it aborts.
+   */
+  draw(request: DrawingRequest, caller: DrawingCaller): Promise<Drawing>;
+  /** Waits for the drawings under way, then ends the process. */
+  close(): Promise<void>;
+}
+
 interface RasterizerOptions {
   /** Time that one drawing may take. */
   timeoutMs: number;
@@ -43,17 +54,18 @@ const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
- * Draws SVG in a process of its own, one drawing at a time, accounts in turn.
- *
  * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it is drawn in a child
  * process of the lowest priority and of bounded memory. Raster images never wait for it.
  */
-export function createRasterizer(options: RasterizerOptions) {
-  const { timeoutMs, clock } = options;
+export function createRasterizer(options: RasterizerOptions): Rasterizer {
+  const { timeoutMs, memoryMegabytes, limits, clock, onLost } = options;
   const processes = createChildProcessPool<RasterizeTask, RasterizeResult>({
-    ...options,
     file: VECTOR_PROCESS,
+    memoryMegabytes,
     niceness: LOWEST_PRIORITY,
+    limits,
+    clock,
+    onLost,
     slots: 1,
     budgetBytes: 0,
     diedMessage: PROCESS_DIED_MESSAGE,
@@ -61,11 +73,7 @@ export function createRasterizer(options: RasterizerOptions) {
   const late = () => deadlineExceeded(processes.retryAfterSeconds());
 
   return {
-    /**
-     * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
-     * worker_unreachable); the signal's reason when it aborts.
-     */
-    async draw({ bytes, ...size }: DrawingRequest, caller: DrawingCaller): Promise<Drawing> {
+    async draw({ bytes, ...size }, caller) {
       const { deadline } = caller;
       let drawing: Deadline | undefined;
       const begin = async () => {
@@ -83,7 +91,6 @@ export function createRasterizer(options: RasterizerOptions) {
         drawing?.end();
       }
     },
-    /** Waits for the drawings under way, then ends the process. */
     close: processes.close,
   };
 }

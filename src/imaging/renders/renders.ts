@@ -101,9 +101,10 @@ export async function openRenders(
 }
 
 export function createRenders(options: RendersOptions): Renders {
-  const { threads, queueLimit, sandboxed, fairDrawingMs = FAIR_DRAWING_MS, log, ...others } = options;
-  const { clock = systemClock, ...browser } = others;
-  let isSandboxed = sandboxed;
+  const { threads, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, log, clock = systemClock } = options;
+  const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
+  const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
+  let isSandboxed = options.sandboxed;
   const onUnsandboxed = () => {
     isSandboxed = false;
   };

@@ -1,19 +1,33 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 import type { RenderThread } from './thread.ts';
 
+/**
+ * A render thread with a browser that is ready to replace one that a slow page blocks. With it the pages of others wait
+ * 0.3 to 2 s for such a page, and it is drawn elsewhere; without it they wait 5 s, and it is refused.
+ */
+interface Standby {
+  /**
+   * Returns the thread that replaces the tired one, which becomes the next standby as soon as its pages have ended.
+   * Returns null while there is none; it is then started, and `onReady` reports it.
+   */
+  relieve(tired: RenderThread): RenderThread | null;
+  /** Ends the browser, then the thread. */
+  stop(): Promise<void>;
+}
+
+interface StandbyOptions {
+  newThread: () => RenderThread;
+  clock: Clock;
+  onReady: () => void;
+}
+
 /** Time without a slow page after which the browser ends, because it holds 150 MB. */
 const IDLE_MS = 300_000;
 /** The longest start of a browser. */
 export const WARM_TIMEOUT_MS = 90_000;
 
-/**
- * A render thread with a browser that is ready to replace one that a slow page blocks. With it the pages of others wait
- * 0.3 to 2 s for such a page, and it is drawn elsewhere; without it they wait 5 s, and it is refused.
- *
- * Nothing is started before it is needed, so only the first waiting page waits for a browser to start.
- */
-export function createStandby(options: { newThread: () => RenderThread; clock: Clock; onReady: () => void }) {
-  const { newThread, clock, onReady } = options;
+/** Nothing is started before it is needed, so only the first waiting page waits for a browser to start. */
+export function createStandby({ newThread, clock, onReady }: StandbyOptions): Standby {
   let thread = newThread();
   let state: 'cold' | 'warming' | 'ready' = 'cold';
   let stopIdling: (() => void) | undefined;
@@ -40,11 +54,7 @@ export function createStandby(options: { newThread: () => RenderThread; clock: C
   }
 
   return {
-    /**
-     * Returns the thread that replaces the tired one, which becomes the next standby as soon as its pages have ended.
-     * Returns null while there is none; it is then started, and `onReady` reports it.
-     */
-    relieve(tired: RenderThread): RenderThread | null {
+    relieve(tired) {
       stopIdling?.();
       stopIdling = clock.after(IDLE_MS, rest);
       const relief = state === 'ready' ? thread : null;
@@ -55,8 +65,7 @@ export function createStandby(options: { newThread: () => RenderThread; clock: C
       void warm();
       return relief;
     },
-    /** Ends the browser, then the thread. */
-    async stop(): Promise<void> {
+    async stop() {
       stopIdling?.();
       await rested;
       await thread.stop();

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/clock/clock.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
-import { createAdmission, type SlotRequest, type WaitingLimits } from '../admission.ts';
+import { type Admission, createAdmission, type SlotRequest, type WaitingLimits } from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
 import { unsupportedFormat, workerUnreachable } from '../failures.ts';
 import {
@@ -31,6 +31,29 @@ interface ChildProcessCall<Task> extends Omit<SlotRequest, 'signal'> {
   begin(): Promise<{ task: Task; signal: AbortSignal }>;
 }
 
+interface ChildProcessResult<Reply> {
+  reply: Reply;
+  /** Owns the whole of its memory. */
+  data: Uint8Array<ArrayBuffer>;
+  queueMs: number;
+}
+
+/** A few slots for work that nothing stops but a kill, each with a process of its own. */
+interface ChildProcessPool<Task, Reply> extends Pick<Admission, 'stats' | 'retryAfterSeconds' | 'expect'> {
+  /**
+   * Settles when the work has really ended: its slot is free again, and a killed process is gone.
+   * @throws provider_unavailable, unsupported_format; the reason of the signal that ended the waiting or the work.
+   */
+  run(call: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
+  /**
+   * Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work
+   * for a while.
+   */
+  resize(size: { slots: number; budgetBytes: number }): void;
+  /** Waits for the work under way, then ends the processes. */
+  close(): Promise<void>;
+}
+
 /** A process that did larger work than this is replaced: what it has not given back yet would be the next one's. */
 const LARGE_BYTES = 256 * MEGABYTE;
 /** The same for a result. */
@@ -38,10 +61,9 @@ const LARGE_RESULT_BYTES = 64 * MEGABYTE;
 /** A process without work for as long is ended. */
 const IDLE_MS = 60_000;
 
-/** A few slots for work that nothing stops but a kill, each with a process of its own. */
 export function createChildProcessPool<Task extends { input: Uint8Array }, Reply>(
   options: ChildProcessPoolOptions,
-) {
+): ChildProcessPool<Task, Reply> {
   const { clock, onLost, diedMessage } = options;
   const admission = createAdmission(options);
   const { retryAfterSeconds, expect, stats } = admission;
@@ -98,11 +120,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
     retryAfterSeconds,
     expect,
     stats,
-    /**
-     * Settles when the work has really ended: its slot is free again, and a killed process is gone.
-     * @throws provider_unavailable, unsupported_format; the reason of the signal that ended the waiting or the work.
-     */
-    async run({ deadline, begin, ...slotRequest }: ChildProcessCall<Task>) {
+    async run({ deadline, begin, ...slotRequest }) {
       const { signal, waiting } = deadline;
       const slot = await waiting(admission.acquire({ ...slotRequest, signal }));
       try {
@@ -115,12 +133,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
         slot.release();
       }
     },
-    /**
-     * Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no
-     * work for a while.
-     */
     resize: admission.resize,
-    /** Waits for the work under way, then ends the processes. */
     async close() {
       await admission.idle();
       await Promise.all([...idle.keys()].map((process) => process.kill()));

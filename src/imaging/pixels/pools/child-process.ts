@@ -24,7 +24,19 @@ export interface ChildProcessOptions {
   niceness: number;
 }
 
-export type TaskProcess = ReturnType<typeof startTaskProcess>;
+export interface TaskProcess {
+  /** Resolves when it is gone. */
+  readonly gone: Promise<void>;
+  /**
+   * Sends a task and reads its answer. One at a time. The task's input is handed over, and freed once it is written.
+   * @throws ProcessDeath
+   */
+  ask<Task extends { input: Uint8Array }, Reply>(
+    task: Task,
+  ): Promise<{ reply: Reply; data: Uint8Array<ArrayBuffer> }>;
+  /** Ends it at once; resolves when it is gone. */
+  kill(): Promise<void>;
+}
 
 interface Ending {
   code: number | null;
@@ -55,7 +67,7 @@ const ENVIRONMENT = [
  * that no thread of the process is without them; RLIMIT_DATA counts what is really written to, where an address space
  * limit would count all that V8 reserves.
  */
-export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProcessOptions) {
+export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProcessOptions): TaskProcess {
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
   const child = fork(fileURLToPath(file), {
     execPath: '/bin/sh',
@@ -73,12 +85,7 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
   const gone = endingOf(child).then((ending) => died.abort(new ProcessDeath(ending)));
   const { signal } = died;
   return {
-    /** Resolves when it is gone. */
     gone,
-    /**
-     * Sends a task and reads its answer. One at a time. The task's input is handed over, and freed once it is written.
-     * @throws ProcessDeath
-     */
     async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
       try {
         const question: ChildProcessTask<Task> = { task, sizeBytes: input.length };
@@ -90,7 +97,6 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
         throw signal.aborted ? signal.reason : error;
       }
     },
-    /** Ends it at once; resolves when it is gone. */
     async kill() {
       child.kill('SIGKILL');
       await gone;

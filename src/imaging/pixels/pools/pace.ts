@@ -14,13 +14,18 @@ const QUICKER_WEIGHT = 0.05;
  * of it, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than 2 s,
  * would wait for the few processes of heavy work.
  */
-export function createPace() {
+interface Pace {
+  /** The estimate, corrected by what was seen of this kind. */
+  corrected(kind: string, estimatedMs: number): number;
+  saw(kind: string, estimatedMs: number, tookMs: number): void;
+}
+
+export function createPace(): Pace {
   const factors = new Map<string, number>();
   const factorOf = (kind: string) => factors.get(kind) ?? 1;
   return {
-    /** The estimate, corrected by what was seen of this kind. */
-    corrected: (kind: string, estimatedMs: number) => factorOf(kind) * estimatedMs,
-    saw(kind: string, estimatedMs: number, tookMs: number): void {
+    corrected: (kind, estimatedMs) => factorOf(kind) * estimatedMs,
+    saw(kind, estimatedMs, tookMs) {
       if (Math.max(estimatedMs, tookMs) < SHORTEST_MS) return;
       const known = factorOf(kind);
       const seen = Math.min(HIGHEST, Math.max(LOWEST, tookMs / estimatedMs));

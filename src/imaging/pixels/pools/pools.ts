@@ -8,7 +8,25 @@ import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
 import type { Header } from '../header/header.ts';
 import { createPace } from './pace.ts';
-import { createProcessPool, createThreadPool } from './pool.ts';
+import { createProcessPool, createThreadPool, type Pool } from './pool.ts';
+
+interface Pools {
+  /** Passes that take a moment. */
+  quick: Pool;
+  /** Passes that may take longer. */
+  heavy: Pool;
+  /** Items of large jobs that take a moment. */
+  batch: Pool;
+  /** The pool of a pass (null is a description), and the receiver of its duration. */
+  choose(
+    header: Header,
+    pass: Pass | null,
+    inBatch: boolean,
+  ): { name: 'quick' | 'heavy' | 'batch'; pool: Pool; took: (tookMs: number, succeeded: boolean) => void };
+  /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by the second. */
+  threadsFor(header: Header, pass: Pass): number;
+  close(): Promise<void>;
+}
 
 interface PoolsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
@@ -44,7 +62,7 @@ const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.met
  * account's pass holds up the calls of the others. Items of a large job run in a process for another reason: libuv's
  * threads are shared by all that a process does, so only a process of its own can have a priority of its own.
  */
-export function openPools(options: PoolsOptions) {
+export function openPools(options: PoolsOptions): Pools {
   const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
   const sizesNow = () => {
     const budgets = imageBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
@@ -65,14 +83,11 @@ export function openPools(options: PoolsOptions) {
   const memoryMegabytes = settings.IMAGE_PROCESS_MEMORY_MEGABYTES;
   const inProcesses = { ...shared, file: processFile, memoryMegabytes };
   const pools = {
-    /** Passes that take a moment. */
     quick:
       settings.IMAGE_ISOLATION === 'process'
         ? createProcessPool({ ...inProcesses, ...sizes.quick, niceness: 0 })
         : createThreadPool({ ...shared, ...sizes.quick, threadFile }),
-    /** Passes that may take longer. */
     heavy: createProcessPool({ ...inProcesses, ...sizes.heavy, niceness: HEAVY_NICENESS }),
-    /** Items of large jobs that take a moment. */
     batch: createProcessPool({ ...inProcesses, ...sizes.batch, niceness: BATCH_NICENESS }),
   };
   const { quick, heavy, batch } = pools;
@@ -96,8 +111,7 @@ export function openPools(options: PoolsOptions) {
 
   return {
     ...pools,
-    /** The pool of a pass (null is a description), and the receiver of its duration. */
-    choose(header: Header, pass: Pass | null, inBatch: boolean) {
+    choose(header, pass, inBatch) {
       const kind = kindOf(header, pass);
       const estimateMs = estimatedMs(header, pass);
       const isHeavy = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS;
@@ -106,14 +120,13 @@ export function openPools(options: PoolsOptions) {
       return {
         name,
         pool: pools[name],
-        took(tookMs: number, succeeded: boolean): void {
+        took(tookMs, succeeded) {
           // A refusal comes early and says nothing of the pace.
           if (succeeded || tookMs > estimateMs) pace.saw(kind, estimateMs, tookMs);
         },
       };
     },
-    /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by the second. */
-    threadsFor(header: Header, pass: Pass): number {
+    threadsFor(header, pass) {
       const granted = capacity.processes() * capacity.imageThreads();
       // The encoder of AVIF writes other bytes with each number of threads.
       const gains = encodeOf(header, pass).format !== 'avif' && divisibleMs(header, pass) >= DIVIDED_FROM_MS;

@@ -28,13 +28,27 @@ const TASKS_A_THREAD = 2;
 /** Longer than any task: what still runs then is lost to libvips. */
 const RETIRE_MS = 180_000;
 
+/** Threads that run image tasks: one each, or a call beside the item of a job. */
+interface Threads {
+  /**
+   * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
+   * The task's input is transferred. Rejects when its thread died.
+   */
+  run<T extends ImageTask>(task: T): Promise<ResultOf<T>>;
+  /** Changes the number of threads: new tasks go to new threads, the old ones end with the tasks that they have. */
+  resize(threads: number): void;
+  close(): Promise<void>;
+}
+
 /**
- * Threads that run image tasks: one each, or a call beside the item of a job.
- *
  * The caller never runs more tasks at once than the threads take: calls wait in admission, where accounts
  * take turns and clients may leave. A dead thread is replaced.
  */
-export function createThreads(options: { threads: number; threadFile: URL; onLost: (error: Error) => void }) {
+export function createThreads(options: {
+  threads: number;
+  threadFile: URL;
+  onLost: (error: Error) => void;
+}): Threads {
   const { threadFile, onLost } = options;
   let { threads } = options;
   const running = new WeakMap<Piscina, Set<Promise<unknown>>>();
@@ -75,11 +89,7 @@ export function createThreads(options: { threads: number; threadFile: URL; onLos
   }
 
   return {
-    /**
-     * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
-     * The task's input is transferred. Rejects when its thread died.
-     */
-    run<T extends ImageTask>(task: T): Promise<ResultOf<T>> {
+    run<T extends ImageTask>(task: T) {
       const answer = piscina.run(task, { transferList: [task.input.buffer] }) as Promise<ResultOf<T>>;
       const tasks = running.get(piscina) ?? new Set();
       running.set(piscina, tasks);
@@ -88,8 +98,7 @@ export function createThreads(options: { threads: number; threadFile: URL; onLos
       answer.then(ended, ended);
       return answer;
     },
-    /** Changes the number of threads: new tasks go to new threads, the old ones end with the tasks that they have. */
-    resize(count: number): void {
+    resize(count) {
       if (count === threads || isClosed) return;
       threads = count;
       const old = piscina;
@@ -97,7 +106,7 @@ export function createThreads(options: { threads: number; threadFile: URL; onLos
       const retired: Promise<void> = retire(old).finally(() => retiring.delete(retired));
       retiring.add(retired);
     },
-    async close(): Promise<void> {
+    async close() {
       isClosed = true;
       await Promise.all([...retiring, piscina.destroy()]);
     },
