@@ -32,11 +32,17 @@ export interface RenderTies {
   onDrawing(): void;
 }
 
+interface Renderer {
+  render(task: RenderTask, ties?: RenderTies): Promise<RenderResult>;
+  /** Starts the browser, after the pages in progress. */
+  warm(): Promise<{ kind: 'done' } | RenderFailure>;
+}
+
 /**
  * Draws one page at a time, because a browser that is killed at a page's deadline takes every page in it along. The
  * next page is drawn while a picture is encoded. Neither method rejects, and each call ends soon after its deadline.
  */
-export function createRenderer(keeper: BrowserKeeper) {
+export function createRenderer(keeper: BrowserKeeper): Renderer {
   let lastTurn: Promise<unknown> = Promise.resolve();
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -91,7 +97,6 @@ export function createRenderer(keeper: BrowserKeeper) {
     }
   }
 
-  /** Starts the browser, after the pages in progress. */
   function warm(): Promise<{ kind: 'done' } | RenderFailure> {
     return inTurn(() => keeper.warm()).then(() => ({ kind: 'done' }), failureOf);
   }

@@ -4,11 +4,16 @@ import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
 /** Size of the largest palette of a PNG. */
 const MOST_COLOURS = 256;
 
-/**
- * PNG options that write a palette of exactly the colours of the picture; undefined when it has more than a palette
- * holds.
- */
-export function exactPaletteOf({ data, channels }: Pixels) {
+/** PNG options that write a palette of exactly the colours of the picture. */
+interface ExactPalette {
+  palette: true;
+  quality: 100;
+  colors: number;
+  dither: 0;
+}
+
+/** Undefined when the pixels have more colours than a palette holds. */
+export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undefined {
   const colours = new Set<number>();
   const [second, third] = channels === 1 ? [0, 0] : [1, 2];
   for (let at = 0; at < data.length; at += channels) {
@@ -21,7 +26,7 @@ export function exactPaletteOf({ data, channels }: Pixels) {
     colours.add(colour);
     if (colours.size > MOST_COLOURS) return undefined;
   }
-  return { palette: true, quality: 100, colors: Math.max(2, colours.size), dither: 0 } as const;
+  return { palette: true, quality: 100, colors: Math.max(2, colours.size), dither: 0 };
 }
 
 /**

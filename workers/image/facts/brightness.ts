@@ -11,10 +11,15 @@ const STEPS_PER_LEVEL = 16;
 const STEPS = 255 * STEPS_PER_LEVEL + 1;
 
 /** The brightness of the pixels of a picture. */
-export type Brightness = ReturnType<typeof brightnessOf>;
+export interface Brightness {
+  /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
+  percentile(share: number): number;
+  /** The mean brightness after each channel's value, 0 to 255, is replaced by the function's result. */
+  mean(answer: (value: number) => number): number;
+}
 
 /** Measures brightness. Pixels are weighted by their opacity, because invisible pixels are neither dark nor light. */
-export function brightnessOf({ data, channels }: Pixels) {
+export function brightnessOf({ data, channels }: Pixels): Brightness {
   const histogram = new Float64Array(STEPS);
   // Brightness is a sum over channels, and so is its mean. This array holds the weight of each value in it.
   const values = new Float64Array(256);
@@ -34,11 +39,8 @@ export function brightnessOf({ data, channels }: Pixels) {
     total += weight;
   }
   return {
-    /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
-    percentile: (share: number) => stepAt(histogram, share * total) / STEPS_PER_LEVEL,
-    /** The mean brightness after each channel's value, 0 to 255, is replaced by the function's result. */
-    mean: (answer: (value: number) => number) =>
-      values.reduce((sum, weight, value) => sum + weight * answer(value), 0) / total,
+    percentile: (share) => stepAt(histogram, share * total) / STEPS_PER_LEVEL,
+    mean: (answer) => values.reduce((sum, weight, value) => sum + weight * answer(value), 0) / total,
   };
 }
 

@@ -1,10 +1,16 @@
+import type { ImageFacts } from '../../protocol.ts';
 import { coloursOf } from './colours.ts';
 import { entropyOf, greyOf, sharpnessOf } from './grey-facts.ts';
 import { hashesOf } from './hashes.ts';
 import type { Sample } from './sample.ts';
 
+type Measured = Pick<
+  ImageFacts,
+  'dominantColor' | 'averageColor' | 'entropy' | 'sharpness' | 'thumbhash' | 'blurhash'
+>;
+
 /** Measures the facts that come from the pixels themselves. */
-export function measure(pixels: Sample) {
+export function measure(pixels: Sample): Measured {
   const grey = greyOf(pixels.data, pixels.channels, pixels);
   const [entropy, sharpness] = [entropyOf(grey), sharpnessOf(grey)];
   return { ...coloursOf(pixels), entropy, sharpness, ...hashesOf(pixels) };

@@ -5,6 +5,19 @@ export const LAST_CALL_MS = 2_000;
 /** Time kept for the answer by a search that has not reached its target yet. */
 const ANSWER_MS = 500;
 
+/** The time of a search. */
+interface TrialTime {
+  /** Whether there is time for another trial that takes as long as the last one. */
+  hasTime(): boolean;
+  /** Milliseconds that the next trial may take. */
+  timeoutMs(): number;
+  /**
+   * Runs a search, and ends it where one of its trials exceeds its time.
+   * @returns whether it ended by itself, and not for lack of time.
+   */
+  within(search: () => Promise<void>): Promise<boolean>;
+}
+
 /**
  * Limits the time of a search. A search whose file meets the target ends LAST_CALL_MS before the deadline. A search
  * without one goes on until ANSWER_MS before it.
@@ -12,13 +25,12 @@ const ANSWER_MS = 500;
 export function timeOf(
   { deadlineMs, nowMs }: { deadlineMs: number; nowMs(): number },
   isKept: () => boolean,
-) {
+): TrialTime {
   let lapMs = nowMs();
   let wasCut = false;
   const endMs = () => deadlineMs - (isKept() ? LAST_CALL_MS : ANSWER_MS);
   return {
-    /** Whether there is time for another trial that takes as long as the last one. */
-    hasTime(): boolean {
+    hasTime() {
       const now = nowMs();
       const trialMs = now - lapMs;
       lapMs = now;
@@ -26,13 +38,8 @@ export function timeOf(
       wasCut = !fits;
       return fits;
     },
-    /** Milliseconds that the next trial may take. */
     timeoutMs: () => endMs() - nowMs(),
-    /**
-     * Runs a search, and ends it where one of its trials exceeds its time.
-     * @returns whether it ended by itself, and not for lack of time.
-     */
-    async within(search: () => Promise<void>): Promise<boolean> {
+    async within(search) {
       try {
         await search();
       } catch (error) {
