@@ -28,6 +28,9 @@ const FORMATS = 'workers/formats/';
 /** What a pipeline made leaves it in one place: see there why. */
 const OUTPUT_DOOR = 'workers/transport/output.ts';
 const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
+/** A type that only repeats what a function happens to return. */
+const INFERRED_INTERFACE =
+  /^export type (\w+)[^;]*?ReturnType<\s*typeof ((?:create|open|start|connect)\w*)/gm;
 const LONGEST_COMMENT_LINE = 120;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
@@ -42,6 +45,7 @@ for (const file of files) {
     if (FORBIDDEN_NAMES.test(part)) violations.push(`${file}: "${part}" names no noun of the product`);
   for (const target of importsOf(file)) judge(file, target);
   judgeOutput(file);
+  judgeInterfaces(file);
 }
 for (const file of [...files, ...['bench', 'test'].flatMap(filesBelow)]) judgeComments(file);
 for (const file of testFiles()) judgeTest(file);
@@ -121,6 +125,14 @@ function judgeOutput(file: string): void {
   const [, call] = (file !== OUTPUT_DOOR && OUTPUT_CALL.exec(sourceOf(file))) || [];
   if (call !== undefined)
     violations.push(`${file} calls ${call}(): take what a pipeline made by ${OUTPUT_DOOR}`);
+}
+
+/** A reader learns from its interface what a module promises, and a change of the body does not change the promise. */
+function judgeInterfaces(file: string): void {
+  for (const [, name, maker] of sourceOf(file).matchAll(INFERRED_INTERFACE))
+    violations.push(
+      `${file}: ${name} is whatever ${maker} returns: write the interface ${name} first, and let ${maker} return it`,
+    );
 }
 
 /** The formatter leaves comments as they are. */
