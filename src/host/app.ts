@@ -173,7 +173,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   async function drain(timeoutMs: number): Promise<void> {
     const startedMs = performance.now();
     draining.abort();
-    endControls();
     clock.close();
     const swept = sweeper.stop();
     await drainServer(server.server, timeoutMs);
@@ -182,6 +181,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const leftMs = startedMs + timeoutMs - performance.now();
     await atMost(Math.max(leftMs, LEAST_STOP_MS), Promise.all([swept, stopAll()]));
     await atMost(POOLS_TIMEOUT_MS, Promise.all([pixels.close(), renders.close()]));
+    // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
+    endControls();
   }
 
   /** Slices close in the reverse order, so that each can still use those that were opened before it. */

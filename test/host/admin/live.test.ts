@@ -91,7 +91,12 @@ t.test('an operator sees and changes the pools of a running service', async (t) 
   const threadsOf = (environment: string) => /UV_THREADPOOL_SIZE=(\d+)/.exec(environment)?.[1];
   t.same(environments.map(threadsOf).sort(), ['20', '8', '8', '8'], 'and libuv’s threads for it');
   await admin('set', 'IMAGE_THREADS=2');
-  await admin('set', 'PROCESSES=3');
+  const shrunk = await admin('set', 'PROCESSES=3');
+  t.equal(
+    shrunk.text.trim().split('\n').length,
+    5,
+    'the primary answers, and each process, the one that ends too',
+  );
   await admin('log', 'warn', '--for', '10m');
   t.ok((await admin('pools')).shown.processes.every(({ logLevel }) => logLevel === 'warn'));
 
