@@ -176,12 +176,15 @@ async function overHttp(
 /** A 12 MP camera photograph, a 1 MP PNG and a 200 px JPEG, made from one picture so that any machine has them. */
 async function cases(): Promise<Case[]> {
   const photo = await photograph();
-  const large = await sharp(photo).resize(4000, 3000, { fit: 'cover' }).jpeg({ quality: 90 }).toBuffer();
+  const twelveMegapixels = sharp(photo).resize(4000, 3000, { fit: 'cover' }).jpeg({ quality: 90 });
+  const large = await twelveMegapixels.toBuffer();
+  const camera = await twelveMegapixels.clone().keepExif().toBuffer();
   const png = await sharp(photo).resize(1152, 868, { fit: 'cover' }).png().toBuffer();
   const tiny = await sharp(photo).resize(200, 150, { fit: 'cover' }).jpeg({ quality: 85 }).toBuffer();
   const base = { quality: QUALITY, type: 'image/jpeg' };
   return [
     { ...base, name: '12 MP JPEG to 512 px WebP', input: large, size: 512, format: 'webp' },
+    { ...base, name: '12 MP JPEG of a camera, to 512 px WebP', input: camera, size: 512, format: 'webp' },
     { ...base, name: '12 MP, stored, to 512 px WebP', input: large, size: 512, format: 'webp', stored: true },
     { ...base, name: '12 MP JPEG to 512 px JPEG', input: large, size: 512, format: 'jpeg' },
     { ...base, name: '1 MP PNG to 256 px WebP', input: png, size: 256, format: 'webp', type: 'image/png' },
