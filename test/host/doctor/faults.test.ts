@@ -196,13 +196,15 @@ t.test('a host of the cluster whose clock is off is found from another one', asy
   t.teardown(() => redis.stop());
   const settings = settingsOf({ REDIS_URL: redis.url, MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
   t.match(await lookAtHosts(settings), [{ state: 'ok', says: /No process/ }]);
-  const coordination = await connectCoordination(settings.stores);
-  t.teardown(() => coordination.close());
-  const answer = (hostId: string, clockDifferenceMs: number) =>
-    answerControls(coordination, { hostId, processId: '1' }, async () => ({ clockDifferenceMs }));
-  await answer('near', 3);
-  await answer('far', -11_000);
-  await answerControls(coordination, { hostId: 'far', processId: 'primary' }, async () => null);
+  // Each process has its own connection: Redis counts the connections that receive a question, not their handlers.
+  const run = async (hostId: string, processId: string, data: Record<string, unknown> | null) => {
+    const coordination = await connectCoordination(settings.stores);
+    t.teardown(() => coordination.close());
+    await answerControls(coordination, { hostId, processId }, async () => data);
+  };
+  await run('near', '1', { clockDifferenceMs: 3 });
+  await run('far', '1', { clockDifferenceMs: -11_000 });
+  await run('far', 'primary', null);
   finds(t, await lookAtHosts(settings), 'problem', /Redis and host far differ by 11 s/, /NTP/);
 });
 
