@@ -118,7 +118,6 @@ async function renderThreads(): Promise<Way> {
     recycleAboveBytes: 2 ** 30,
     log: { info: () => {}, warn: console.warn, error: console.error },
   });
-  await renders.warm();
   return {
     async draw(html) {
       const deadlineMs = Date.now() + 20_000;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -30,10 +31,9 @@ export async function openAdminSocket(
     socket.on('error', () => socket.destroy());
     void serve(socket, context, listeners);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, resolve);
-  });
+  await once(server.listen(path), 'listening');
+  // A connection that cannot be accepted, such as for want of descriptors, fails its own command alone.
+  server.on('error', () => {});
   await chmod(path, 0o600);
   return {
     close: () =>

@@ -12,7 +12,7 @@ import type { rendersSettings } from './config.ts';
 import { createRenderPool, type PoolOutcome, type PoolPage, type RenderPool } from './pool.ts';
 import { sandboxObstacle } from './sandbox.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
-import { createStandby, WARM_TIMEOUT_MS } from './standby.ts';
+import { createStandby } from './standby.ts';
 import { createRenderThread, type RenderLog } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
@@ -50,11 +50,6 @@ export interface Renders {
   begin(request: RenderRequest): Work<RenderedPage>;
   /** Returns `begin().result`, for callers that hold nothing until the work has ended. */
   render(request: RenderRequest): Promise<RenderedPage>;
-  /**
-   * Starts the browsers before the first render. When none can start, the log says how to install one, and this
-   * resolves.
-   */
-  warm(): Promise<void>;
   stats(): { threads: number; busy: number; waiting: number };
   /** False where the browser runs without a sandbox. */
   isSandboxed(): boolean;
@@ -196,11 +191,6 @@ export function createRenders(options: RendersOptions): Renders {
   return {
     begin,
     render: (request) => begin(request).result,
-    async warm() {
-      await Promise.allSettled(
-        commonPool.threads().map((thread) => thread.call({ kind: 'warm' }, clock.nowMs() + WARM_TIMEOUT_MS)),
-      );
-    },
     stats() {
       const [common, slow] = [commonPool.stats(), slowPool.stats()];
       return {

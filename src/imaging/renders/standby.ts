@@ -24,7 +24,7 @@ interface StandbyOptions {
 /** Time without a slow page after which the browser ends, because it holds 150 MB. */
 const IDLE_MS = 300_000;
 /** The longest start of a browser. */
-export const WARM_TIMEOUT_MS = 90_000;
+const WARM_TIMEOUT_MS = 90_000;
 
 /** Nothing is started before it is needed, so only the first waiting page waits for a browser to start. */
 export function createStandby({ newThread, clock, onReady }: StandbyOptions): Standby {

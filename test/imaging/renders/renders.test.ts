@@ -106,7 +106,7 @@ t.test(
   'a page that never had its turn is told that the renderer was busy, not that it was too costly',
   async (t) => {
     const door = openDoor(t, { queueLimit: 8 });
-    await door.warm();
+    await door.draw({});
     const deadlineMs = Date.now() + 1_500;
     const hanging = door.draw({ html: HANGING, width: 4096, height: 4096, deadlineMs });
     // Pages of other accounts would not wait for it.
@@ -128,7 +128,7 @@ t.test(
   async (t) => {
     // On a busy machine the browser that relieves the first one may start late.
     const door = openDoor(t, { fairDrawingMs: 60_000 });
-    await door.warm();
+    await door.draw({});
     const costly = { html: HANGING, width: 4096, height: 4096, accountId: 'acc_costly' };
     const deadlineMs = Date.now() + 120_000;
     const clients = [new AbortController(), new AbortController()];
@@ -164,7 +164,6 @@ t.test(
     if (process.getuid?.() !== 0)
       return t.pass('no sandbox', { skip: 'only root is sure to have no sandbox' });
     const door = openDoor(t, { sandbox: 'required' });
-    await door.warm();
     await t.rejects(door.draw({}), {
       code: 'provider_unavailable',
       details: { reason: 'worker_unreachable' },
@@ -225,7 +224,6 @@ t.test('whoever goes away stops waiting', async (t) => {
 
 t.test('without a browser the caller may come again, and the log says how to get one', async (t) => {
   const door = openDoor(t, { browserPath: '/nowhere/chromium' });
-  await door.warm();
   await t.rejects(door.draw({}), {
     code: 'provider_unavailable',
     details: { reason: 'worker_unreachable' },
