@@ -12,7 +12,7 @@ import { endOnHelp } from './processes/arguments.ts';
  */
 const USAGE = `npm run doctor [-- --json]
 
-Examines this host, the settings and the services that they name, and says what is wrong and how to mend it. It changes nothing.
+Examines this host, the settings and the services that they name, and names each problem and its remedy. It changes nothing.
 Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
 `;
 const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
@@ -21,32 +21,32 @@ async function examined(): Promise<CheckResult[]> {
   try {
     loadSettingsFile();
     const settings = readSettings(process.env);
-    return [{ of: 'settings', findings: judgeNames() }, ...(await examine(settings))];
+    return [{ name: 'settings', findings: judgeNames() }, ...(await examine(settings))];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    const mend = 'Mend the setting: config/settings.md lists them all.';
-    return [{ of: 'settings', findings: error.violations.map((violation) => problem(violation, mend)) }];
+    const remedy = 'Correct the setting: config/settings.md lists them all.';
+    return [{ name: 'settings', findings: error.violations.map((violation) => problem(violation, remedy)) }];
   }
 }
 
-/** The finding about the settings file that was read, and about misspelt settings. */
+/** The findings about the settings file and about misspelt settings. */
 function judgeNames(): Finding[] {
   const path = resolve(envFile());
   const file = existsSync(path)
     ? ok(`Settings are read from ${path}, and from the environment, which wins.`)
     : ok(`There is no ${path}: settings are read from the environment alone (ENV_FILE names another file).`);
-  const misspelt = misspeltSettings(process.env).map((says) =>
-    warning(says, 'Correct the name, or ignore this where the variable belongs to another program.'),
+  const misspelt = misspeltSettings(process.env).map((message) =>
+    warning(message, 'Correct the name, or ignore this where the variable belongs to another program.'),
   );
   return [file, ...misspelt];
 }
 
 function report(examinations: readonly CheckResult[]): string {
   return examinations
-    .flatMap(({ of, findings }) =>
-      findings.map(({ state, says, mend }) => {
-        const line = `${SIGNS[state]}  ${of.padEnd(10)}${says}`;
-        return mend === null ? line : `${line}\n${' '.repeat(19)}→ ${mend}`;
+    .flatMap(({ name, findings }) =>
+      findings.map(({ state, message, remedy }) => {
+        const line = `${SIGNS[state]}  ${name.padEnd(10)}${message}`;
+        return remedy === null ? line : `${line}\n${' '.repeat(19)}→ ${remedy}`;
       }),
     )
     .join('\n');

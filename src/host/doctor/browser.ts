@@ -23,7 +23,7 @@ interface DrawnPage {
 }
 
 /** The browser that draws templates: it is started as the service does, and draws one page. */
-export async function lookAtBrowser({ renders }: Settings): Promise<Finding[]> {
+export async function checkBrowser({ renders }: Settings): Promise<Finding[]> {
   const path = judgeBrowserPath(renders.BROWSER_PATH);
   if (path.state === 'problem') return [path];
   const obstacle = await sandboxObstacle();
@@ -92,8 +92,8 @@ function judgePage({ failure, milliseconds }: DrawnPage): Finding {
 /** @param setting RENDER_SANDBOX: `required` refuses renders without it. */
 export function judgeSandbox(obstacle: string | null, setting: string): Finding {
   if (obstacle === null) return ok('Browsers run within their sandbox.');
-  const says = `Browsers run without their sandbox: ${obstacle}.`;
-  const mend =
+  const message = `Browsers run without their sandbox: ${obstacle}.`;
+  const remedy =
     'Run the service as a user of its own, on a kernel that grants user namespaces (see RENDER_SANDBOX).';
-  return setting === 'required' ? problem(says, mend) : warning(says, mend);
+  return setting === 'required' ? problem(message, remedy) : warning(message, remedy);
 }

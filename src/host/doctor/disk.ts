@@ -21,12 +21,12 @@ const SLOW_WRITE_MS = 20;
 const LEAST_FREE_BYTES = 1_024 * MEGABYTE;
 
 /** DATA_DIR and the folder of temporary files. */
-export async function lookAtDisk(settings: Settings): Promise<Finding[]> {
-  return [...(await lookAtData(settings)), ...(await lookAtTemporary(tmpdir()))];
+export async function checkDisk(settings: Settings): Promise<Finding[]> {
+  return [...(await checkData(settings)), ...(await checkTemporary(tmpdir()))];
 }
 
-/** Where browsers keep their profiles, and image threads their colour profiles. */
-export function lookAtTemporary(directory: string): Promise<Finding[]> {
+/** The folder in which browsers keep their profiles, and image threads their colour profiles. */
+export function checkTemporary(directory: string): Promise<Finding[]> {
   return orProblem(
     async () => {
       await syncedWriteMs(directory);
@@ -38,7 +38,7 @@ export function lookAtTemporary(directory: string): Promise<Finding[]> {
 }
 
 /** The disk of DATA_DIR: kind, space, and the time of a synced write, which every document pays when embedded. */
-function lookAtData({ stores }: Settings): Promise<Finding[]> {
+function checkData({ stores }: Settings): Promise<Finding[]> {
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = stores;
   return orProblem(
     async () => {
@@ -57,32 +57,32 @@ function lookAtData({ stores }: Settings): Promise<Finding[]> {
   );
 }
 
-/** The directory, or before the first start the nearest one above it. */
+/** The directory, or, before the first start, its nearest existing parent. */
 function existing(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 }
 
 export function judgeKind(memoryFileSystem: string | undefined): Finding {
   if (memoryFileSystem === undefined) return ok('DATA_DIR lies on a disk.');
-  const says = `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`;
-  return problem(says, 'Put it on a disk or a volume.');
+  const message = `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`;
+  return problem(message, 'Put it on a disk or a volume.');
 }
 
 export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: number): Finding {
-  const says = `DATA_DIR has ${Math.round(freeBytes / MEGABYTE)} MB free of ${Math.round(totalBytes / MEGABYTE)} MB.`;
+  const message = `DATA_DIR has ${Math.round(freeBytes / MEGABYTE)} MB free of ${Math.round(totalBytes / MEGABYTE)} MB.`;
   const reserve = Math.min(reserveBytes, totalBytes / 10);
   if (freeBytes <= reserve)
-    return problem(says, 'Free some: uploads and jobs are refused below STORAGE_RESERVE_MEGABYTES.');
+    return problem(message, 'Free some: uploads and jobs are refused below STORAGE_RESERVE_MEGABYTES.');
   return freeBytes < LEAST_FREE_BYTES
-    ? warning(says, 'Give it more space before uploads are refused.')
-    : ok(says);
+    ? warning(message, 'Give it more space before uploads are refused.')
+    : ok(message);
 }
 
 export function judgeWrite(milliseconds: number): Finding {
-  const says = `A synced write into DATA_DIR takes ${milliseconds.toFixed(1)} ms.`;
+  const message = `A synced write into DATA_DIR takes ${milliseconds.toFixed(1)} ms.`;
   return milliseconds > SLOW_WRITE_MS
-    ? warning(says, 'Use a faster disk (a local SSD), or MongoDB: every document waits for it.')
-    : ok(says);
+    ? warning(message, 'Use a faster disk (a local SSD), or MongoDB: every document waits for it.')
+    : ok(message);
 }
 
 /** Checks the database file while the service uses it: completely if that is quick, otherwise its beginning. */
@@ -91,11 +91,13 @@ export function judgeDatabase(path: string): Finding[] {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { readOnly: true });
-    const isWhole = statSync(path).size <= LARGEST_CHECKED_BYTES;
-    const check = isWhole ? 'PRAGMA quick_check(1)' : 'SELECT count(*) FROM sqlite_master';
-    const [said] = Object.values(database.prepare(check).get() ?? {});
-    if (isWhole && said !== 'ok') return [damaged(path, String(said))];
-    return [ok(isWhole ? `${path} is whole.` : `${path} can be read; it is too large to be checked here.`)];
+    const isComplete = statSync(path).size <= LARGEST_CHECKED_BYTES;
+    const check = isComplete ? 'PRAGMA quick_check(1)' : 'SELECT count(*) FROM sqlite_master';
+    const [result] = Object.values(database.prepare(check).get() ?? {});
+    if (isComplete && result !== 'ok') return [damaged(path, String(result))];
+    return [
+      ok(isComplete ? `${path} is whole.` : `${path} can be read; it is too large to be checked here.`),
+    ];
   } catch (error) {
     return [damaged(path, reasonOf(error))];
   } finally {

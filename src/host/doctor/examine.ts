@@ -1,37 +1,37 @@
 import type { Settings } from '../../../config/index.ts';
-import { lookAtBrowser } from './browser.ts';
-import { lookAtDisk } from './disk.ts';
+import { checkBrowser } from './browser.ts';
+import { checkDisk } from './disk.ts';
 import { type Finding, orProblem } from './finding.ts';
 import { judgeAllocator, judgeHost } from './host.ts';
 import { readHostFacts } from './host-facts.ts';
-import { lookAtMongo } from './mongodb.ts';
-import { judgeOutbound, lookAtAddress, lookAtMail } from './network.ts';
-import { lookAtObjects } from './objects.ts';
-import { lookAtProviders } from './providers.ts';
-import { lookAtHosts, lookAtRedis } from './redis.ts';
+import { checkMongo } from './mongodb.ts';
+import { checkMail, checkPublicUrl, judgeOutbound } from './network.ts';
+import { checkObjects } from './objects.ts';
+import { checkProviders } from './providers.ts';
+import { checkHosts, checkRedis } from './redis.ts';
 
 export interface CheckResult {
   /** The examined part, such as `redis`. */
-  of: string;
+  name: string;
   findings: Finding[];
 }
 
 type Check = (settings: Settings, now: () => Date) => Promise<Finding[]>;
 
 /** Every check, in the order of the report. */
-const CHECKS: ReadonlyArray<readonly [of: string, check: Check]> = [
+const CHECKS: ReadonlyArray<readonly [name: string, check: Check]> = [
   ['host', async (settings) => judgeHost(await readHostFacts(), settings)],
   ['allocator', async (settings) => [judgeAllocator(settings)]],
-  ['disk', lookAtDisk],
-  ['browser', lookAtBrowser],
-  ['redis', lookAtRedis],
-  ['hosts', lookAtHosts],
-  ['mongodb', lookAtMongo],
-  ['objects', lookAtObjects],
-  ['address', lookAtAddress],
+  ['disk', checkDisk],
+  ['browser', checkBrowser],
+  ['redis', checkRedis],
+  ['hosts', checkHosts],
+  ['mongodb', checkMongo],
+  ['objects', checkObjects],
+  ['address', checkPublicUrl],
   ['outbound', async (settings) => judgeOutbound(settings, process.env)],
-  ['mail', lookAtMail],
-  ['providers', lookAtProviders],
+  ['mail', checkMail],
+  ['providers', checkProviders],
 ];
 
 /** Checks the host and its services side by side, and changes nothing. */
@@ -40,12 +40,12 @@ export async function examine(
   now: () => Date = () => new Date(),
 ): Promise<CheckResult[]> {
   return Promise.all(
-    CHECKS.map(async ([of, check]) => ({
-      of,
+    CHECKS.map(async ([name, check]) => ({
+      name,
       findings: await orProblem(
         () => check(settings, now),
-        (reason) => `It could not be looked at: ${reason}.`,
-        'Mend what the reason names, and run the doctor as the user that the service runs as.',
+        (reason) => `It could not be examined: ${reason}.`,
+        'Remove the cause, and run the doctor as the user that the service runs as.',
       ),
     })),
   );

@@ -2,35 +2,35 @@
 export interface Finding {
   state: 'ok' | 'warning' | 'problem';
   /** The fact, in one sentence. */
-  says: string;
+  message: string;
   /** The remedy, in one sentence; null where none is needed. */
-  mend: string | null;
+  remedy: string | null;
 }
 
-export function ok(says: string): Finding {
-  return { state: 'ok', says, mend: null };
+export function ok(message: string): Finding {
+  return { state: 'ok', message, remedy: null };
 }
 
 /** The service works, but not as well as it could. */
-export function warning(says: string, mend: string): Finding {
-  return { state: 'warning', says, mend };
+export function warning(message: string, remedy: string): Finding {
+  return { state: 'warning', message, remedy };
 }
 
 /** The service does not work, or loses something. */
-export function problem(says: string, mend: string): Finding {
-  return { state: 'problem', says, mend };
+export function problem(message: string, remedy: string): Finding {
+  return { state: 'problem', message, remedy };
 }
 
 /** The findings of a check that may fail as a whole. */
 export async function orProblem(
-  look: () => Promise<Finding[]>,
-  says: (reason: string) => string,
-  mend: string,
+  check: () => Promise<Finding[]>,
+  message: (reason: string) => string,
+  remedy: string,
 ): Promise<Finding[]> {
   try {
-    return await look();
+    return await check();
   } catch (error) {
-    return [problem(says(reasonOf(error).replace(/\.$/, '')), mend)];
+    return [problem(message(reasonOf(error).replace(/\.$/, '')), remedy)];
   }
 }
 

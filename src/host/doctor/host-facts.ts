@@ -18,14 +18,14 @@ export interface HostFacts {
   sharedMemoryBytes: number | null;
   /** The font families of `fc-list`; null without fontconfig. */
   fontFamilies: readonly string[] | null;
-  /** Those of LANGUAGES for which no font is installed. */
+  /** The LANGUAGES for which no font is installed. */
   languagesWithoutFont: readonly string[];
   nodeVersion: string;
-  /** UV_THREADPOOL_SIZE as the environment has it. */
+  /** UV_THREADPOOL_SIZE of the environment. */
   libuvThreads: string | undefined;
 }
 
-/** Scripts that templates are often written in, by a language of each. */
+/** A language for each script that templates are often written in. */
 const LANGUAGES = ['ar', 'he', 'hi', 'ja', 'ko', 'ru', 'th', 'zh-cn'];
 const COMMAND_TIMEOUT_MS = 5_000;
 

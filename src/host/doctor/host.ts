@@ -33,8 +33,8 @@ export function judgeAllocator({ processes }: Settings): Finding {
   try {
     const { name } = chooseAllocator(processes.ALLOCATOR);
     if (name !== 'system') return ok(`Memory is taken from ${name}.`);
-    const says = "Memory is taken from the system's allocator, which gives little back.";
-    return warning(says, 'Install libjemalloc2.');
+    const message = "Memory is taken from the system's allocator, which gives little back.";
+    return warning(message, 'Install libjemalloc2.');
   } catch (error) {
     return problem(reasonOf(error), 'Leave ALLOCATOR out, or name a library that is there.');
   }
@@ -42,8 +42,8 @@ export function judgeAllocator({ processes }: Settings): Finding {
 
 function judgeNode({ nodeVersion }: HostFacts): Finding {
   if (Number.parseInt(nodeVersion, 10) >= 24) return ok(`Node.js is ${nodeVersion}.`);
-  const says = `Node.js is ${nodeVersion}, and 24 is needed.`;
-  return problem(says, 'Start the service by npm, which brings its own.');
+  const message = `Node.js is ${nodeVersion}, and 24 is needed.`;
+  return problem(message, 'Start the service by npm, which brings its own.');
 }
 
 function judgeCores(
@@ -52,21 +52,21 @@ function judgeCores(
 ): Finding {
   const granted = grantedCores(quotaCores, cores);
   const threads = PROCESSES * IMAGE_THREADS;
-  const says = `${round(granted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
+  const message = `${round(granted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
   const fitting = fittingProcesses(quotaCores, cores);
   if (threads > Math.ceil(granted))
-    return warning(says, `Set PROCESSES to ${fitting} and IMAGE_THREADS to 1, or run npm run tune.`);
-  const mend = `Set PROCESSES to ${Math.floor(granted)}, so that no core is idle, or run npm run tune.`;
-  return threads <= granted / 2 ? warning(says, mend) : ok(says);
+    return warning(message, `Set PROCESSES to ${fitting} and IMAGE_THREADS to 1, or run npm run tune.`);
+  const remedy = `Set PROCESSES to ${Math.floor(granted)}, so that no core is idle, or run npm run tune.`;
+  return threads <= granted / 2 ? warning(message, remedy) : ok(message);
 }
 
 /** Checks the number of libuv's threads, which decode pictures and also serve file reads and DNS. */
 function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREADS } }: Settings): Finding {
   if (!given) return ok("libuv's threads follow IMAGE_THREADS.");
-  const says = `UV_THREADPOOL_SIZE is ${JSON.stringify(given)}.`;
-  if (/^\d+$/.test(given) && Number(given) > IMAGE_THREADS) return ok(says);
-  const mend = `Leave it out, or set it above IMAGE_THREADS (${IMAGE_THREADS}): file reads wait for pictures otherwise.`;
-  return warning(says, mend);
+  const message = `UV_THREADPOOL_SIZE is ${JSON.stringify(given)}.`;
+  if (/^\d+$/.test(given) && Number(given) > IMAGE_THREADS) return ok(message);
+  const remedy = `Leave it out, or set it above IMAGE_THREADS (${IMAGE_THREADS}): file reads wait for pictures otherwise.`;
+  return warning(message, remedy);
 }
 
 /** Adds up all memory budgets of the processes, and names each of them. */
@@ -84,35 +84,37 @@ function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }:
   const pictures = PROCESSES * (quickBytes + heavyBytes + batchBytes);
   const needed = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
   const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${megabytes(bytes)}`);
-  const says = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}).`;
+  const message = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}).`;
   const lowerPictures =
     'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.';
-  if (pictures > memoryBytes) return problem(says, lowerPictures);
+  if (pictures > memoryBytes) return problem(message, lowerPictures);
   const lowerAny = 'Lower PROCESSES, IMAGE_MEMORY_MEGABYTES, RENDER_THREADS or RENDER_MEMORY_MEGABYTES.';
-  return needed > memoryBytes ? warning(says, lowerAny) : ok(says);
+  return needed > memoryBytes ? warning(message, lowerAny) : ok(message);
 }
 
 function judgeOpenFiles({ openFiles }: HostFacts): Finding {
   if (openFiles === null) return ok('The limit of open files cannot be read here.');
-  const says = `A process may have ${openFiles} open files.`;
-  const mend = `Raise nofile to ${ENOUGH_OPEN_FILES} (LimitNOFILE of systemd, --ulimit of Docker): each connection is one.`;
-  if (openFiles < LEAST_OPEN_FILES) return problem(says, mend);
-  return openFiles < ENOUGH_OPEN_FILES ? warning(says, mend) : ok(says);
+  const message = `A process may have ${openFiles} open files.`;
+  const remedy = `Raise nofile to ${ENOUGH_OPEN_FILES} (LimitNOFILE of systemd, --ulimit of Docker): each connection is one.`;
+  if (openFiles < LEAST_OPEN_FILES) return problem(message, remedy);
+  return openFiles < ENOUGH_OPEN_FILES ? warning(message, remedy) : ok(message);
 }
 
 function judgeTasks({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings): Finding {
   if (tasks === null) return ok('No limit of processes is set.');
   const needed = TASKS_PER_PROCESS * (PROCESSES + 1);
-  const says = `${tasks} processes and threads are granted, and about ${needed} are needed.`;
-  return tasks < needed ? problem(says, `Raise pids.max (TasksMax of systemd) to ${2 * needed}.`) : ok(says);
+  const message = `${tasks} processes and threads are granted, and about ${needed} are needed.`;
+  return tasks < needed
+    ? problem(message, `Raise pids.max (TasksMax of systemd) to ${2 * needed}.`)
+    : ok(message);
 }
 
 function judgeSharedMemory({ sharedMemoryBytes }: HostFacts): Finding {
   if (sharedMemoryBytes === null) return warning('There is no /dev/shm.', 'Mount a tmpfs there.');
-  const says = `/dev/shm has ${megabytes(sharedMemoryBytes)} MB; browsers are told not to need it.`;
+  const message = `/dev/shm has ${megabytes(sharedMemoryBytes)} MB; browsers are told not to need it.`;
   return sharedMemoryBytes < LEAST_SHARED_BYTES
-    ? warning(says, 'Give it 64 MB (--shm-size of Docker).')
-    : ok(says);
+    ? warning(message, 'Give it 64 MB (--shm-size of Docker).')
+    : ok(message);
 }
 
 function* judgeFonts({ fontFamilies, languagesWithoutFont }: HostFacts): Generator<Finding> {

@@ -15,12 +15,12 @@ const LINK_LIFE_MS = 60_000;
  * signed with the key of these stores. The service with this key responds that the result does not exist (404); any
  * other service refuses the link (403).
  */
-export async function lookAtIdentity(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
+export async function checkIdentity(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const signatures = await signaturesIn(stores);
   if (signatures === null)
     return warning(
       `Whether PUBLIC_URL (${publicUrl}) leads to this service is not known: its stores have no signing key yet.`,
-      'Start the service once on these stores, and look again.',
+      'Start the service once on these stores, and run the doctor again.',
     );
   const name = randomText(24);
   const query = signatures.sign('result', name, new Date(Date.now() + LINK_LIFE_MS));

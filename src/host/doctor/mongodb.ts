@@ -9,7 +9,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 /** The versions that the driver speaks to: 4.2 and later. */
 const LEAST_WIRE_VERSION = 8;
 
-const INDEXES_MEND =
+const INDEXES_REMEDY =
   'Restart the service, which builds them; where it cannot, its log says why, such as documents that break a unique one.';
 
 /** The description that MongoDB gives of itself. */
@@ -20,8 +20,8 @@ export interface MongoFacts {
 }
 
 /** MongoDB: replica set, write concern, clock, indexes and latency. */
-export async function lookAtMongo({ stores }: Settings, now: () => Date): Promise<Finding[]> {
-  if (stores.MONGODB_URL === '') return [ok('Documents are embedded: there is no MongoDB to look at.')];
+export async function checkMongo({ stores }: Settings, now: () => Date): Promise<Finding[]> {
+  if (stores.MONGODB_URL === '') return [ok('Documents are embedded: there is no MongoDB to check.')];
   const client = new MongoClient(stores.MONGODB_URL, { serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS });
   return orProblem(
     async () => {
@@ -33,8 +33,8 @@ export async function lookAtMongo({ stores }: Settings, now: () => Date): Promis
         ...(hello.localTime instanceof Date
           ? [judgeClock('MongoDB', hello.localTime.getTime(), now().getTime())]
           : []),
-        await lookAtUniqueIndexes(stores.MONGODB_URL),
-        await lookAtIndexes(stores.MONGODB_URL),
+        await checkUniqueIndexes(stores.MONGODB_URL),
+        await checkIndexes(stores.MONGODB_URL),
         judgeLatency('MongoDB', await timesOf(() => database.command({ ping: 1 }))),
       ];
     },
@@ -44,7 +44,7 @@ export async function lookAtMongo({ stores }: Settings, now: () => Date): Promis
 }
 
 /** Tests the guarantees of the server by verifyMongoDB, in a temporary collection. */
-async function lookAtUniqueIndexes(url: string): Promise<Finding> {
+async function checkUniqueIndexes(url: string): Promise<Finding> {
   const { verifyMongoDB } = await import('../../platform/stores/documents/mongodb-verification.ts');
   try {
     await verifyMongoDB(url);
@@ -81,30 +81,32 @@ export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: Mongo
 export function judgeWriteConcern(inAddress: string | null): Finding {
   if (inAddress === null || inAddress === 'majority')
     return ok('Writes wait for a majority and its journal.');
-  const says = `MONGODB_URL says w=${inAddress}, which is not used.`;
-  return warning(says, 'Leave it out: writes wait for a majority.');
+  const message = `MONGODB_URL says w=${inAddress}, which is not used.`;
+  return warning(message, 'Leave it out: writes wait for a majority.');
 }
 
-/** The indexes of the database that an address names, beside those that the service wants; looking makes none. */
-export async function lookAtIndexes(url: string): Promise<Finding> {
+/** Compares the indexes of a database with the declared ones, and creates none. */
+export async function checkIndexes(url: string): Promise<Finding> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
   const documents = await connectMongoDocuments(url);
   const held = await documents.collections().finally(() => documents.close());
   return judgeIndexes(COLLECTIONS, held);
 }
 
-/** Indexes that are missing or declared otherwise; a unique one is a law that nothing else keeps. */
-export function judgeIndexes(wanted: readonly CollectionSpec[], held: readonly CollectionSpec[]): Finding {
+/** Finds missing and different indexes. A unique one is a problem, because nothing else prevents duplicates. */
+export function judgeIndexes(declared: readonly CollectionSpec[], held: readonly CollectionSpec[]): Finding {
   if (held.length === 0) return ok('MongoDB holds nothing yet: the first start makes its indexes.');
   const heldIndexes = new Map(held.flatMap((spec) => named(spec)));
-  const all = wanted.flatMap((spec) => named(spec));
+  const all = declared.flatMap((spec) => named(spec));
   const lacking = all.filter(
     ([name, index]) => declarationOf(heldIndexes.get(name)) !== declarationOf(index),
   );
   if (lacking.length === 0) return ok(`MongoDB has the ${all.length} indexes that the service reads by.`);
   const names = lacking.map(([name, { unique }]) => (unique ? `${name} (unique)` : name)).join(', ');
-  const says = `MongoDB lacks indexes, or has them declared otherwise: ${names}.`;
-  return lacking.some(([, { unique }]) => unique) ? problem(says, INDEXES_MEND) : warning(says, INDEXES_MEND);
+  const message = `MongoDB lacks indexes, or has them declared otherwise: ${names}.`;
+  return lacking.some(([, { unique }]) => unique)
+    ? problem(message, INDEXES_REMEDY)
+    : warning(message, INDEXES_REMEDY);
 }
 
 function named({ name, indexes }: CollectionSpec): Array<readonly [name: string, index: IndexSpec]> {

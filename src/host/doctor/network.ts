@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
 import { answerOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
-import { lookAtIdentity } from './identity.ts';
+import { checkIdentity } from './identity.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const EVERYBODY = ['0.0.0.0/0', '::/0'];
@@ -10,11 +10,11 @@ const EVERYBODY = ['0.0.0.0/0', '::/0'];
 const METADATA_NETWORK = '169.254.';
 
 /** The public address, and whether it leads to this service. */
-export async function lookAtAddress({ http, stores }: Settings): Promise<Finding[]> {
+export async function checkPublicUrl({ http, stores }: Settings): Promise<Finding[]> {
   const { PUBLIC_URL, TRUST_PROXY } = http;
   if (PUBLIC_URL === '') {
-    const says = 'PUBLIC_URL is not set: links that the service gives out name HOST and PORT.';
-    return [warning(says, 'Set it to the address that callers use.')];
+    const message = 'PUBLIC_URL is not set: links that the service gives out name HOST and PORT.';
+    return [warning(message, 'Set it to the address that callers use.')];
   }
   const proxy = judgeProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
   const reached = await orProblem(
@@ -30,7 +30,7 @@ async function reach(publicUrl: string, stores: Settings['stores']): Promise<Fin
   const id = randomUUID();
   const response = await answerOf(`${publicUrl}/healthz`, { 'x-request-id': id });
   return response.status === 200 && response.headers.get('x-request-id') === id
-    ? lookAtIdentity(publicUrl, stores)
+    ? checkIdentity(publicUrl, stores)
     : problem(
         `PUBLIC_URL (${publicUrl}) answers, but not as this service does (HTTP ${response.status}).`,
         'Point it, or the proxy behind it, to HOST and PORT of the service.',
@@ -91,11 +91,11 @@ function* outboundFaults(
 }
 
 /** Checks the sign-in at the mail server; no mail is sent. */
-export async function lookAtMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<Finding[]> {
+export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<Finding[]> {
   if (SMTP_URL === '') {
-    const says =
+    const message =
       'SMTP_URL is not set: owners of disabled webhook endpoints are not mailed; mails go into the log.';
-    return [warning(says, 'Set SMTP_URL and MAIL_FROM.')];
+    return [warning(message, 'Set SMTP_URL and MAIL_FROM.')];
   }
   const sender = MAIL_FROM.endsWith('@localhost')
     ? warning(

@@ -4,13 +4,13 @@ import { MEGABYTE } from '../../platform/names/units.ts';
 import { type Finding, ok, orProblem, problem } from './finding.ts';
 
 const BODY = Buffer.from('written, read and deleted by npm run doctor');
-/** Above what is sent in one piece. */
+/** Above the largest object that is sent in one request. */
 const LARGE_BYTES = 12 * MEGABYTE;
 
 /** S3: put, ranged get, multipart and delete, as the service does them, under a key of its own. */
-export async function lookAtObjects({ stores }: Settings): Promise<Finding[]> {
+export async function checkObjects({ stores }: Settings): Promise<Finding[]> {
   const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
-  if (S3_BUCKET === '') return [ok('Objects are files below DATA_DIR: there is no S3 to look at.')];
+  if (S3_BUCKET === '') return [ok('Objects are files below DATA_DIR: there is no S3 to check.')];
   const { openS3Objects } = await import('../../platform/stores/objects/s3.ts');
   const endpoint = S3_ENDPOINT === '' ? {} : { endpoint: S3_ENDPOINT };
   const objects = openS3Objects({ bucket: S3_BUCKET, region: S3_REGION, ...endpoint });

@@ -5,15 +5,15 @@ import { type Finding, ok, orProblem } from './finding.ts';
 const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
 
 /** Checks whether the configured addresses of model providers respond. No key is sent, and no model runs. */
-export async function lookAtProviders({ providers }: Settings): Promise<Finding[]> {
+export async function checkProviders({ providers }: Settings): Promise<Finding[]> {
   const set = ADDRESSES.filter((name) => providers[name] !== '');
   if (set.length === 0) return [ok('No address of a model provider is set.')];
-  const found = await Promise.all(set.map((name) => lookAt(name, providers[name])));
+  const found = await Promise.all(set.map((name) => checkAddress(name, providers[name])));
   return found.flat();
 }
 
 /** Any HTTP response is enough, because keys are only tested by calls that need them. */
-function lookAt(name: string, url: string): Promise<Finding[]> {
+function checkAddress(name: string, url: string): Promise<Finding[]> {
   return orProblem(
     async () => {
       await answerOf(url);

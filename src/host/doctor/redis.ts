@@ -6,14 +6,14 @@ import { judgeClock, judgeLatency, timesOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** The first with ZADD … LT, which the schedule of webhooks is made with. */
+/** The first version with ZADD … LT, which the schedule of webhooks uses. */
 const LEAST_VERSION = [6, 2] as const;
 
-const MEND = 'Check REDIS_URL, its password, and that the network lets this host through.';
+const REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
 /** Redis: version, eviction, persistence, clock and latency. */
-export async function lookAtRedis({ stores }: Settings, now: () => Date): Promise<Finding[]> {
-  if (stores.REDIS_URL === '') return [ok('Coordination is embedded: there is no Redis to look at.')];
+export async function checkRedis({ stores }: Settings, now: () => Date): Promise<Finding[]> {
+  if (stores.REDIS_URL === '') return [ok('Coordination is embedded: there is no Redis to check.')];
   const client = new Redis(stores.REDIS_URL, {
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -21,7 +21,7 @@ export async function lookAtRedis({ stores }: Settings, now: () => Date): Promis
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  // The error of the socket: the promise of `connect` says only that the connection is closed.
+  // The error of the socket: `connect` rejects only with "Connection is closed".
   let lastError: unknown;
   client.on('error', (error) => {
     lastError = error;
@@ -42,12 +42,12 @@ export async function lookAtRedis({ stores }: Settings, now: () => Date): Promis
       ];
     },
     (reason) => `Redis does not answer: ${reason}.`,
-    MEND,
+    REMEDY,
   ).finally(() => client.disconnect());
 }
 
 /** Examines the clocks of all hosts with the same Redis, as measured by their processes. */
-export async function lookAtHosts({ stores }: Settings): Promise<Finding[]> {
+export async function checkHosts({ stores }: Settings): Promise<Finding[]> {
   if (stores.REDIS_URL === '') return [ok('The stores are embedded: there are no other hosts.')];
   return orProblem(
     async () => {
@@ -59,7 +59,7 @@ export async function lookAtHosts({ stores }: Settings): Promise<Finding[]> {
       }
     },
     (reason) => `The hosts could not be asked: ${reason}.`,
-    MEND,
+    REMEDY,
   );
 }
 
@@ -84,16 +84,16 @@ export function judgeVersion(version: string): Finding {
 }
 
 function judgeEviction(maxMemory: string, policy: string): Finding {
-  const says = `Redis evicts by ${policy}${maxMemory === '0' ? '' : ` above ${maxMemory} bytes`}.`;
-  const mend =
-    'Set maxmemory-policy to noeviction: an evicted key is a place given twice or a call run twice.';
-  return policy === 'noeviction' ? ok(says) : problem(says, mend);
+  const message = `Redis evicts by ${policy}${maxMemory === '0' ? '' : ` above ${maxMemory} bytes`}.`;
+  const remedy =
+    'Set maxmemory-policy to noeviction: an evicted key is a slot given twice or a call run twice.';
+  return policy === 'noeviction' ? ok(message) : problem(message, remedy);
 }
 
 function judgePersistence(hasAppendOnlyFile: boolean): Finding {
   if (hasAppendOnlyFile) return ok('Redis keeps an append-only file.');
-  const says = 'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.';
-  return warning(says, 'Set appendonly to yes.');
+  const message = 'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.';
+  return warning(message, 'Set appendonly to yes.');
 }
 
 /** `name:value` lines of INFO. */

@@ -8,23 +8,23 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { judgeLatency } from '../../../src/host/doctor/answers.ts';
-import { judgeSandbox, lookAtBrowser } from '../../../src/host/doctor/browser.ts';
+import { checkBrowser, judgeSandbox } from '../../../src/host/doctor/browser.ts';
 import {
+  checkDisk,
+  checkTemporary,
   judgeDatabase,
   judgeKind,
   judgeSpace,
   judgeWrite,
-  lookAtDisk,
-  lookAtTemporary,
 } from '../../../src/host/doctor/disk.ts';
 import type { Finding } from '../../../src/host/doctor/finding.ts';
 import { judgeAllocator, judgeHost } from '../../../src/host/doctor/host.ts';
 import type { HostFacts } from '../../../src/host/doctor/host-facts.ts';
-import { judgeMongo, judgeWriteConcern, lookAtMongo } from '../../../src/host/doctor/mongodb.ts';
-import { judgeOutbound, judgeProxy, lookAtAddress, lookAtMail } from '../../../src/host/doctor/network.ts';
-import { lookAtObjects } from '../../../src/host/doctor/objects.ts';
-import { lookAtProviders } from '../../../src/host/doctor/providers.ts';
-import { judgeVersion, lookAtHosts, lookAtRedis } from '../../../src/host/doctor/redis.ts';
+import { checkMongo, judgeMongo, judgeWriteConcern } from '../../../src/host/doctor/mongodb.ts';
+import { checkMail, checkPublicUrl, judgeOutbound, judgeProxy } from '../../../src/host/doctor/network.ts';
+import { checkObjects } from '../../../src/host/doctor/objects.ts';
+import { checkProviders } from '../../../src/host/doctor/providers.ts';
+import { checkHosts, checkRedis, judgeVersion } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { fittingProcesses, processesChosen, quotaCores } from '../../../src/host/processes/cpu-quota.ts';
 import { connectCoordination } from '../../../src/platform/stores/open.ts';
@@ -53,24 +53,24 @@ const settingsOf = (environment: Record<string, string>) => readSettings({ PROCE
 const host = (facts: Partial<HostFacts>, environment: Record<string, string> = {}) =>
   judgeHost({ ...WELL, ...facts }, settingsOf(environment));
 
-/** Fails unless exactly this is wrong, with a word on how to mend it. */
+/** Fails unless exactly this is wrong, with its remedy. */
 function finds(
   t: Test,
   findings: readonly Finding[],
   state: Finding['state'],
-  says: RegExp,
-  mend: RegExp,
+  message: RegExp,
+  remedy: RegExp,
 ): void {
   const wrong = findings.filter((finding) => finding.state !== 'ok');
-  t.match(wrong, [{ state, says, mend }]);
+  t.match(wrong, [{ state, message, remedy }]);
   t.equal(wrong.length, 1);
 }
 
-t.test('a host that is well has nothing to mend', async (t) => {
-  t.ok(host({}).every(({ state, mend }) => state === 'ok' && mend === null));
+t.test('a host that is well needs no remedy', async (t) => {
+  t.ok(host({}).every(({ state, remedy }) => state === 'ok' && remedy === null));
 });
 
-t.test('faults of the host are found, and their mend is named', async (t) => {
+t.test('faults of the host are found, and their remedy is named', async (t) => {
   finds(t, host({ quotaCores: 1.5 }), 'warning', /1\.5 cores/, /PROCESSES to 1/);
   finds(t, host({}, { PROCESSES: '1' }), 'warning', /1 × 1/, /PROCESSES to 4/);
   finds(t, host({}, { IMAGE_THREADS: '8' }), 'warning', /4 × 8/, /IMAGE_THREADS to 1/);
@@ -128,7 +128,7 @@ t.test('a database that is damaged is found, and a whole one is well', async (t)
   const database = new DatabaseSync(whole);
   database.exec('CREATE TABLE pictures (id)');
   database.close();
-  t.match(judgeDatabase(whole), [{ state: 'ok', says: /is whole/ }]);
+  t.match(judgeDatabase(whole), [{ state: 'ok', message: /is whole/ }]);
   t.same(judgeDatabase(join(folder, 'absent.sqlite')), []);
 });
 
@@ -150,17 +150,17 @@ t.test('faults of the disk are found', async (t) => {
   );
   finds(t, [judgeWrite(45)], 'warning', /45\.0 ms/, /faster disk/);
   const nowhere = settingsOf({ DATA_DIR: '/proc/darkroom' });
-  finds(t, (await lookAtDisk(nowhere)).slice(0, 1), 'problem', /cannot be written/, /may write/);
+  finds(t, (await checkDisk(nowhere)).slice(0, 1), 'problem', /cannot be written/, /may write/);
   finds(
     t,
-    await lookAtTemporary('/proc'),
+    await checkTemporary('/proc'),
     'problem',
     /temporary files \(\/proc\) cannot be written/,
     /TMPDIR/,
   );
-  t.match(await lookAtTemporary(t.testdir()), [{ state: 'ok' }]);
+  t.match(await checkTemporary(t.testdir()), [{ state: 'ok' }]);
   const missing = join(t.testdir(), 'not', 'there');
-  t.ok((await lookAtDisk(settingsOf({ DATA_DIR: missing }))).every(({ says }) => !/cannot/.test(says)));
+  t.ok((await checkDisk(settingsOf({ DATA_DIR: missing }))).every(({ message }) => !/cannot/.test(message)));
   await t.rejects(promisify(execFile)('ls', [missing]), 'and nothing was made');
 });
 
@@ -173,10 +173,12 @@ t.test('faults of Redis are found', async (t) => {
   t.teardown(() => client.disconnect());
   await client.config('SET', 'appendonly', 'yes');
   t.ok(
-    (await lookAtRedis(settings, now)).every(({ state, says }) => state === 'ok' || /answers in/.test(says)),
+    (await checkRedis(settings, now)).every(
+      ({ state, message }) => state === 'ok' || /answers in/.test(message),
+    ),
   );
   const found = async (clock = now) =>
-    (await lookAtRedis(settings, clock)).filter(({ says }) => !/answers in/.test(says));
+    (await checkRedis(settings, clock)).filter(({ message }) => !/answers in/.test(message));
   const late = () => new Date(Date.now() + HOUR_MS);
   finds(t, await found(late), 'problem', /clocks of Redis and this host differ by 3(600|599|601) s/, /NTP/);
   await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -187,7 +189,7 @@ t.test('faults of Redis are found', async (t) => {
   finds(t, [judgeVersion('6.0.16')], 'problem', /6\.0\.16/, /newer/);
   finds(t, [judgeLatency('Redis', [8, 9, 30])], 'warning', /9\.00 ms/, /nearer/);
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
-  finds(t, await lookAtRedis(away, now), 'problem', /does not answer: .*ECONNREFUSED/, /REDIS_URL/);
+  finds(t, await checkRedis(away, now), 'problem', /does not answer: .*ECONNREFUSED/, /REDIS_URL/);
 });
 
 t.test('a host of the cluster whose clock is off is found from another one', async (t) => {
@@ -195,7 +197,7 @@ t.test('a host of the cluster whose clock is off is found from another one', asy
   if (redis === null) return t.pass('skipped: there is no Redis');
   t.teardown(() => redis.stop());
   const settings = settingsOf({ REDIS_URL: redis.url, MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
-  t.match(await lookAtHosts(settings), [{ state: 'ok', says: /No process/ }]);
+  t.match(await checkHosts(settings), [{ state: 'ok', message: /No process/ }]);
   // Each process has its own connection: Redis counts the connections that receive a question, not their handlers.
   const run = async (hostId: string, processId: string, data: Record<string, unknown> | null) => {
     const coordination = await connectCoordination(settings.stores);
@@ -205,7 +207,7 @@ t.test('a host of the cluster whose clock is off is found from another one', asy
   await run('near', '1', { clockDifferenceMs: 3 });
   await run('far', '1', { clockDifferenceMs: -11_000 });
   await run('far', 'primary', null);
-  finds(t, await lookAtHosts(settings), 'problem', /Redis and host far differ by 11 s/, /NTP/);
+  finds(t, await checkHosts(settings), 'problem', /Redis and host far differ by 11 s/, /NTP/);
 });
 
 t.test('faults of MongoDB are found', async (t) => {
@@ -223,7 +225,7 @@ t.test('faults of MongoDB are found', async (t) => {
   finds(t, [judgeWriteConcern('1')], 'warning', /w=1/, /majority/);
   const url = 'mongodb://127.0.0.1:1/x?serverSelectionTimeoutMS=200';
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: url });
-  finds(t, await lookAtMongo(away, now), 'problem', /does not answer/, /MONGODB_URL/);
+  finds(t, await checkMongo(away, now), 'problem', /does not answer/, /MONGODB_URL/);
 });
 
 t.test('a wrong S3 key is found', async (t) => {
@@ -237,7 +239,7 @@ t.test('a wrong S3 key is found', async (t) => {
   const settings = settingsOf({ S3_BUCKET: 'pictures', S3_ENDPOINT: url });
   finds(
     t,
-    await lookAtObjects(settings),
+    await checkObjects(settings),
     'problem',
     /bucket pictures does not work: .*key/i,
     /the key and its rights/,
@@ -247,11 +249,11 @@ t.test('a wrong S3 key is found', async (t) => {
 t.test('faults of the network are found', async (t) => {
   const { url: other } = await serve(t, (_request, response) => response.end('another service'));
   const elsewhere = settingsOf({ PUBLIC_URL: other, PORT: new URL(other).port });
-  finds(t, await lookAtAddress(elsewhere), 'problem', /not as this service does/, /HOST and PORT/);
+  finds(t, await checkPublicUrl(elsewhere), 'problem', /not as this service does/, /HOST and PORT/);
   const down = settingsOf({ PUBLIC_URL: 'http://127.0.0.1:59999', PORT: '59999' });
   finds(
     t,
-    await lookAtAddress(down),
+    await checkPublicUrl(down),
     'problem',
     /cannot be reached from here: .*ECONNREFUSED/,
     /start the service/,
@@ -273,21 +275,21 @@ t.test('faults of the network are found', async (t) => {
   t.teardown(() => mute.close());
   const SMTP_URL = `smtp://127.0.0.1:${(mute.address() as AddressInfo).port}`;
   const mail = settingsOf({ SMTP_URL, MAIL_FROM: 'darkroom@example.com' });
-  finds(t, await lookAtMail(mail), 'problem', /mail server/, /SMTP_URL/);
+  finds(t, await checkMail(mail), 'problem', /mail server/, /SMTP_URL/);
 });
 
 t.test('an address of a model provider that nobody answers at is found', async (t) => {
   const dead = settingsOf({ OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' });
   finds(
     t,
-    await lookAtProviders(dead),
+    await checkProviders(dead),
     'problem',
     /OPENAI_BASE_URL .* does not answer/,
     /correct OPENAI_BASE_URL/,
   );
   const { url } = await serve(t, (_request, response) => response.writeHead(401).end());
-  t.match(await lookAtProviders(settingsOf({ OPENAI_BASE_URL: url })), [{ state: 'ok', says: /answers/ }]);
-  t.match(await lookAtProviders(settingsOf({})), [{ state: 'ok' }]);
+  t.match(await checkProviders(settingsOf({ OPENAI_BASE_URL: url })), [{ state: 'ok', message: /answers/ }]);
+  t.match(await checkProviders(settingsOf({})), [{ state: 'ok' }]);
 });
 
 t.test('faults of browsers and the allocator are found', async (t) => {
@@ -298,7 +300,7 @@ t.test('faults of browsers and the allocator are found', async (t) => {
     /without/,
     /user namespaces/,
   );
-  const found = await lookAtBrowser(settingsOf({ BROWSER_PATH: '/nowhere/chromium' }));
+  const found = await checkBrowser(settingsOf({ BROWSER_PATH: '/nowhere/chromium' }));
   finds(t, found.slice(0, 1), 'problem', /no program/, /leave it out/);
   finds(
     t,
@@ -326,7 +328,7 @@ t.test('the command prints every look, tells programs in JSON, and exits 1 on a 
   });
   t.match(sick, { code: 1, isWell: false });
   t.same(
-    sick.examinations.map(({ of }: { of: string }) => of),
+    sick.examinations.map(({ name }: { name: string }) => name),
     [
       'settings',
       'host',
@@ -344,12 +346,12 @@ t.test('the command prints every look, tells programs in JSON, and exits 1 on a 
     ],
   );
   t.match(sick.examinations[0].findings, [
-    { state: 'ok', says: /no \/nowhere\/darkroom\.env/ },
-    { state: 'warning', says: /no setting IMAGE_THREDS.*IMAGE_THREADS\?/ },
+    { state: 'ok', message: /no \/nowhere\/darkroom\.env/ },
+    { state: 'warning', message: /no setting IMAGE_THREDS.*IMAGE_THREADS\?/ },
   ]);
   const unreadable = await doctor({ PROCESSES: 'many' });
   t.match(unreadable, {
     code: 1,
-    examinations: [{ of: 'settings', findings: [{ says: /^PROCESSES is "many"/ }] }],
+    examinations: [{ name: 'settings', findings: [{ message: /^PROCESSES is "many"/ }] }],
   });
 });

@@ -2,7 +2,7 @@
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { COLLECTIONS } from '../../../src/host/collections.ts';
-import { judgeIndexes, lookAtIndexes } from '../../../src/host/doctor/mongodb.ts';
+import { checkIndexes, judgeIndexes } from '../../../src/host/doctor/mongodb.ts';
 import { randomText } from '../../../src/platform/names/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { ListedDocuments } from '../../../src/platform/stores/documents/port.ts';
@@ -37,15 +37,15 @@ t.test('indexes that are missing or declared otherwise are named, a unique one a
   );
   const [help] = withIndexes.flatMap(({ indexes }) => indexes.filter(({ unique }) => !unique));
   const broken = judgeIndexes(COLLECTIONS, without(law?.index ?? ''));
-  t.match(broken, { state: 'problem', mend: /Restart the service/ });
-  t.match(broken.says, `${law?.collection}.${law?.index} (unique)`);
+  t.match(broken, { state: 'problem', remedy: /Restart the service/ });
+  t.match(broken.message, `${law?.collection}.${law?.index} (unique)`);
   t.equal(judgeIndexes(COLLECTIONS, without(help?.name ?? '')).state, 'warning');
   const turned = COLLECTIONS.map((spec) => ({
     ...spec,
     indexes: spec.indexes.map((index) => ({ ...index, unique: false })),
   }));
-  t.match(judgeIndexes(COLLECTIONS, turned), { state: 'problem', says: /declared otherwise/ });
-  t.match(judgeIndexes(COLLECTIONS, []), { state: 'ok', says: /nothing yet/ });
+  t.match(judgeIndexes(COLLECTIONS, turned), { state: 'problem', message: /declared otherwise/ });
+  t.match(judgeIndexes(COLLECTIONS, []), { state: 'ok', message: /nothing yet/ });
 });
 
 t.test('an index that was dropped in MongoDB is found', async (t) => {
@@ -55,8 +55,8 @@ t.test('an index that was dropped in MongoDB is found', async (t) => {
   const documents = await connectMongoDocuments(url.href);
   t.teardown(() => documents.close());
   for (const spec of COLLECTIONS) await documents.collection(spec);
-  const found = () => lookAtIndexes(url.href);
-  t.match(await found(), { state: 'ok', says: /has the \d+ indexes/ });
+  const found = () => checkIndexes(url.href);
+  t.match(await found(), { state: 'ok', message: /has the \d+ indexes/ });
   const client = new MongoClient(url.href);
   t.teardown(() => client.close());
   const [first] = withIndexes;
@@ -64,5 +64,5 @@ t.test('an index that was dropped in MongoDB is found', async (t) => {
     .db()
     .collection(first?.name ?? '')
     .dropIndex(first?.indexes[0]?.name ?? '');
-  t.match(await found(), { says: new RegExp(`${first?.name}\\.${first?.indexes[0]?.name}`) });
+  t.match(await found(), { message: new RegExp(`${first?.name}\\.${first?.indexes[0]?.name}`) });
 });
