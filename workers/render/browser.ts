@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { chromium, type Browser as Driver } from 'playwright';
 import type { Executable } from './executable.ts';
 import { Pipe } from './pipe.ts';
-import { WALL_FLAGS } from './policy.ts';
+import { RESTRICTING_FLAGS } from './policy.ts';
 import { groupMemoryBytes, killGroup } from './process-group.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
 
@@ -66,7 +66,7 @@ const FAULTS: ReadonlySet<NodeJS.Signals | null> = new Set([
 ]);
 
 const START_TIMEOUT_MS = 15_000;
-const LAST_WORDS_CHARACTERS = 2_000;
+const STDERR_TAIL_CHARACTERS = 2_000;
 
 /** One browser: a process group that Playwright drives over a pipe, and a directory that is removed with it. */
 export interface Browser {
@@ -100,15 +100,20 @@ export async function startBrowser(
   { sandboxed, niceness = 0 }: { sandboxed: boolean; niceness?: number | undefined },
 ): Promise<Browser> {
   const scratch = await makeScratch();
-  const flags = [...DRAWING_FLAGS, ...PROCESS_FLAGS, ...WALL_FLAGS, ...(sandboxed ? [] : ['--no-sandbox'])];
+  const flags = [
+    ...DRAWING_FLAGS,
+    ...PROCESS_FLAGS,
+    ...RESTRICTING_FLAGS,
+    ...(sandboxed ? [] : ['--no-sandbox']),
+  ];
   // The browser gets its own process group, so that one signal reaches the child processes that Chromium forks.
   const child = spawn(executable.path, [...flags, `--user-data-dir=${scratch}`], {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     env: browserEnvironment(scratch, executable.fontsDir),
   });
-  const lastWords = listen(child);
-  if (niceness > 0 && child.pid !== undefined) giveWay(child.pid, niceness);
+  const stderrTail = keepStderrTail(child);
+  if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const [, , , input, output] = child.stdio;
   const pipe = new Pipe(input as Writable, output as Readable);
   const ended = endOf(child);
@@ -132,7 +137,7 @@ export async function startBrowser(
     kill();
     await gone;
     const isCrash = FAULTS.has(child.signalCode);
-    throw new StartError(`${executable.path} did not start: ${lastWords()}`, { cause: error, isCrash });
+    throw new StartError(`${executable.path} did not start: ${stderrTail()}`, { cause: error, isCrash });
   }
 }
 
@@ -141,7 +146,7 @@ export async function startBrowser(
  * Linux may divide the CPU between whole sessions (sched_autogroup_enabled): between sessions only the niceness of the
  * session counts. Errors are ignored, because the end of a browser that is gone is handled elsewhere.
  */
-function giveWay(pid: number, niceness: number): void {
+function lowerPriority(pid: number, niceness: number): void {
   try {
     setPriority(pid, niceness);
     writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
@@ -163,18 +168,18 @@ async function endOf(child: ChildProcess): Promise<void> {
 }
 
 /** Keeps the end of the browser's stderr and drains the rest, so that the browser never blocks on a full pipe. */
-function listen(child: ChildProcess): () => string {
-  let heard = '';
+function keepStderrTail(child: ChildProcess): () => string {
+  let tail = '';
   child.on('error', (error) => {
-    heard += error.message;
+    tail += error.message;
   });
   child.stderr?.on('data', (chunk: Buffer) => {
-    heard = (heard + chunk.toString()).slice(-LAST_WORDS_CHARACTERS);
+    tail = (tail + chunk.toString()).slice(-STDERR_TAIL_CHARACTERS);
   });
-  return () => heard.trim() || 'it said nothing';
+  return () => tail.trim() || 'it printed nothing';
 }
 
-/** The environment of the browser holds none of the service's settings and secrets. */
+/** The environment of the browser, which holds none of the service's settings and secrets. */
 function browserEnvironment(scratch: string, fontsDir: string | undefined): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,

@@ -13,7 +13,7 @@ const MOST_PAGES = 4;
  * Number of pages between two readings of the memory, because reading that of a process group costs a walk through
  * /proc.
  */
-const PAGES_BETWEEN_WEIGHINGS = 20;
+const PAGES_BETWEEN_MEMORY_CHECKS = 20;
 /**
  * A browser that died younger than this is replaced only when a page needs it, so that a browser that cannot run causes
  * no busy loop.
@@ -100,8 +100,8 @@ export class BrowserKeeper {
     this.#live.drawn += 1;
     const { drawn, browser } = this.#live;
     const worn = drawn >= this.#options.recycleAfterPages;
-    const weighs = drawn % PAGES_BETWEEN_WEIGHINGS === 0;
-    if (!worn && !(weighs && browser.memoryBytes() > this.#options.recycleAboveBytes)) return;
+    const isChecked = drawn % PAGES_BETWEEN_MEMORY_CHECKS === 0;
+    if (!worn && !(isChecked && browser.memoryBytes() > this.#options.recycleAboveBytes)) return;
     await this.kill();
     await this.warm();
   }
@@ -159,16 +159,16 @@ export class BrowserKeeper {
   /** Starts a browser, and once more when it crashes as it starts: Chromium does so once in thousands of starts. */
   async #startAgainAfterCrash(executable: Executable): Promise<Browser> {
     try {
-      return await this.#startWalled(executable);
+      return await this.#startSandboxed(executable);
     } catch (error) {
       if (!(error instanceof StartError && error.isCrash)) throw error;
       this.#notify({ level: 'warn', message: `The browser is started again: ${error.message}` });
-      return this.#startWalled(executable);
+      return this.#startSandboxed(executable);
     }
   }
 
   /** Starts a browser with its sandbox. Where none can be had and none is required, it starts without. */
-  async #startWalled(executable: Executable): Promise<Browser> {
+  async #startSandboxed(executable: Executable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')
       throw new StartError(noSandbox('the service runs as root'));

@@ -42,7 +42,7 @@ const REST_AFTER_MS = 100;
 const SETTLE = "scrollTo({ top: 0, left: 0, behavior: 'instant' }); document.fonts.ready.then(() => {})";
 
 /** Restrictions that Playwright enforces. The context sets no viewport, because each drawing sets its own size. */
-const WALLED = {
+const RESTRICTED = {
   javaScriptEnabled: false,
   offline: true,
   acceptDownloads: false,
@@ -67,10 +67,10 @@ export class Page {
   #size = '';
   readonly #after: After;
   /** Cancels the scheduled emptying. */
-  #stayFull: () => void = () => {};
+  #cancelEmptying: () => void = () => {};
   #lost = false;
   /** Rejects the call in progress. */
-  #giveUp: (error: Error) => void = () => {};
+  #rejectCall: (error: Error) => void = () => {};
 
   /** Id of the document that loaded last. */
   #loadedId = '';
@@ -93,7 +93,7 @@ export class Page {
     });
     const lose = () => {
       this.#lost = true;
-      this.#giveUp(new PageLostError('The process behind the page died.'));
+      this.#rejectCall(new PageLostError('The process behind the page died.'));
     };
     tab.on('crash', lose);
     tab.on('close', lose);
@@ -101,7 +101,7 @@ export class Page {
 
   /** @throws PageLostError, or Playwright's error for a browser that is gone */
   static async open({ driver, onPageCrash }: Browser, after: After): Promise<Page> {
-    const context = await driver.newContext(WALLED);
+    const context = await driver.newContext(RESTRICTED);
     const loss = Promise.withResolvers<never>();
     // Playwright does not report a page that dies while it is opened, and would wait for it for ever.
     const lose = () =>
@@ -120,7 +120,7 @@ export class Page {
     const session = await context.newCDPSession(tab);
     const { frameTree } = await session.send('Page.getFrameTree');
     const page = new Page(tab, session, frameTree.frame.id, after);
-    await page.#wall();
+    await page.#restrict();
     page.#clear();
     return page;
   }
@@ -130,13 +130,13 @@ export class Page {
    * @throws LoadError, PageLostError
    */
   async draw(drawing: Drawing): Promise<Drawn> {
-    this.#stayFull();
+    this.#cancelEmptying();
     const startedAt = performance.now();
     await this.#unlessLost(this.#load(drawing));
     const loadedAt = performance.now();
     const png = await this.#unlessLost(this.#capture());
     if (leavesTraces(drawing.html)) this.#clear();
-    else this.#stayFull = this.#after(REST_AFTER_MS, () => this.#clear());
+    else this.#cancelEmptying = this.#after(REST_AFTER_MS, () => this.#clear());
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt };
   }
 
@@ -147,20 +147,20 @@ export class Page {
 
   /** Closes the page and its context. */
   async close(): Promise<void> {
-    this.#stayFull();
+    this.#cancelEmptying();
     await this.#context.close();
   }
 
   /** Rejects a call when its page is lost, because a dead process never answers. Only one call may be in progress. */
   #unlessLost<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#giveUp = reject;
+      this.#rejectCall = reject;
       if (this.#lost) reject(new PageLostError('The process behind the page had died.'));
       work.then(resolve, reject);
     });
   }
 
-  async #wall(): Promise<void> {
+  async #restrict(): Promise<void> {
     const session = this.#session;
     const transparent = { color: { r: 0, g: 0, b: 0, a: 0 } };
     await Promise.all([

@@ -97,7 +97,7 @@ export function assetHeaders(contentType: string): Record<string, string> {
 }
 
 /** Flags that restrict the browser itself. */
-export const WALL_FLAGS = [
+export const RESTRICTING_FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--proxy-server=http://proxy.darkroom.invalid:9',
   '--proxy-bypass-list=<-loopback>',

@@ -16,16 +16,16 @@ sharp.cache(false);
  */
 const ABANDONED_MS = 200;
 
-const NO_TIES: RenderTies = { client: new AbortController().signal, onDrawing: () => {} };
+const NO_CLIENT: RenderClient = { departure: new AbortController().signal, onDrawing: () => {} };
 
 class LateError extends Error {
   override readonly name = 'LateError';
 }
 
 /** The client that waits for a page. */
-export interface RenderTies {
+export interface RenderClient {
   /** Ends the page when it aborts, as the deadline does. */
-  client: AbortSignal;
+  departure: AbortSignal;
   /**
    * Called when a running browser begins to draw this page; called again when the page is tried in a second browser.
    */
@@ -33,7 +33,7 @@ export interface RenderTies {
 }
 
 interface Renderer {
-  render(task: RenderTask, ties?: RenderTies): Promise<RenderResult>;
+  render(task: RenderTask, client?: RenderClient): Promise<RenderResult>;
   /** Starts the browser, after the pages in progress. */
   warm(): Promise<{ kind: 'done' } | RenderFailure>;
 }
@@ -51,10 +51,10 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     return turn;
   }
 
-  async function draw(task: RenderTask, { client, onDrawing }: RenderTies): Promise<Drawn> {
-    if (client.aborted) throw new LateError('Nobody waits for the page any more.');
+  async function draw(task: RenderTask, { departure, onDrawing }: RenderClient): Promise<Drawn> {
+    if (departure.aborted) throw new LateError('Nobody waits for the page any more.');
     if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
-    const ending = endingOf(task.deadlineMs, client);
+    const ending = endingOf(task.deadlineMs, departure);
     const work = keeper.pageOf(task.accountId).then((page) => {
       // The client may have left, or the deadline passed, while the browser started.
       ending.signal.throwIfAborted();
@@ -73,17 +73,17 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   /** Tries a document that does not load in a second browser, because the first browser may have failed. */
-  function drawTwice(task: RenderTask, ties: RenderTies): Promise<Drawn> {
-    return draw(task, ties).catch((error) => {
-      if (error instanceof LoadError) return draw(task, ties);
+  function drawTwice(task: RenderTask, client: RenderClient): Promise<Drawn> {
+    return draw(task, client).catch((error) => {
+      if (error instanceof LoadError) return draw(task, client);
       throw error;
     });
   }
 
-  async function render(task: RenderTask, ties: RenderTies = NO_TIES): Promise<RenderResult> {
+  async function render(task: RenderTask, client: RenderClient = NO_CLIENT): Promise<RenderResult> {
     try {
-      const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, ties));
-      if (ties.client.aborted) throw new LateError('Nobody waits for the picture any more.');
+      const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, client));
+      if (client.departure.aborted) throw new LateError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
       const { data, info } = await outputOf(written(png, encode));
@@ -122,18 +122,18 @@ interface Ending {
   forget(): void;
 }
 
-function endingOf(deadlineMs: number, client: AbortSignal): Ending {
+function endingOf(deadlineMs: number, departure: AbortSignal): Ending {
   const controller = new AbortController();
   const end = (message: string) => controller.abort(new LateError(message));
   const timers = [
     setTimeout(end, Math.max(0, deadlineMs - Date.now()), 'The page was not drawn before its deadline.'),
   ];
   const leave = () => timers.push(setTimeout(end, ABANDONED_MS, 'Nobody waits for the page any more.'));
-  client.addEventListener('abort', leave, { once: true });
+  departure.addEventListener('abort', leave, { once: true });
   return {
     signal: controller.signal,
     forget() {
-      client.removeEventListener('abort', leave);
+      departure.removeEventListener('abort', leave);
       for (const timer of timers) clearTimeout(timer);
     },
   };

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { moved } from '../transport/moved.ts';
 import { BrowserKeeper } from './keeper.ts';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from './protocol.ts';
-import { createRenderer, type RenderTies } from './renderer.ts';
+import { createRenderer, type RenderClient } from './renderer.ts';
 
 const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
   parentPort?.postMessage(notice),
@@ -27,7 +27,7 @@ export default async function run(call: Watched): Promise<RenderAnswer> {
 function answerTo(call: Watched): Promise<RenderAnswer> {
   switch (call.kind) {
     case 'render':
-      return renderer.render(call, call.client && tiesOf(call.client));
+      return renderer.render(call, call.client && clientOf(call.client));
     case 'warm':
       return renderer.warm();
     case 'stop':
@@ -35,8 +35,8 @@ function answerTo(call: Watched): Promise<RenderAnswer> {
   }
 }
 
-function tiesOf(client: MessagePort): RenderTies {
+function clientOf(client: MessagePort): RenderClient {
   const departure = new AbortController();
   client.once('message', () => departure.abort());
-  return { client: departure.signal, onDrawing: () => client.postMessage('drawing') };
+  return { departure: departure.signal, onDrawing: () => client.postMessage('drawing') };
 }

@@ -15,7 +15,7 @@ import {
   untilAtWork,
   untilEmpty,
 } from '../../workers/render/processes.ts';
-import { pictureOf, swatchAsset } from '../../workers/render/studio.ts';
+import { pictureOf, swatchAsset } from '../../workers/render/test-renderer.ts';
 
 const LIME = '<!doctype html><body style="margin:0;background:lime">';
 const HANGING =

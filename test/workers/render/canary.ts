@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type Picture, swatch } from './studio.ts';
+import { type Picture, swatch } from './test-renderer.ts';
 
 /**
  * What an attack reaches for: a server that answers everything with magenta, and listeners that count whoever comes.

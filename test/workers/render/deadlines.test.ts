@@ -1,9 +1,9 @@
 // needs: browser
 import t from 'tap';
 import { browserProcesses, untilEmpty } from './processes.ts';
-import { openStudio } from './studio.ts';
+import { openTestRenderer } from './test-renderer.ts';
 
-const studio = openStudio(t);
+const renderer = openTestRenderer(t);
 const LIME = '<!doctype html><body style="margin:0;background:lime">';
 const LARGE = { width: 4096, height: 4096 };
 
@@ -35,62 +35,62 @@ const COSTLY = {
 };
 
 t.test('a page that cannot be drawn is killed at its deadline, and the next one is drawn', async (t) => {
-  await studio.draw(LIME);
+  await renderer.draw(LIME);
   const before = new Set(browserProcesses().map(({ group }) => group));
-  const result = await studio.render(turbulence, { ...LARGE, deadlineMs: Date.now() + 1_500 });
+  const result = await renderer.render(turbulence, { ...LARGE, deadlineMs: Date.now() + 1_500 });
   t.match(result, { kind: 'render_failure', reason: 'deadline' });
   const left = await untilEmpty(() => browserProcesses(before).filter(({ group }) => before.has(group)));
   t.same(left, [], 'nothing of the killed browser is left');
-  t.same((await studio.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
+  t.same((await renderer.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
 });
 
 t.test('whatever a page costs, its call ends and the next one is right', async (t) => {
   for (const [name, html] of Object.entries(COSTLY)) {
-    const result = await studio.render(html, { ...LARGE, deadlineMs: Date.now() + 2_000 });
+    const result = await renderer.render(html, { ...LARGE, deadlineMs: Date.now() + 2_000 });
     if ('reason' in result) t.equal(result.reason, 'deadline', `${name} was killed`);
     else t.same([result.width, result.height], [4096, 4096], `${name} was drawn`);
-    const next = await studio.draw(LIME);
+    const next = await renderer.draw(LIME);
     t.same(next.pixel(100, 50), [0, 255, 0, 255], `the page after ${name}`);
   }
 });
 
 t.test('a call whose deadline has passed is not drawn, and costs nobody the browser', async (t) => {
-  await studio.draw(LIME);
+  await renderer.draw(LIME);
   const [browser] = browserProcesses();
-  t.match(await studio.render(LIME, { deadlineMs: Date.now() - 1 }), { reason: 'deadline' });
+  t.match(await renderer.render(LIME, { deadlineMs: Date.now() - 1 }), { reason: 'deadline' });
   t.equal(browserProcesses()[0]?.pid, browser?.pid);
 });
 
 t.test('a page that waits behind a hanging one is drawn by the next browser', async (t) => {
-  const hanging = studio.render(turbulence, { ...LARGE, deadlineMs: Date.now() + 1_000 });
-  const behind = studio.draw(LIME, { accountId: 'acc_b' });
+  const hanging = renderer.render(turbulence, { ...LARGE, deadlineMs: Date.now() + 1_000 });
+  const behind = renderer.draw(LIME, { accountId: 'acc_b' });
   t.match(await hanging, { reason: 'deadline' });
   t.same((await behind).pixel(100, 50), [0, 255, 0, 255]);
 });
 
 t.test('a page whose client leaves is killed long before its deadline', async (t) => {
-  await studio.draw(LIME);
+  await renderer.draw(LIME);
   const before = new Set(browserProcesses().map(({ group }) => group));
   const client = new AbortController();
   const deadlineMs = Date.now() + 120_000;
-  const hanging = studio.render(
+  const hanging = renderer.render(
     turbulence,
     { ...LARGE, deadlineMs },
-    { client: client.signal, onDrawing: () => client.abort() },
+    { departure: client.signal, onDrawing: () => client.abort() },
   );
   t.match(await hanging, { reason: 'deadline', message: /Nobody waits/ });
   t.ok(Date.now() < deadlineMs);
   const left = await untilEmpty(() => browserProcesses(before).filter(({ group }) => before.has(group)));
   t.same(left, [], 'nothing of the killed browser is left');
-  t.same((await studio.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
+  t.same((await renderer.draw(LIME)).pixel(100, 50), [0, 255, 0, 255]);
 });
 
 t.test(
   'a client that leaves a page which is soon done, or has not begun, costs nobody the browser',
   async (t) => {
-    await studio.draw(LIME);
+    await renderer.draw(LIME);
     const [browser] = browserProcesses();
-    t.match(await studio.render(LIME, {}, { client: AbortSignal.abort() }), { reason: 'deadline' });
+    t.match(await renderer.render(LIME, {}, { departure: AbortSignal.abort() }), { reason: 'deadline' });
     t.equal(browserProcesses()[0]?.pid, browser?.pid);
   },
 );

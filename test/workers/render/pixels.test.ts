@@ -2,20 +2,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { handClock } from '../../support/clock.ts';
-import { openStudio, type Pixel, swatch, swatchAsset } from './studio.ts';
+import { openTestRenderer, type Pixel, swatch, swatchAsset } from './test-renderer.ts';
 
 const RED: Pixel = [255, 0, 0, 255];
 const LIME: Pixel = [0, 255, 0, 255];
 const NOTHING: Pixel = [0, 0, 0, 0];
 
-const studio = openStudio(t);
+const renderer = openTestRenderer(t);
 /** A page is emptied when nobody draws on it for so long. */
 const REST_MS = 100;
 const ROUNDS_AT_REST = 20;
 const bare = '<!doctype html><body style="margin:0">';
 
 t.test('a page is drawn in its colours, and transparent where it paints nothing', async (t) => {
-  const picture = await studio.draw(`${bare}<div style="width:50px;height:50px;background:red"></div>`);
+  const picture = await renderer.draw(`${bare}<div style="width:50px;height:50px;background:red"></div>`);
   t.same(picture.pixel(0, 0), RED);
   t.same(picture.pixel(49, 49), RED);
   t.same(picture.pixel(50, 50), NOTHING);
@@ -23,7 +23,9 @@ t.test('a page is drawn in its colours, and transparent where it paints nothing'
 });
 
 t.test('half transparent paint keeps its alpha', async (t) => {
-  const picture = await studio.draw(`${bare}<div style="height:100px;background:rgb(255 0 0 / 50%)"></div>`);
+  const picture = await renderer.draw(
+    `${bare}<div style="height:100px;background:rgb(255 0 0 / 50%)"></div>`,
+  );
   const [red, green, blue, alpha] = picture.pixel(100, 50);
   t.ok(red >= 253 && green === 0 && blue === 0, 'the colour is not darkened');
   t.ok(Math.abs(alpha - 128) <= 1);
@@ -41,27 +43,29 @@ t.test('the size is exact', async (t) => {
   ] as const;
   for (const [width, height] of sizes) {
     const html = `<meta name="viewport" content="width=333">${bare}<div style="position:fixed;inset:0;background:red"></div>`;
-    const picture = await studio.draw(html, { width, height });
+    const picture = await renderer.draw(html, { width, height });
     t.same([picture.width, picture.height], [width, height]);
     t.same(picture.pixel(width - 1, height - 1), RED, `${width} × ${height} is painted to its corner`);
   }
 });
 
 t.test('a page that is larger than its size is cut, without scroll bars', async (t) => {
-  const picture = await studio.draw(`${bare}<div style="width:3000px;height:3000px;background:lime"></div>`);
+  const picture = await renderer.draw(
+    `${bare}<div style="width:3000px;height:3000px;background:lime"></div>`,
+  );
   t.same([picture.width, picture.height], [200, 100]);
   t.same(picture.pixel(199, 99), LIME);
 });
 
 t.test('text is drawn', async (t) => {
-  const picture = await studio.draw(`${bare}<p style="font:bold 60px sans-serif;margin:0">Darkroom</p>`);
+  const picture = await renderer.draw(`${bare}<p style="font:bold 60px sans-serif;margin:0">Darkroom</p>`);
   t.ok(picture.some(([r, g, b, a]) => r + g + b === 0 && a === 255));
-  const empty = await studio.draw(bare);
+  const empty = await renderer.draw(bare);
   t.notOk(empty.some(([, , , a]) => a > 0));
 });
 
 t.test('an emoji has colours of its own', async (t) => {
-  const picture = await studio.draw(
+  const picture = await renderer.draw(
     `${bare}<p style="font:60px sans-serif;margin:0;color:black">\u{1F34E}</p>`,
   );
   if (!picture.some(([r, g, b, a]) => a === 255 && r > 150 && g < 90 && b < 90)) {
@@ -71,7 +75,7 @@ t.test('an emoji has colours of its own', async (t) => {
 });
 
 t.test('a gradient runs from one end to the other', async (t) => {
-  const picture = await studio.draw(
+  const picture = await renderer.draw(
     `${bare}<div style="height:100px;background:linear-gradient(90deg,#000,#fff)"></div>`,
   );
   const greys = [5, 50, 100, 150, 195].map((x) => picture.pixel(x, 50)[0]);
@@ -84,7 +88,7 @@ t.test('a gradient runs from one end to the other', async (t) => {
 
 t.test('an image in a data: address is drawn, in a tag and in a style', async (t) => {
   const source = `data:image/png;base64,${(await swatch('#00ff00')).toString('base64')}`;
-  const picture = await studio.draw(
+  const picture = await renderer.draw(
     `${bare}<img src="${source}" width="100" height="100" style="float:left"><div style="background:url(${source});height:100px"></div>`,
   );
   t.same(picture.pixel(50, 50), LIME);
@@ -94,7 +98,7 @@ t.test('an image in a data: address is drawn, in a tag and in a style', async (t
 t.test('a large image is decoded before the page is captured', async (t) => {
   const source = `data:image/png;base64,${(await swatch('#00ff00', 3000)).toString('base64')}`;
   const lazily = `<img src="${source}" loading="lazy" decoding="async" width="200" height="100">`;
-  t.same((await studio.draw(bare + lazily)).pixel(100, 50), LIME);
+  t.same((await renderer.draw(bare + lazily)).pixel(100, 50), LIME);
 });
 
 t.test(
@@ -116,19 +120,19 @@ t.test(
         `<embed src="${address}" width="200" height="100">`,
         `<iframe src="${address}" width="200" height="100" style="border:0"></iframe>`,
       ]) {
-        const picture = await studio.draw(bare + frame);
+        const picture = await renderer.draw(bare + frame);
         t.same([picture.pixel(20, 20), picture.pixel(150, 80)], [LIME, LIME], frame.slice(0, 60));
       }
     }
     t.notOk(
-      (await studio.draw(bare)).some(([, , , a]) => a > 0),
+      (await renderer.draw(bare)).some(([, , , a]) => a > 0),
       'nothing of a frame is left',
     );
   },
 );
 
 t.test('a style sheet in a data: address applies', async (t) => {
-  const picture = await studio.draw(
+  const picture = await renderer.draw(
     `<link rel="stylesheet" href="data:text/css,html{background:lime}">${bare}`,
   );
   t.same(picture.pixel(100, 50), LIME);
@@ -136,7 +140,7 @@ t.test('a style sheet in a data: address applies', async (t) => {
 
 t.test('assets of the task are drawn from memory', async (t) => {
   const assets = { ast_red: await swatchAsset('#ff0000'), ast_lime: await swatchAsset('#00ff00') };
-  const picture = await studio.draw(
+  const picture = await renderer.draw(
     `${bare}<style>div{width:50px;height:100px;float:left}</style>
     <img src="asset://ast_red" style="width:50px;height:100px;float:left">
     <div style="background:url('asset://ast_lime')"></div>
@@ -154,9 +158,9 @@ t.test('an asset that the task does not carry is not drawn, whoever drew it befo
   const assets = { ast_red: await swatchAsset('#ff0000') };
   const page = `${bare}<img src="asset://ast_red" width="200" height="100">
     <img src="http://page.darkroom.invalid/assets/ast_red" width="200" height="100">`;
-  t.same((await studio.draw(page, { assets, accountId: 'acc_owner' })).pixel(100, 50), RED);
+  t.same((await renderer.draw(page, { assets, accountId: 'acc_owner' })).pixel(100, 50), RED);
   for (const accountId of ['acc_owner', 'acc_stranger']) {
-    const picture = await studio.draw(page, { accountId });
+    const picture = await renderer.draw(page, { accountId });
     t.notOk(
       picture.some(([r, g, b]) => r > 200 && g < 90 && b < 90),
       accountId,
@@ -167,7 +171,7 @@ t.test('an asset that the task does not carry is not drawn, whoever drew it befo
 t.test('nothing of a page is left in the next one', async (t) => {
   const card = `<html><body><h1>A card</h1><p>with text, <a href="#">a link</a> and <input value="x"></p>
     <dialog>closed</dialog><i style="--x:1">x</i><div style="height:3000px;background:linear-gradient(red,lime)">`;
-  const reference = await studio.draw(card, { accountId: 'acc_fresh' });
+  const reference = await renderer.draw(card, { accountId: 'acc_fresh' });
   for (const page of [
     `<base href="http://elsewhere.invalid/"><meta http-equiv="Content-Security-Policy" content="style-src 'none'">`,
     `<meta charset="utf-8" http-equiv="Content-Security-Policy" content="style-src 'none'">`,
@@ -184,8 +188,8 @@ t.test('nothing of a page is left in the next one', async (t) => {
     '<!-- <script> <style> never closed',
     '<html lang="ar" dir="rtl"><body bgcolor="red" text="lime" link="blue" onload="x">',
   ]) {
-    await studio.draw(page);
-    const next = await studio.draw(card);
+    await renderer.draw(page);
+    const next = await renderer.draw(card);
     t.ok(next.raw.equals(reference.raw), page);
   }
 });
@@ -193,7 +197,7 @@ t.test('nothing of a page is left in the next one', async (t) => {
 t.test('many accounts take turns in one browser', async (t) => {
   for (let turn = 0; turn < 12; turn += 1) {
     const accountId = `acc_${turn % 6}`;
-    const picture = await studio.draw(
+    const picture = await renderer.draw(
       `${bare}<div style="height:100px;background:rgb(${turn * 20},0,0)"></div>`,
       {
         accountId,
@@ -205,12 +209,12 @@ t.test('many accounts take turns in one browser', async (t) => {
 
 t.test('a page that comes just as the last one is put away is drawn whole', async (t) => {
   const clock = handClock();
-  const studio = openStudio(t, { clock });
+  const renderer = openTestRenderer(t, { clock });
   for (let round = 0; round < ROUNDS_AT_REST; round += 1) {
     clock.advance(REST_MS);
     // Emptying takes some milliseconds of the browser: the page comes at once, or up to some thousand turns later.
     for (let turn = 4 ** (round % 7); turn > 1; turn -= 1) await nextTurn();
-    const picture = await studio.draw(
+    const picture = await renderer.draw(
       `${bare}<div style="height:100px;background:lime"></div>${'<p>x'.repeat(300)}`,
     );
     t.same(picture.pixel(100, 50), LIME);

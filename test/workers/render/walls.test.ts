@@ -9,7 +9,7 @@ import { findExecutable } from '../../../workers/render/executable.ts';
 import { killGroup } from '../../../workers/render/process-group.ts';
 import { ATTACKS, framed } from './attacks.ts';
 import { type Canary, isMagenta, openCanary, openNameServer } from './canary.ts';
-import { openStudio, type Studio, swatchAsset } from './studio.ts';
+import { openTestRenderer, swatchAsset, type TestRenderer } from './test-renderer.ts';
 
 const run = promisify(execFile);
 const executable = (
@@ -33,9 +33,9 @@ t.test('the canaries sing: a browser without walls reaches them', async (t) => {
 });
 
 t.test('no page reaches anything, and each leaves the next one whole', async (t) => {
-  const studio = openStudio(t);
-  for (const [name, attack] of Object.entries(ATTACKS)) await attempt(t, studio, name, attack);
-  await studio.keeper.stop();
+  const renderer = openTestRenderer(t);
+  for (const [name, attack] of Object.entries(ATTACKS)) await attempt(t, renderer, name, attack);
+  await renderer.keeper.stop();
   t.same(canary.hits, [], 'nobody came, until the browser had ended');
 });
 
@@ -54,21 +54,21 @@ t.test('no page asks a name server', async (t) => {
     'a browser without walls asks it',
   );
   hits.length = 0;
-  const studio = openStudio(t, { browserPath });
+  const renderer = openTestRenderer(t, { browserPath });
   const named: Canary = { ...canary, url: (name) => `http://${name || 'root'}.canary.example/${name}` };
   for (const [name, attack] of Object.entries(ATTACKS)) {
     for (const html of [attack(named), framed(attack(named))]) {
-      const result = await studio.render(html);
+      const result = await renderer.render(html);
       t.notOk('reason' in result, name);
     }
   }
-  await studio.keeper.stop();
+  await renderer.keeper.stop();
   t.same(hits, []);
 });
 
 async function attempt(
   t: Test,
-  studio: Studio,
+  renderer: TestRenderer,
   name: string,
   attack: (canary: Canary) => string,
 ): Promise<void> {
@@ -78,11 +78,11 @@ async function attempt(
     `<!doctype html><html><head>${attack(canary)}</head><body>x</body></html>`,
     framed(attack(canary)),
   ]) {
-    const result = await studio.render(html, { assets });
+    const result = await renderer.render(html, { assets });
     if ('reason' in result) t.fail(`${name}: ${result.reason}, ${result.message}`);
     else t.notOk(isMagenta(result), name);
   }
-  const next = await studio.draw(AFTERWARDS, { assets });
+  const next = await renderer.draw(AFTERWARDS, { assets });
   t.same(
     [next.pixel(150, 50), next.pixel(50, 50)],
     [

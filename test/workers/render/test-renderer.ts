@@ -4,12 +4,12 @@ import sharp from 'sharp';
 import type { Test } from 'tap';
 import { BrowserKeeper, type KeeperClock } from '../../../workers/render/keeper.ts';
 import type { RenderFailure, RenderTask } from '../../../workers/render/protocol.ts';
-import { createRenderer, type RenderTies } from '../../../workers/render/renderer.ts';
+import { createRenderer, type RenderClient } from '../../../workers/render/renderer.ts';
 
 export const BROWSER_CACHE = join(tmpdir(), 'darkroom-test-browser');
 
-/** Of a client that waits for its answer. */
-const STAYS = new AbortController().signal;
+/** The departure of a client that waits for its answer. */
+const NEVER = new AbortController().signal;
 
 /** RGBA of one point. */
 export type Pixel = [number, number, number, number];
@@ -24,24 +24,24 @@ export interface Picture {
   some(test: (pixel: Pixel) => boolean): boolean;
 }
 
-export interface Studio {
+export interface TestRenderer {
   keeper: BrowserKeeper;
   notices: string[];
-  /** 200 × 100, account `acc_a`, 15 s unless told. */
+  /** 200 × 100, account `acc_a`, 15 s by default. */
   render(
     html: string,
     task?: Partial<RenderTask>,
-    ties?: Partial<RenderTies>,
+    client?: Partial<RenderClient>,
   ): Promise<Picture | RenderFailure>;
   /** The same for a page that has to succeed. */
   draw(html: string, task?: Partial<RenderTask>): Promise<Picture>;
 }
 
 /** A real browser for one test file, ended with it. */
-export function openStudio(
+export function openTestRenderer(
   t: Test,
   options: { recycleAfterPages?: number; browserPath?: string; clock?: KeeperClock } = {},
-): Studio {
+): TestRenderer {
   const notices: string[] = [];
   const { recycleAfterPages = 10_000, browserPath = process.env.BROWSER_PATH ?? '' } = options;
   const keeper = new BrowserKeeper(
@@ -55,9 +55,9 @@ export function openStudio(
   async function render(
     html: string,
     task: Partial<RenderTask> = {},
-    ties: Partial<RenderTies> = {},
+    client: Partial<RenderClient> = {},
   ): Promise<Picture | RenderFailure> {
-    const whole: RenderTask = {
+    const full: RenderTask = {
       kind: 'render',
       html,
       width: 200,
@@ -67,7 +67,7 @@ export function openStudio(
       deadlineMs: Date.now() + 15_000,
       ...task,
     };
-    const result = await renderer.render(whole, { client: STAYS, onDrawing: () => {}, ...ties });
+    const result = await renderer.render(full, { departure: NEVER, onDrawing: () => {}, ...client });
     return result.kind === 'rendered' ? pictureOf(result.data) : result;
   }
 
