@@ -16,7 +16,7 @@ async function rehearsed(slowness: number) {
   const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
   const result = await rehearse({
     format: 'webp',
-    row: { count: 80, wanted: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
+    row: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
     ratio: 50,
     nowMs: () => now,
     leftMs: () => DEADLINE_MS - 2_000 - now,

@@ -225,7 +225,7 @@ t.test('a size that not even the smallest setting reaches is refused after two t
   const asked: number[] = [];
   await tryOut({
     count: 80,
-    wanted: 'last',
+    pick: 'last',
     target: Math.log(100),
     tolerance: 0.03,
     expected: (index) => 8 + index / 20,
@@ -251,7 +251,7 @@ t.test('whatever is expected, the search ends at the last setting that reaches t
       const failed: number[] = [];
       await tryOut({
         count: 100,
-        wanted: 'last',
+        pick: 'last',
         target,
         tolerance: 0,
         expected: (index) => index * 2,

@@ -43,7 +43,7 @@ export interface Rehearsed {
 
 interface Rehearsal {
   format: OutputFormat;
-  row: Pick<Row, 'count' | 'wanted' | 'target' | 'tolerance' | 'expected'>;
+  row: Pick<Row, 'count' | 'pick' | 'target' | 'tolerance' | 'expected'>;
   /** Number of pixels of the whole picture per pixel of the sample. */
   ratio: number;
   nowMs(): number;

@@ -3,7 +3,7 @@ import { defaultQuality, type Settings } from '../encode/encoder.ts';
 import type { Quantity } from './quality-curves.ts';
 
 /** The encoder settings that every trial has in common. */
-export type Known = Settings & { format: OutputFormat };
+export type CommonSettings = Settings & { format: OutputFormat };
 
 /** One of the settings of an encoder that a search tries. */
 export interface Setting extends Settings {
@@ -37,7 +37,7 @@ const MOVING_GIF = [
 ];
 
 /** An encoder's settings from its smallest file to its largest; the requested or default quality is the best one. */
-export function settingsFor(encode: Known, quantity: Quantity, frames: number): Setting[] {
+export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: number): Setting[] {
   const { format, quality, lossless, colors = 256 } = encode;
   if (format === 'gif') return (frames > 1 ? MOVING_GIF : STILL_GIF).filter((one) => one.colors <= colors);
   if (format === 'png') {

@@ -9,7 +9,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
 import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
-import { type Known, type Setting, settingsFor } from './settings.ts';
+import { type CommonSettings, type Setting, settingsFor } from './settings.ts';
 import { LAST_CALL_MS, timeOf } from './time.ts';
 import { type Row, type Trial, tryOut } from './trials.ts';
 
@@ -35,7 +35,7 @@ export interface Original {
 /** The input of a search. */
 export interface Search {
   pixels: Pixels;
-  encode: Known & { target: NonNullable<Encode['target']> };
+  encode: CommonSettings & { target: NonNullable<Encode['target']> };
   motion: Motion;
   original: Original | undefined;
   deadlineMs: number;
@@ -58,7 +58,7 @@ interface Attempt {
   setting: Setting;
 }
 
-/** What a search aims at. */
+/** The aim of a search, and how a file is judged by it. */
 interface Goal<J extends Trial> {
   row: Omit<Row, 'hasTime' | 'attempt'>;
   /** Judges a file of the whole picture, or of a sample in which each pixel stands for `ratio` pixels. */
@@ -80,19 +80,19 @@ const RUSH = 10;
  * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with the value reached, when no setting
  * reaches the target.
  */
-export async function reachTarget(wanted: Search): Promise<Reached> {
-  const { target } = wanted.encode;
-  return 'maxBytes' in target ? withinBytes(target.maxBytes, wanted) : likeOriginal(target, wanted);
+export async function reachTarget(search: Search): Promise<Reached> {
+  const { target } = search.encode;
+  return 'maxBytes' in target ? withinBytes(target.maxBytes, search) : likeOriginal(target, search);
 }
 
-async function written(
+async function encoded(
   { pixels, encode, motion }: Pick<Search, 'pixels' | 'encode' | 'motion'>,
   opened: Sharp,
   { paletteQuality, ...settings }: Setting,
 ): Promise<Written> {
   const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
-  const told = { ...encode, ...effortOf(encode, pixels), ...settings };
-  return outputOf(encodeWith(pipeline, told, motion, pixels));
+  const options = { ...encode, ...effortOf(encode, pixels), ...settings };
+  return outputOf(encodeWith(pipeline, options, motion, pixels));
 }
 
 /**
@@ -116,7 +116,7 @@ async function rehearsed(
     async attempt(index, effort) {
       const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
       const asked = { pixels: sample, encode: { ...encode, ...usual }, motion };
-      const file = await written(asked, prepareSample(sample), settings[index] as Setting);
+      const file = await encoded(asked, prepareSample(sample), settings[index] as Setting);
       return judge(file, { pixels: sample, ratio });
     },
   });
@@ -136,7 +136,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Setting
   let nearest: (Attempt & J) | undefined;
   let trials = 0;
   const isNearer = (one: Trial, other: Trial) =>
-    row.wanted === 'last' ? one.value < other.value : one.value > other.value;
+    row.pick === 'last' ? one.value < other.value : one.value > other.value;
   const time = timeOf(search, () => best !== undefined);
   const isSettled = await time.within(() =>
     tryOut({
@@ -147,7 +147,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Setting
       async attempt(index) {
         const setting = settings[index] as Setting;
         const opened = await search.prepare(time.timeoutMs());
-        const file = await search.finish(await written(fitting, opened, setting));
+        const file = await search.finish(await encoded(fitting, opened, setting));
         trials += 1;
         const judged = { written: file, setting, ...(await judge(file)) };
         if (judged.reaches) best = judged;
@@ -166,7 +166,7 @@ async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
 }
 
 /** The effort of a search where the caller chose none. */
-function effortOf({ format, effort: asked }: Known, { width, height, frames }: Pixels): Encode {
+function effortOf({ format, effort: asked }: CommonSettings, { width, height, frames }: Pixels): Encode {
   const effort = asked ?? searchEffort(format, (width * height * frames) / 1e6);
   return effort === undefined ? {} : { effort };
 }
@@ -179,7 +179,7 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   const settings = settingsFor(encode, 'size', search.pixels.frames);
   const { best, nearest, trials, isThorough } = await tried(search, settings, {
     row: {
-      ...{ count: settings.length, wanted: 'last', target: Math.log(limitBytes), tolerance: NEAR_SIZE },
+      ...{ count: settings.length, pick: 'last', target: Math.log(limitBytes), tolerance: NEAR_SIZE },
       ...expectedOf('size', search, settings),
     },
     async judge({ info }, sample) {
@@ -199,26 +199,26 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
 /** The smallest file that reaches the likeness. */
 async function likeOriginal(target: LikenessTarget, search: Search): Promise<Reached> {
   const { pixels, original } = search;
-  const wanted = likenessTo(pixels, target);
-  const { param, least, quantity, tolerance, evenly, rounded } = wanted;
-  const encode: Search['encode'] = { ...wanted.settings, ...search.encode };
+  const metric = likenessTo(pixels, target);
+  const { param, least, quantity, tolerance, evenly, rounded } = metric;
+  const encode: Search['encode'] = { ...metric.settings, ...search.encode };
   const settings = settingsFor(encode, quantity, pixels.frames);
   const { best, nearest, trials, isThorough } = await tried({ ...search, encode }, settings, {
     row: {
-      ...{ count: settings.length, wanted: 'first', target: evenly(least), tolerance },
-      ...expectedOf(quantity, search, settings, evenly(wanted.same)),
+      ...{ count: settings.length, pick: 'first', target: evenly(least), tolerance },
+      ...expectedOf(quantity, search, settings, evenly(metric.same)),
     },
     async judge({ data }, sample) {
-      const measure = sample === undefined ? wanted.measure : likenessTo(sample.pixels, target).measure;
+      const measure = sample === undefined ? metric.measure : likenessTo(sample.pixels, target).measure;
       const likeness = await measure(data);
       return { value: evenly(likeness), reaches: likeness >= least, likeness };
     },
   });
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
-    return untouched(file, trials, achievedOf(wanted, wanted.same));
+    return untouched(file, trials, achievedOf(metric, metric.same));
   }
-  if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(wanted, best.likeness));
+  if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(metric, best.likeness));
   if (nearest === undefined) throw new TooLate();
   const inTime = isThorough ? '' : ' in the time that there was';
   const closest = rounded(nearest.likeness);
@@ -232,7 +232,7 @@ function untouched(file: Written, trials: number, likeness: Partial<Achieved> = 
 
 function reachedBy(
   { written, setting }: Attempt,
-  { quality, lossless }: Known,
+  { quality, lossless }: CommonSettings,
   trials: number,
   likeness: Partial<Achieved> = {},
 ): Reached {

@@ -12,7 +12,7 @@ export interface Trial {
 export interface Row {
   count: number;
   /** The last setting that reaches it (`size` grows towards the target), or the first (`likeness` does). */
-  wanted: 'last' | 'first';
+  pick: 'last' | 'first';
   /** The target, on the scale of the values. */
   target: number;
   /** How far on the safe side of the target a value is close enough. */
@@ -40,14 +40,14 @@ const GUIDED_TRIALS = 5;
  * setting is expected to fail, it is tried next.
  */
 export async function tryOut(row: Row): Promise<void> {
-  const { count, wanted, target, tolerance } = row;
+  const { count, pick, target, tolerance } = row;
   const found: Point[] = [];
   let [low, high] = [-1, count];
   while (high - low > 1) {
     const index = found.length < GUIDED_TRIALS ? guess(row, found, low, high) : (low + high) >> 1;
     const { value, reaches } = await row.attempt(index);
     found.push({ index, value });
-    if (reaches === (wanted === 'last')) low = index;
+    if (reaches === (pick === 'last')) low = index;
     else high = index;
     const isNear = reaches && Math.abs(value - target) <= tolerance;
     if (isNear || !row.hasTime()) return;
@@ -56,13 +56,13 @@ export async function tryOut(row: Row): Promise<void> {
 
 /** The setting between two others that is expected to be nearest to the centre of the tolerance. */
 function guess(
-  { expected, wanted, target, tolerance }: Row,
+  { expected, pick, target, tolerance }: Row,
   found: Point[],
   low: number,
   high: number,
 ): number {
   if (expected === undefined) return (low + high) >> 1;
-  const aim = target + (wanted === 'last' ? -tolerance : tolerance) / 2;
+  const aim = target + (pick === 'last' ? -tolerance : tolerance) / 2;
   const predicted = fitted(expected, found);
   let best = low + 1;
   for (let index = low + 1; index < high; index++) {
