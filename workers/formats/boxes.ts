@@ -23,10 +23,13 @@ export interface IsoBox extends Part {
 }
 
 /** A range of the file: all of it, or the content of a box. */
-export type Stretch = Pick<Part, 'start' | 'end'>;
+export type ByteRange = Pick<Part, 'start' | 'end'>;
 
 /** The boxes in a range of the file, up to the first whose length is less than that of its own head. */
-export function isoBoxes(bytes: Bytes, within: Stretch = { start: 0, end: bytes.length }): Iterable<IsoBox> {
+export function isoBoxes(
+  bytes: Bytes,
+  within: ByteRange = { start: 0, end: bytes.length },
+): Iterable<IsoBox> {
   const limit = Math.min(within.end, bytes.length);
   return partsBetween(within.start, limit, (at) => boxAt(bytes, at, limit));
 }
@@ -44,7 +47,7 @@ function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
 }
 
 /** Follows a path of types: each is the first box of its type in the box before it. */
-export function isoBox(bytes: Bytes, within: Stretch, ...types: string[]): IsoBox | undefined {
+export function isoBox(bytes: Bytes, within: ByteRange, ...types: string[]): IsoBox | undefined {
   let found: IsoBox | undefined;
   for (const type of types) {
     found = firstOf(bytes, found ?? within, type);
@@ -53,7 +56,7 @@ export function isoBox(bytes: Bytes, within: Stretch, ...types: string[]): IsoBo
   return found;
 }
 
-function firstOf(bytes: Bytes, within: Stretch, type: string): IsoBox | undefined {
+function firstOf(bytes: Bytes, within: ByteRange, type: string): IsoBox | undefined {
   for (const box of isoBoxes(bytes, within)) if (box.type === type) return box;
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { isoBox, isoBoxes, type Stretch } from './boxes.ts';
+import { type ByteRange, isoBox, isoBoxes } from './boxes.ts';
 import type { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
@@ -35,20 +35,20 @@ interface HeifAssociation extends Part {
 }
 
 /** The content of the first meta box. */
-export function heifMeta(bytes: Bytes): Stretch | undefined {
+export function heifMeta(bytes: Bytes): ByteRange | undefined {
   const meta = isoBox(bytes, { start: 0, end: bytes.length }, 'meta');
   return meta && { start: meta.start + VERSION_BYTES, end: meta.end };
 }
 
 /** The id of the item that a viewer shows. */
-export function primaryItem(bytes: Bytes, meta: Stretch): number | undefined {
+export function primaryItem(bytes: Bytes, meta: ByteRange): number | undefined {
   const box = fullBox(bytes, meta, 'pitm');
   if (box === undefined) return undefined;
   const ids = idsOf(bytes, box.version > 0);
   return box.content + ids.width > box.end ? undefined : ids.at(box.content);
 }
 
-export function* heifItems(bytes: Bytes, meta: Stretch): Generator<HeifItem, void, undefined> {
+export function* heifItems(bytes: Bytes, meta: ByteRange): Generator<HeifItem, void, undefined> {
   const list = fullBox(bytes, meta, 'iinf');
   if (list === undefined) return;
   // The entries follow their number, which is not needed: the boxes themselves give it.
@@ -65,7 +65,7 @@ export function* heifItems(bytes: Bytes, meta: Stretch): Generator<HeifItem, voi
   }
 }
 
-export function* heifReferences(bytes: Bytes, meta: Stretch): Generator<HeifReference, void, undefined> {
+export function* heifReferences(bytes: Bytes, meta: ByteRange): Generator<HeifReference, void, undefined> {
   const list = fullBox(bytes, meta, 'iref');
   if (list === undefined) return;
   const ids = idsOf(bytes, list.version > 0);
@@ -80,7 +80,10 @@ export function* heifReferences(bytes: Bytes, meta: Stretch): Generator<HeifRefe
 }
 
 /** @throws TooManyParts */
-export function* heifAssociations(bytes: Bytes, meta: Stretch): Generator<HeifAssociation, void, undefined> {
+export function* heifAssociations(
+  bytes: Bytes,
+  meta: ByteRange,
+): Generator<HeifAssociation, void, undefined> {
   const list = fullBox(bytes, meta, 'iprp', 'ipma');
   if (list === undefined) return;
   const { content, end: limit } = list;
@@ -101,7 +104,7 @@ export function* heifAssociations(bytes: Bytes, meta: Stretch): Generator<HeifAs
 }
 
 /** Version, flags and content of a full box. */
-function fullBox(bytes: Bytes, within: Stretch, ...types: string[]) {
+function fullBox(bytes: Bytes, within: ByteRange, ...types: string[]) {
   const box = isoBox(bytes, within, ...types);
   if (box === undefined || box.start + VERSION_BYTES > box.end) return undefined;
   const { start, end } = box;

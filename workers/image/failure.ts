@@ -12,21 +12,21 @@ export class TooLate extends Error {
 const SHARP_ARGUMENT = /^Expected (.+) for (?:options\.)?(\w+)/;
 
 /**
- * Turns an error about an argument into a refusal that names the place of its step; returns any other error unchanged.
+ * Turns an error about an argument into a refusal that names the path of the argument; returns any other error unchanged.
  */
 export function argumentFailure(
   error: unknown,
-  place: string,
+  path: string,
   operation: StepOperation,
   params: object,
 ): unknown {
   if (error instanceof BadArgument) {
-    return invalid(`${place}.${ownKey(error.key, operation, params)}`, error.message, error.details);
+    return invalid(`${path}.${ownKey(error.key, operation, params)}`, error.message, error.details);
   }
   const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT.exec(error.message)) || [];
   return key === undefined
     ? error
-    : invalid(`${place}.${key}`, `${key} does not fit: ${expected} is expected.`);
+    : invalid(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
 }
 
 /**

@@ -11,10 +11,10 @@ export async function overlay(
   at: { left: number; top: number },
   mode: BlendMode | 'over' = 'over',
 ): Promise<void> {
-  const seen = intersect({ ...at, width: layer.width, height: layer.height }, picture);
-  if (seen === undefined) return;
-  const part = cut(layer, { ...seen, left: seen.left - at.left, top: seen.top - at.top });
-  await (mode === 'over' ? layOver(picture, part, seen) : blendInto(picture, part, seen, mode));
+  const visible = intersect({ ...at, width: layer.width, height: layer.height }, picture);
+  if (visible === undefined) return;
+  const part = cut(layer, { ...visible, left: visible.left - at.left, top: visible.top - at.top });
+  await (mode === 'over' ? layOver(picture, part, visible) : blendInto(picture, part, visible, mode));
 }
 
 async function layOver(picture: Picture, layer: Pixels, at: Box): Promise<void> {
@@ -32,7 +32,7 @@ async function layOver(picture: Picture, layer: Pixels, at: Box): Promise<void> 
 /** Blends the layer into the pixels, frame by frame. */
 async function blendInto(picture: Picture, layer: Pixels, at: Box, mode: BlendMode): Promise<void> {
   const { hasAlpha } = picture;
-  const whole = await picture.pixels('rgba');
-  for (const frame of framesOf(whole)) blend(frame, layer, at, mode, picture.lookAtClock);
-  if (!hasAlpha) picture.replace(withoutAlpha(whole));
+  const onto = await picture.pixels('rgba');
+  for (const frame of framesOf(onto)) blend(frame, layer, at, mode, picture.checkDeadline);
+  if (!hasAlpha) picture.replace(withoutAlpha(onto));
 }

@@ -80,7 +80,7 @@ export class Picture {
   }
 
   /** Throws when nobody waits for the picture any more. Work outside of a pipeline calls it. */
-  readonly lookAtClock = (): void => {
+  readonly checkDeadline = (): void => {
     this.#timeout();
   };
 
@@ -235,11 +235,11 @@ export class Picture {
    */
   async coloursAlone(work: () => Promise<void>): Promise<void> {
     if (!this.hasAlpha) return work();
-    const whole = await this.pixels();
-    if (whole.channels !== 4) return work();
-    this.replace(withoutAlpha(whole));
+    const rgba = await this.pixels();
+    if (rgba.channels !== 4) return work();
+    this.replace(withoutAlpha(rgba));
     await work();
-    this.replace(withAlphaOf(whole, await this.pixels()));
+    this.replace(withAlphaOf(rgba, await this.pixels()));
   }
 
   /**

@@ -20,8 +20,8 @@ import { layersOf } from './layers.ts';
 import {
   type CarriedBlocks,
   type CarriedProfile,
+  prepareBlocks,
   profileOf,
-  readyBlocks,
 } from './metadata/carried-metadata.ts';
 import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
@@ -100,26 +100,26 @@ async function open(sent: TransformTask): Promise<Work> {
     withStillBrand(sent.input),
     sent.raw === undefined ? sent.cicp : undefined,
   );
-  const task = sent.raw === undefined ? { ...sent, input: readied(colours.input, asked) } : sent;
+  const task = sent.raw === undefined ? { ...sent, input: prepareInput(colours.input, asked) } : sent;
   const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
   // An input that became a 16-bit PNG only to be read correctly is not written as one.
-  if (colours.was !== undefined) file.is16Bit = false;
-  const wanted = { ...asked, format: asked.format ?? colours.was ?? writableFormat(file.format) };
-  assertEncodable(wanted);
+  if (colours.formerFormat !== undefined) file.is16Bit = false;
+  const output = { ...asked, format: asked.format ?? colours.formerFormat ?? writableFormat(file.format) };
+  assertEncodable(output);
   const canMove = planned.every(({ operation }) => operation.frames !== 'first');
-  const chosen = chooseFrames(decode.frame, file, canMove, wanted.format);
+  const chosen = chooseFrames(decode.frame, file, canMove, output.format);
   const source = await chosenPage(file, task.input, chosen);
-  const isGrey = staysGrey({ source, encode: wanted, steps: planned });
-  const profile = profileOf(source, wanted, isGrey, [
+  const isGrey = staysGrey({ source, encode: output, steps: planned });
+  const profile = profileOf(source, output, isGrey, [
     ...planned.map(({ operation, params }) => operation.profile?.(params)),
     // The profile of an HDR input serves for reading only.
     ...(colours.isHdr ? (['srgb'] as const) : []),
   ]);
-  const { steps, encode } = await paintable({ steps: planned, encode: wanted }, task, source, profile);
+  const { steps, encode } = await paintable({ steps: planned, encode: output }, task, source, profile);
   const keepsBlocks = encode.metadata === 'keep' && task.raw === undefined;
   const conceals = steps.some(({ operation }) => operation.conceals);
-  const carried = keepsBlocks ? await readyBlocks(task.input, conceals) : NO_BLOCKS;
+  const carried = keepsBlocks ? await prepareBlocks(task.input, conceals) : NO_BLOCKS;
   const pipeline = sharp(task.input, openOptions(task, chosen, profile === 'own'));
   const isPlain = source.isRgb && !source.isDeep;
   const picture = new Picture(pipeline, { ...source, isPlain, frames: chosen.count }, () =>
@@ -143,7 +143,7 @@ async function open(sent: TransformTask): Promise<Work> {
 /**
  * The input without PNG texts that are costly to read, and with its metadata in chunks from which it can be carried.
  */
-function readied(input: Uint8Array<ArrayBuffer>, { metadata }: Encode): Uint8Array<ArrayBuffer> {
+function prepareInput(input: Uint8Array<ArrayBuffer>, { metadata }: Encode): Uint8Array<ArrayBuffer> {
   const safe = withoutBulkyTexts(input);
   return metadata === 'keep' ? withProfileChunks(safe) : safe;
 }
@@ -162,13 +162,13 @@ function sizeWarnings(
 
 /** Collects the settings for reading and writing that a preset states as steps; later ones override earlier ones. */
 function foldSettings({ decode, steps, encode }: Pass): { decode: Decode; encode: Encode } {
-  const said = steps.map(({ operation: name, params }) => {
+  const settings = steps.map(({ operation: name, params }) => {
     const operation = operationNamed(name);
     return operation?.kind === 'setting' ? operation.settings(params) : {};
   });
   return {
-    decode: Object.assign({}, decode, ...said.map((part) => part.decode)),
-    encode: Object.assign({}, encode, ...said.map((part) => part.encode)),
+    decode: Object.assign({}, decode, ...settings.map((part) => part.decode)),
+    encode: Object.assign({}, encode, ...settings.map((part) => part.encode)),
   };
 }
 
@@ -194,14 +194,17 @@ async function paintable(
   if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
   const { icc } = await metadataOf(input);
   if (icc === undefined) return painting;
-  const said = await inProfile(texts, icc);
-  const again = (text: string) => said.get(text) ?? text;
+  const converted = await inProfile(texts, icc);
+  const convertedOf = (text: string) => converted.get(text) ?? text;
   return {
     steps: steps.map((step) => {
-      const colours = coloursOf(step).map(([name, text]) => [name, again(text)]);
+      const colours = coloursOf(step).map(([name, text]) => [name, convertedOf(text)]);
       return { ...step, params: { ...step.params, ...Object.fromEntries(colours) } };
     }),
-    encode: { ...encode, ...(encode.background !== undefined && { background: again(encode.background) }) },
+    encode: {
+      ...encode,
+      ...(encode.background !== undefined && { background: convertedOf(encode.background) }),
+    },
   };
 }
 

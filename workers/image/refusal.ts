@@ -1,6 +1,6 @@
 import type { Failure } from '../protocol.ts';
 
-/** Ends a pass with a failure that the caller can mend. It is thrown within the thread and returned as plain data. */
+/** Ends a pass with a failure that the caller can fix. It is thrown within the thread and returned as plain data. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly failure: Failure;
@@ -21,7 +21,7 @@ export function unsupported(message: string): Refusal {
 }
 
 /**
- * An operation's error about one of its parameters, before the place of its step in the pass is known.
+ * An operation's error about one of its parameters, before the index of its step in the pass is known.
  * The pipeline turns it into a Refusal on `steps[i].params.<key>`.
  */
 export class BadArgument extends Error {

@@ -32,7 +32,7 @@ export async function scaleTo(picture: Picture, size: Size, kernel: Kernel = 'la
 /** Scales to a size that is larger on one axis or both. An axis that gets smaller is scaled first. */
 async function enlargeTo(picture: Picture, size: Size, kernel: Exclude<Kernel, 'nearest'>): Promise<void> {
   await scaleTo(picture, smallerSides(picture, size), kernel);
-  picture.replace(enlarged(await picture.handOver(), size, kernel, picture.lookAtClock));
+  picture.replace(enlarged(await picture.handOver(), size, kernel, picture.checkDeadline));
 }
 
 /** Makes the picture smaller in linear light, as optics do, so that fine patterns keep their brightness. */

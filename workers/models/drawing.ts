@@ -79,8 +79,8 @@ function lay(
 function rgbOf(hue: number, saturation: number, lightness: number): Rgb {
   const reach = saturation * Math.min(lightness, 1 - lightness);
   const channel = (offset: number) => {
-    const place = (offset + hue / 30 + 12) % 12;
-    return 255 * (lightness - reach * Math.max(-1, Math.min(place - 3, 9 - place, 1)));
+    const sector = (offset + hue / 30 + 12) % 12;
+    return 255 * (lightness - reach * Math.max(-1, Math.min(sector - 3, 9 - sector, 1)));
   };
   return [channel(0), channel(8), channel(4)];
 }

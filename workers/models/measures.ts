@@ -27,7 +27,7 @@ export async function measure(picture: Uint8Array): Promise<Measures> {
     brightness: lightSum / light.length / 255,
     colourfulness: colourSum / light.length / 255,
     isTransparent,
-    hasText: looksWritten(light, width, height),
+    hasText: looksLikeText(light, width, height),
   };
 }
 
@@ -42,7 +42,7 @@ const LINE_ROWS_MAX = 120;
  * Whether the picture looks like text. Lines of text are bands of rows with many sharp edges between bands with few.
  * This is a rough measure, which recognises no letters.
  */
-function looksWritten(light: Uint8Array, width: number, height: number): boolean {
+function looksLikeText(light: Uint8Array, width: number, height: number): boolean {
   let rows = 0;
   for (let y = 0; y <= height; y++) {
     const isBusy =

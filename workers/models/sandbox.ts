@@ -10,7 +10,7 @@ sharp.concurrency(1);
 sharp.cache(false);
 
 /** Largest difference of any channel from the corner's pixel at which a pixel counts as background. */
-const LIKE_THE_CORNER = 32;
+const BACKGROUND_TOLERANCE = 32;
 
 /** Performs one task with real image processing. The same task always gives the same bytes. */
 export default async function run(task: SandboxTask): Promise<SandboxResult> {
@@ -56,7 +56,7 @@ async function cutOut(picture: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
       Math.abs((data[at + 1] as number) - green),
       Math.abs((data[at + 2] as number) - blue),
     );
-    if (far <= LIKE_THE_CORNER) data[at + 3] = 0;
+    if (far <= BACKGROUND_TOLERANCE) data[at + 3] = 0;
   }
   const { width, height } = info;
   return pngOf(sharp(data, { raw: { width, height, channels: 4 } }));

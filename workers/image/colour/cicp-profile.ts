@@ -133,10 +133,10 @@ function times(matrix: Matrix, [x, y, z]: Triple): Triple {
 
 /** Solves the equations by Cramer's rule. */
 function solve(matrix: Matrix, right: Triple): Triple {
-  const whole = determinant(matrix);
+  const divisor = determinant(matrix);
   const replaced = (column: Axis) =>
     triple((row) => triple((at) => (at === column ? right[row] : matrix[row][at])));
-  return triple((column) => determinant(replaced(column)) / whole);
+  return triple((column) => determinant(replaced(column)) / divisor);
 }
 
 function determinant([[a, b, c], [d, e, f], [g, h, i]]: Matrix): number {
@@ -182,13 +182,13 @@ function assembled(tags: [string, Buffer][]): Buffer {
   const table = Buffer.alloc(4 + tags.length * 12);
   table.writeUInt32BE(tags.length);
   const bodies: Buffer[] = [];
-  const places = new Map<Buffer, number>();
+  const offsets = new Map<Buffer, number>();
   let free = HEADER_BYTES + table.length;
   for (const [index, [name, body]] of tags.entries()) {
-    const at = places.get(body) ?? free;
+    const at = offsets.get(body) ?? free;
     if (at === free) {
       const padded = Buffer.concat([body, Buffer.alloc(-body.length & 3)]);
-      places.set(body, at);
+      offsets.set(body, at);
       bodies.push(padded);
       free += padded.length;
     }

@@ -9,7 +9,7 @@ import { isHdr, needsProfile, profileFor } from './cicp-profile.ts';
 const PNG_HEAD_BYTES = 8 + 25;
 
 /** A file whose colours a codec reads correctly. */
-interface Readied {
+interface ReadableFile {
   input: Uint8Array<ArrayBuffer>;
   /**
    * Whether its profile describes colours brighter than white. Such a profile is right for these pixels, but not for
@@ -17,7 +17,7 @@ interface Readied {
    */
   isHdr: boolean;
   /** Its former format, where it was converted. */
-  was?: 'avif';
+  formerFormat?: 'avif';
 }
 
 /**
@@ -28,13 +28,13 @@ interface Readied {
 export async function withNamedColours(
   input: Uint8Array<ArrayBuffer>,
   cicp: Cicp | undefined,
-): Promise<Readied> {
+): Promise<ReadableFile> {
   if (cicp === undefined || !needsProfile(cicp)) return { input, isHdr: false };
   const isPng = Buffer.from(input.buffer, input.byteOffset, 8).toString('latin1', 1, 4) === 'PNG';
   const png = isPng ? input : await asPng(input);
   const chunk = profileChunk(profileFor(cicp));
   const bytes = Buffer.concat([png.subarray(0, PNG_HEAD_BYTES), chunk, png.subarray(PNG_HEAD_BYTES)]);
-  return { input: bytes, isHdr: isHdr(cicp), ...(!isPng && { was: 'avif' }) };
+  return { input: bytes, isHdr: isHdr(cicp), ...(!isPng && { formerFormat: 'avif' }) };
 }
 
 /** Converts an AVIF to a PNG with all its bits. The compression is low, because the PNG is decoded at once. */

@@ -27,7 +27,7 @@ const APPLICATION = 0xff;
 const GIF_APPLICATIONS = ['NETSCAPE2.0', 'ANIMEXTS1.0'];
 const HEIF_BOXES = ['ftyp', 'meta', 'mdat', 'free'];
 /** Types of items and properties that hold more than is needed to decode the picture. */
-const HEIF_WORDS = ['Exif', 'mime', 'uri ', 'thmb', 'prof', 'rICC'];
+const HEIF_TYPES = ['Exif', 'mime', 'uri ', 'thmb', 'prof', 'rICC'];
 /** Tags that describe how the strips or tiles of a TIFF are decoded, its resolution and its orientation. */
 const TIFF_TAGS: ReadonlySet<number> = new Set([
   254, 255, 256, 257, 258, 259, 262, 266, 273, 274, 277, 278, 279, 282, 283, 284, 296, 317, 320, 322, 323,
@@ -123,7 +123,7 @@ function isBareHeif(file: Buffer): boolean {
   if (!fills(file, boxes) || !boxes.every(({ type }) => HEIF_BOXES.includes(type))) return false;
   return boxes.every(({ type, start, end }) => {
     const meta = file.subarray(start, end);
-    return type !== 'meta' || !HEIF_WORDS.some((word) => meta.includes(word, 0, 'latin1'));
+    return type !== 'meta' || !HEIF_TYPES.some((name) => meta.includes(name, 0, 'latin1'));
   });
 }
 

@@ -5,7 +5,7 @@ import { exifDirectories, withoutExifPrefix } from '../../formats/tiff.ts';
 /** ExposureTime (EXIF 2.3, 4.6.5), which cameras write and programs that draw do not. */
 const EXPOSURE_TIME = 0x829a;
 
-/** Whether a file is a photograph as a camera wrote it: a JPEG whose EXIF block says how long it was exposed. */
+/** Whether a file is a photograph as a camera wrote it: a JPEG whose EXIF block has an exposure time. */
 export function isFromCamera(file: Uint8Array): boolean {
   try {
     for (const { marker, start, end } of jpegSegments(new Bytes(file))) {
@@ -14,7 +14,7 @@ export function isFromCamera(file: Uint8Array): boolean {
     }
     return false;
   } catch {
-    // The structure is broken, so it says nothing of the picture.
+    // A broken structure is no evidence of a camera.
     return false;
   }
 }

@@ -51,12 +51,12 @@ const EDGE_LIMITS_PX: Partial<Record<OutputFormat, number>> = {
  * mozjpeg's table by N. Robidoux, made for visual quality: its files are 9 % smaller than those of the standard's own
  * table at equal SSIMULACRA 2, in the same time. At equal SSIM of the luma they are 3 % larger.
  */
-const SEEN_QUANTISATION = 3;
+const VISUAL_QUANTISATION = 3;
 
 const ENCODERS: Record<OutputFormat, Encoder> = {
   jpeg: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
     pipeline.jpeg({
-      ...(tune !== 'ssim' && { quantisationTable: SEEN_QUANTISATION }),
+      ...(tune !== 'ssim' && { quantisationTable: VISUAL_QUANTISATION }),
       ...jpegEffort(quality, size, { effort, progressive }),
       chromaSubsampling: chroma ?? chromaFor(quality),
     }),
@@ -149,7 +149,7 @@ export function encodeWith(
   );
 }
 
-/** The reason why lossless=true cannot be met, as words that follow "but"; undefined when it is not sent, or is met. */
+/** The reason why lossless=true cannot be met, as the end of a sentence after "but"; undefined when it is not sent, or is met. */
 export function lossyWriter({ lossless, format, palette, colors }: Encode): string | undefined {
   if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
   if (format !== 'png') return `${format} has no lossless mode`;

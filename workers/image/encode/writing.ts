@@ -22,7 +22,7 @@ import { exactPaletteOf, shows } from './exact-palette.ts';
 import { FILTERED, type RowFilter, rowFilterFor } from './row-filter.ts';
 
 /** Keys that do not change the encoding. A pass with no other key may return the original. */
-const BESIDE_SETTINGS = ['format', 'metadata', 'background', 'target'];
+const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'target'];
 
 /**
  * Writes the result of a pass, once all steps are done: with the metadata that the policy keeps, in the channels, bits
@@ -194,7 +194,7 @@ async function untouchedInput(work: Work): Promise<Written | undefined> {
 function originalOf({ task, steps, encode, source, chosen, picture }: Work): Original | undefined {
   const { input } = task;
   const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
-  const asksMore = Object.keys(encode).some((key) => !BESIDE_SETTINGS.includes(key));
+  const asksMore = Object.keys(encode).some((key) => !NEUTRAL_KEYS.includes(key));
   const isChanged = steps.length > 0 && !picture.isUntouched;
   if (task.raw !== undefined || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;

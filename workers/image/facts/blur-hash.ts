@@ -75,7 +75,7 @@ function clamped(step: number, steps: number): number {
 
 function digits(value: number, length: number): string {
   let text = '';
-  for (let left = value; text.length < length; left = Math.floor(left / DIGITS.length))
-    text = `${DIGITS[left % DIGITS.length]}${text}`;
+  for (let rest = value; text.length < length; rest = Math.floor(rest / DIGITS.length))
+    text = `${DIGITS[rest % DIGITS.length]}${text}`;
   return text;
 }

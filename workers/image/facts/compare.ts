@@ -114,19 +114,19 @@ class Tiles {
 
   /** The regions, largest first; they do not overlap. */
   regions(): Difference['regions'] {
-    let regions = this.#connected(this.#boxes);
+    let boxes = this.#connected(this.#boxes);
     let count = 0;
-    while (regions.length !== count) {
-      count = regions.length;
-      regions = this.#connected(this.#covered(regions));
+    while (boxes.length !== count) {
+      count = boxes.length;
+      boxes = this.#connected(this.#covered(boxes));
     }
-    const shown = regions.map(({ left, top, right, bottom }) => ({
+    const regions = boxes.map(({ left, top, right, bottom }) => ({
       x: left,
       y: top,
       width: right - left + 1,
       height: bottom - top + 1,
     }));
-    return shown.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MOST_REGIONS);
+    return regions.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MOST_REGIONS);
   }
 
   /** The boxes around each group of adjacent tiles. */
@@ -139,9 +139,9 @@ class Tiles {
    * Every tile that a box covers, with that box. It joins boxes that overlap even where their changed pixels are not
    * adjacent.
    */
-  #covered(regions: readonly Box[]): Map<number, Box> {
+  #covered(boxes: readonly Box[]): Map<number, Box> {
     const covered = new Map<number, Box>();
-    for (const box of regions) {
+    for (const box of boxes) {
       const [firstColumn, lastColumn] = [Math.floor(box.left / TILE_PX), Math.floor(box.right / TILE_PX)];
       const [firstRow, lastRow] = [Math.floor(box.top / TILE_PX), Math.floor(box.bottom / TILE_PX)];
       for (let row = firstRow; row <= lastRow; row++)

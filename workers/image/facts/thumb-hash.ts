@@ -3,7 +3,7 @@ import { waveSums } from './wave-sums.ts';
 
 /** Number of brightness components along the longer side; fewer where alpha takes space in the hash. */
 const PARTS = 7;
-const PARTS_BESIDE_ALPHA = 5;
+const PARTS_WITH_ALPHA = 5;
 /** Number of components of each colour difference along both sides, and of the alpha channel. */
 const COLOUR_PARTS = 3;
 const ALPHA_PARTS = 5;
@@ -25,7 +25,7 @@ interface Varying {
 export function thumbHash(rgba: Uint8Array, size: Size): Uint8Array {
   const { width, height } = size;
   const { brightness, yellow, red, alpha, isOpaque } = channelsOf(rgba, width * height);
-  const limit = isOpaque ? PARTS : PARTS_BESIDE_ALPHA;
+  const limit = isOpaque ? PARTS : PARTS_WITH_ALPHA;
   const longest = Math.max(width, height);
   const across = Math.max(1, Math.round((limit * width) / longest));
   const down = Math.max(1, Math.round((limit * height) / longest));

@@ -1,7 +1,7 @@
 import type { Size } from '../pixels/geometry.ts';
 
 /** Number of column waves that are summed in one pass over the pixels. */
-const A_WALK = 4;
+const WAVES_PER_PASS = 4;
 
 /**
  * The sums of a channel, weighted by one wave along its rows and by each of several waves down its columns. The pixels
@@ -15,7 +15,7 @@ export function waveSums(
 ): number[] {
   const sums: number[] = [];
   while (sums.length < downs.length) {
-    const [one, two = one, three = one, four = one] = downs.slice(sums.length, sums.length + A_WALK);
+    const [one, two = one, three = one, four = one] = downs.slice(sums.length, sums.length + WAVES_PER_PASS);
     if (one === undefined || two === undefined || three === undefined || four === undefined) break;
     let first = 0;
     let second = 0;

@@ -41,7 +41,7 @@ const SSIMULACRA2_LIMIT_PX = 4_000_000;
 export function likenessTo(pixels: Pixels, target: LikenessTarget): Likeness {
   return 'minSsim' in target
     ? structuralLikeness(pixels, target.minSsim)
-    : seenLikeness(pixels, target.ssimulacra2);
+    : visualLikeness(pixels, target.ssimulacra2);
 }
 
 /** The measured value under the field name of the API. */
@@ -73,7 +73,7 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
 }
 
 /** SSIMULACRA 2 of the frame that is least like its original. */
-function seenLikeness(pixels: Pixels, least: number): Likeness {
+function visualLikeness(pixels: Pixels, least: number): Likeness {
   assertMeasurable(pixels);
   const models = framesOf(pixels);
   return {

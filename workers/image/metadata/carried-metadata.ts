@@ -36,7 +36,10 @@ export interface CarriedBlocks {
  * Prepares a file for a pass that keeps metadata: removes copies of the original picture from its blocks.
  * @param conceals whether the pass hides something; blocks that cannot be searched are then not carried.
  */
-export async function readyBlocks(input: Uint8Array<ArrayBuffer>, conceals: boolean): Promise<CarriedBlocks> {
+export async function prepareBlocks(
+  input: Uint8Array<ArrayBuffer>,
+  conceals: boolean,
+): Promise<CarriedBlocks> {
   return { exif: await blankPreviews(input, { makerNote: conceals }), others: !conceals };
 }
 
@@ -98,14 +101,14 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
 /** The orientation is not carried, because sharp drops the tag once it has turned the picture upright. */
 function keepAll(pipeline: Sharp, { source, carried, profile }: CarriedFile): Sharp {
   if (source.format === 'raw') return pipeline;
-  if (profile === 'none') return keepApart(pipeline, carried);
+  if (profile === 'none') return keepBlocks(pipeline, carried);
   const kept =
-    carried.exif && carried.others ? pipeline.keepMetadata() : keepApart(pipeline, carried).keepIccProfile();
+    carried.exif && carried.others ? pipeline.keepMetadata() : keepBlocks(pipeline, carried).keepIccProfile();
   // The file's own profile does not describe pixels that were converted to sRGB.
   return profile === 'own' ? kept : kept.withIccProfile('srgb');
 }
 
-function keepApart(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
+function keepBlocks(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
   if (exif) pipeline.keepExif();
   if (others) pipeline.keepXmp();
   return pipeline;

@@ -23,13 +23,13 @@ interface Budget {
 export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Budget): Record<string, Plain> {
   const plain: Record<string, Plain> = {};
   for (const [name, value] of tags) {
-    if (!isTellable(name)) continue;
-    const told = toPlain(value, 0);
-    if (told === undefined) continue;
-    const characters = JSON.stringify([name, told]).length;
+    if (!isSafeName(name)) continue;
+    const plainValue = toPlain(value, 0);
+    if (plainValue === undefined) continue;
+    const characters = JSON.stringify([name, plainValue]).length;
     if (characters > budget.leftCharacters) continue;
     budget.leftCharacters -= characters;
-    plain[name] = told;
+    plain[name] = plainValue;
   }
   return plain;
 }
@@ -38,7 +38,7 @@ export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Bu
  * Whether a name is safe: none of Object.prototype, none that a document store reads as an operator, no control
  * characters.
  */
-function isTellable(name: string): boolean {
+function isSafeName(name: string): boolean {
   return (
     name !== '' &&
     name.length <= NAME_LIMIT_CHARACTERS &&
@@ -71,7 +71,7 @@ function plainList(values: unknown[], depth: number): Plain[] | undefined {
 
 function plainObject(value: object, depth: number): Plain | undefined {
   const entries = Object.entries(value)
-    .filter(([name]) => isTellable(name))
+    .filter(([name]) => isSafeName(name))
     .map(([name, inner]) => [name, toPlain(inner, depth + 1)] as const)
     .filter((entry): entry is readonly [string, Plain] => entry[1] !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);

@@ -21,7 +21,7 @@ const JPEG_SEGMENT_LIMIT_BYTES = 65_000;
  * The reported groups, in the order of the answer. The thumbnail, and values that the reader computes or repeats, are
  * left out.
  */
-const TOLD = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
+const REPORTED = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
 /** Tags that are text although their type is bytes; the reader's description is that text. */
 const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
@@ -39,7 +39,7 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
 ]);
 
 /** Tags for the internal layout of the file, and blocks that are reported tag by tag. */
-const UNTOLD =
+const UNREPORTED =
   /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
 /** Keyword under which ImageMagick stores a profile in a PNG, before the name of the profile. */
@@ -62,17 +62,17 @@ export function readTags(
     ...read(profileBlock(header), ['icc', 'iptc']),
   };
   const budget = { leftCharacters: TAGS_LIMIT_CHARACTERS };
-  const told: Record<string, Record<string, Plain>> = {};
-  for (const group of TOLD) {
+  const reported: Record<string, Record<string, Plain>> = {};
+  for (const group of REPORTED) {
     const tags = Object.entries(groups[group] ?? {}).filter(
-      ([name, tag]) => isTag(tag) && !UNTOLD.test(name),
+      ([name, tag]) => isTag(tag) && !UNREPORTED.test(name),
     );
     const values = tags.map(([name, tag]) => [name, heldBy(tag, isText(group, name))] as const);
     const texts = group === 'png' ? compressedTexts(values, header) : [];
     const plain = plainTags([...values, ...texts], budget);
-    if (Object.keys(plain).length > 0) told[group] = plain;
+    if (Object.keys(plain).length > 0) reported[group] = plain;
   }
-  return told;
+  return reported;
 }
 
 /** False for the source of an XMP document, and for the rest of a tag named `__proto__` in the reader. */

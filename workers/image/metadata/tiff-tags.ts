@@ -133,7 +133,7 @@ function written(entries: Entry[], start: number, ready: Buffer[] = [], next = 0
   const count = entries.length + ready.length;
   const bodies: Buffer[] = [];
   let free = start + 2 + count * ENTRY_BYTES + 4;
-  const place = (body: Buffer) => {
+  const append = (body: Buffer) => {
     const at = free;
     const padded = body.byteLength % 2 === 0 ? body : Buffer.concat([body, Buffer.alloc(1)]);
     bodies.push(padded);
@@ -145,8 +145,8 @@ function written(entries: Entry[], start: number, ready: Buffer[] = [], next = 0
     entry.writeUInt16LE(tag, 0);
     entry.writeUInt16LE(type, 2);
     entry.writeUInt32LE(count, 4);
-    if (below !== undefined) entry.writeUInt32LE(place(written(below, free)), 8);
-    else if (value.byteLength > 4) entry.writeUInt32LE(place(value), 8);
+    if (below !== undefined) entry.writeUInt32LE(append(written(below, free)), 8);
+    else if (value.byteLength > 4) entry.writeUInt32LE(append(value), 8);
     else value.copy(entry, 8);
     return entry;
   });

@@ -10,9 +10,7 @@ export const convolve = defineStep({
     width: integer(3, EDGE, 'Width of the kernel.'),
     height: integer(3, EDGE, 'Height of the kernel.'),
     kernel: numbers(9, EDGE * EDGE, 'The weights, row by row: width × height of them.'),
-    scale: optional(
-      integer(1, 1_000_000, 'What the sum is divided by; the sum of the weights when left out.'),
-    ),
+    scale: optional(integer(1, 1_000_000, 'Divisor of the sum; the sum of the weights when left out.')),
     offset: number(-255, 255, 'Added at the end.', { default: 0 }),
   },
   grey: 'keeps',

@@ -3,7 +3,7 @@ import { defineSetting } from './operation.ts';
 import { integer, optional } from './parameter.ts';
 
 export const decode = defineSetting({
-  description: 'Says how the input is read.',
+  description: 'Sets how the input is read.',
   parameters: {
     frame: optional(
       Type.Union([Type.Literal('first'), Type.Literal('all'), Type.Integer({ minimum: 0 })], {

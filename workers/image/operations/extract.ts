@@ -15,7 +15,7 @@ export const extract = defineStep({
   },
   grey: 'keeps',
   copies: 0,
-  sizeAfter: 'said',
+  sizeAfter: 'given',
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 2,
   commutesWithFlatten: true,

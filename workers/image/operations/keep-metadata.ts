@@ -2,7 +2,7 @@ import { defineSetting } from './operation.ts';
 import { choice } from './parameter.ts';
 
 export const keepMetadata = defineSetting({
-  description: 'Says which metadata the result carries.',
+  description: 'Sets which metadata the result carries.',
   parameters: {
     metadata: choice(
       ['strip', 'keep', 'copyright'],

@@ -52,8 +52,8 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * admitted.
    */
   copies(params: Readonly<Record<string, unknown>>): number;
-  /** The size after it: `kept` as before, `said` by its arguments, or dependent on anything else. */
-  sizeAfter: 'kept' | 'said' | 'depends';
+  /** The size after it: `kept` as before, `given` by its arguments, or dependent on anything else. */
+  sizeAfter: 'kept' | 'given' | 'depends';
   /**
    * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
    * (undefined).
@@ -110,7 +110,7 @@ interface StepSource<P extends TProperties> {
   profile?(params: Filled<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: Filled<P>) => number);
   /** Absent: it depends on anything. */
-  sizeAfter?: 'kept' | 'said';
+  sizeAfter?: 'kept' | 'given';
   /** The effect on transparency; a function returns undefined where transparency stays as it was. */
   alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
   changesNothing?(params: Filled<P>): boolean;

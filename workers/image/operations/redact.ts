@@ -52,7 +52,7 @@ export const redact = defineStep({
     );
     const groups = groupsOf(boxes);
     for (const group of groups) {
-      if (style !== 'fill' && !mustBeFilled(group)) coarsen(pixels, group, style, picture.lookAtClock);
+      if (style !== 'fill' && !mustBeFilled(group)) coarsen(pixels, group, style, picture.checkDeadline);
       else for (const box of group.regions) fill(pixels, box, ink);
     }
   },

@@ -38,7 +38,7 @@ export const resize = defineStep({
   },
   grey: 'keeps',
   copies: ({ enlarge, kernel, linear }) => (enlarge || linear || kernel === 'nearest' ? 2 : 0),
-  sizeAfter: 'said',
+  sizeAfter: 'given',
   alphaAfter: ({ fit, background }) => (fit === 'contain' && isTranslucent(background) ? true : undefined),
   cpuMsPerMegapixel: ({ enlarge }) => (enlarge ? 60 : 25),
   commutesWithFlatten: true,
@@ -78,8 +78,8 @@ type Box = { width: number | undefined; height: number | undefined };
 /** A warning where the picture stays smaller than the requested size, because it may not be enlarged. */
 function notEnlarged(source: Size, box: Box, fit: Fit, enlarge: boolean): PassWarning[] {
   if (enlarge) return [];
-  const wanted = fitInto(source, box, fit, true).scaled;
-  if (wanted.width <= source.width && wanted.height <= source.height) return [];
+  const enlarged = fitInto(source, box, fit, true).scaled;
+  if (enlarged.width <= source.width && enlarged.height <= source.height) return [];
   const { scaled, result } = fitInto(source, box, fit, false);
   const has = fit === 'contain' ? scaled : result;
   const isNarrow = box.width !== undefined && box.width > has.width;

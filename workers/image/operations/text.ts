@@ -38,10 +38,10 @@ export const text = defineStep({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
-  async apply(picture, { text, font = 'sans', size: said, color, position, margin, opacity, rotate }, pass) {
+  async apply(picture, { text, font = 'sans', size: asked, color, position, margin, opacity, rotate }, pass) {
     const written = drawable(text);
     if (written.trim() === '') return;
-    const size = sizePx(said, picture.width);
+    const size = sizePx(asked, picture.width);
     const colour = colourOf(color, 'color');
     const room = {
       width: Math.max(1, picture.width - 2 * margin),
@@ -58,9 +58,9 @@ export const text = defineStep({
 });
 
 /** Height of the letters in whole pixels. */
-function sizePx(said: number | string, widthPx: number): number {
-  if (typeof said === 'number') return said;
-  const share = Number.parseFloat(said) / 100;
+function sizePx(asked: number | string, widthPx: number): number {
+  if (typeof asked === 'number') return asked;
+  const share = Number.parseFloat(asked) / 100;
   return Math.min(SIZE_LIMIT_PX, Math.max(1, Math.round(share * widthPx)));
 }
 

@@ -44,11 +44,11 @@ export function blend(
   layer: Pixels,
   at: { left: number; top: number },
   mode: BlendMode,
-  lookAtClock: () => void,
+  checkDeadline: () => void,
 ): void {
   const table = tableOf(FORMULAS[mode]);
   for (let y = 0; y < layer.height; y++) {
-    lookAtClock();
+    checkDeadline();
     let from = y * layer.width * 4;
     let to = ((at.top + y) * onto.width + at.left) * 4;
     for (let x = 0; x < layer.width; x++, from += 4, to += 4)

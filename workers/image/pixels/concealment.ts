@@ -63,10 +63,10 @@ export function coarsen(
   pixels: Pixels,
   { regions, box }: Group,
   style: CoarseStyle,
-  lookAtClock: () => void,
+  checkDeadline: () => void,
 ): void {
   const cells = cellsOf(pixels, regions, box);
-  const patch = style === 'blur' ? enlarged(cells, box, 'mitchell', lookAtClock) : mosaicOf(cells, box);
+  const patch = style === 'blur' ? enlarged(cells, box, 'mitchell', checkDeadline) : mosaicOf(cells, box);
   for (const region of regions) {
     const inPatch = { ...region, left: region.left - box.left, top: region.top - box.top };
     paste(pixels, cut(patch, inPatch), region);
@@ -77,10 +77,10 @@ export function coarsen(
 function cellsOf(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
   const along = (edgePx: number) => Math.min(MOST_CELLS_ALONG, Math.floor(edgePx / SMALLEST_CELL_PX));
   const [width, height] = [along(box.width), along(box.height)];
-  const whole = meanOf(pixels, regions);
+  const overall = meanOf(pixels, regions);
   const means = partsOf(box, width, height).map((cell) => {
     const covered = regions.flatMap((region) => overlap(region, cell) ?? []);
-    return covered.length === 0 ? whole : meanOf(pixels, covered);
+    return covered.length === 0 ? overall : meanOf(pixels, covered);
   });
   const data = Uint8Array.from(means.flatMap((mean) => Array.from(mean, rounded)));
   return { data, width, height, channels: pixels.channels, frames: 1 };

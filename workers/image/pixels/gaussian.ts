@@ -50,12 +50,12 @@ function reductionFor({ width, height }: Size, sigma: number): number {
  */
 async function blurredSmall(picture: Picture, sigma: number, factor: number): Promise<Pixels> {
   const pixels = await picture.pixels();
-  const left = Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
-  const margin = Math.ceil(left * REACH);
+  const remainingSigma = Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
+  const margin = Math.ceil(remainingSigma * REACH);
   const size = scaledBy(pixels, 1 / factor);
   const small = await withMargin(picture, pixels, size, margin);
-  const blurred = await pixelsOf(blurredWhole(picture.pipelineOver(small), left));
-  return enlarged(blurred, pixels, 'cubic', picture.lookAtClock, { ...size, left: margin, top: margin });
+  const blurred = await pixelsOf(blurredWhole(picture.pipelineOver(small), remainingSigma));
+  return enlarged(blurred, pixels, 'cubic', picture.checkDeadline, { ...size, left: margin, top: margin });
 }
 
 /** Reduces a picture and repeats its edges around it: those of the picture itself, not those of the reduced one. */
@@ -65,16 +65,16 @@ async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: 
     pixelsOf(picture.pipelineOver(cut(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
   const column = { top: 0, width: 1, height };
   const row = { left: 0, width, height: 1 };
-  const [whole, left, right, top, bottom] = await Promise.all([
+  const [inner, left, right, top, bottom] = await Promise.all([
     reduced({ ...row, top: 0, height }, size),
     reduced({ ...column, left: 0 }, { width: 1, height: size.height }),
     reduced({ ...column, left: width - 1 }, { width: 1, height: size.height }),
     reduced({ ...row, top: 0 }, { width: size.width, height: 1 }),
     reduced({ ...row, top: height - 1 }, { width: size.width, height: 1 }),
   ]);
-  const { channels } = whole;
+  const { channels } = inner;
   const padded = { width: size.width + 2 * margin, height: size.height + 2 * margin };
-  const result = { ...whole, ...padded, data: new Uint8Array(padded.width * padded.height * channels) };
+  const result = { ...inner, ...padded, data: new Uint8Array(padded.width * padded.height * channels) };
   const far = { left: margin + size.width, top: margin + size.height };
   for (const toLeft of [0, far.left])
     for (const toTop of [0, far.top]) {
@@ -88,6 +88,6 @@ async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: 
     paste(result, top, { left: margin, top: step });
     paste(result, bottom, { left: margin, top: far.top + step });
   }
-  paste(result, whole, { left: margin, top: margin });
+  paste(result, inner, { left: margin, top: margin });
   return result;
 }

@@ -68,14 +68,14 @@ export function withoutAlpha({ data, ...facts }: Pixels): Pixels {
 }
 
 /** RGBA pixels with the transparency of one picture and the colours of another, which may be grey. */
-export function withAlphaOf(whole: Pixels, { data: colours, channels }: Pixels): Pixels {
-  const data = new Uint8Array(whole.data.length);
+export function withAlphaOf(rgba: Pixels, { data: colours, channels }: Pixels): Pixels {
+  const data = new Uint8Array(rgba.data.length);
   for (let to = 0, from = 0; to < data.length; to += 4, from += channels) {
     for (let channel = 0; channel < 3; channel++)
       data[to + channel] = colours[from + Math.min(channel, channels - 1)] as number;
-    data[to + 3] = whole.data[to + 3] as number;
+    data[to + 3] = rgba.data[to + 3] as number;
   }
-  return { ...whole, data };
+  return { ...rgba, data };
 }
 
 /** Whether every `step`-th value is 255, such as the alpha of every RGBA pixel with an offset of 3 and a step of 4. */

@@ -50,14 +50,14 @@ interface Taps {
 /**
  * Enlarges a picture to a size that is not smaller on any side. It takes two multiplications per tap, channel and
  * pixel: about 60 ms per megapixel of the result.
- * @param lookAtClock is called regularly, and may throw to end the work.
+ * @param checkDeadline is called regularly, and may throw to end the work.
  * @param part the part of the picture that is enlarged to that size; pixels around it still contribute.
  */
 export function enlarged<P extends Pixels | DeepPixels>(
   pixels: P,
   { width, height }: Size,
   kernel: Kernel,
-  lookAtClock: () => void,
+  checkDeadline: () => void,
   part: Box = { left: 0, top: 0, width: pixels.width, height: pixels.height * pixels.frames },
 ): P {
   const { data, ...facts } = pixels;
@@ -71,7 +71,7 @@ export function enlarged<P extends Pixels | DeepPixels>(
   const rows = createRows(pixels, across, down.count + 1, most);
   const sum = new Float32Array(rowLength);
   for (let y = 0; y < height * facts.frames; y++) {
-    if (y % ROWS_AT_ONCE === 0) lookAtClock();
+    if (y % ROWS_AT_ONCE === 0) checkDeadline();
     sum.fill(0);
     for (let tap = 0; tap < down.count; tap++) {
       const weight = down.weights[y * down.count + tap] as number;

@@ -1,4 +1,10 @@
-import { type IsoBox, isoBox, isoBoxes, isoBrands, type Stretch } from '../../../../workers/formats/boxes.ts';
+import {
+  type ByteRange,
+  type IsoBox,
+  isoBox,
+  isoBoxes,
+  isoBrands,
+} from '../../../../workers/formats/boxes.ts';
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import {
   type HeifReference,
@@ -52,7 +58,7 @@ function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
  * The properties of all items, those of the primary one in the order in which they are applied, and the number of
  * pictures; null when the box says nothing about a picture.
  */
-function readItems(bytes: Bytes, meta: Stretch) {
+function readItems(bytes: Bytes, meta: ByteRange) {
   const primaryId = primaryItem(bytes, meta);
   const list = isoBox(bytes, meta, 'iprp', 'ipco');
   if (primaryId === undefined || list === undefined) return null;
@@ -63,7 +69,7 @@ function readItems(bytes: Bytes, meta: Stretch) {
 }
 
 /** Pictures of their own: neither hidden, nor a thumbnail or a plane of another. */
-function countPages(bytes: Bytes, meta: Stretch): number {
+function countPages(bytes: Bytes, meta: ByteRange): number {
   const parts = new Set([...heifReferences(bytes, meta)].flatMap(partsIn));
   const pages = heifItems(bytes, meta).filter(
     ({ id, type, isHidden }) => !isHidden && !parts.has(id) && IMAGE_TYPES.includes(type),

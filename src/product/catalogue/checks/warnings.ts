@@ -65,7 +65,7 @@ function resizesOf(pass: Pass): StepWarning[] {
     if (sizeAfter === 'kept') continue;
     if (earlier !== undefined && later.step.operation === 'resize')
       found.push(...resizedTwice(earlier, later));
-    earlier = sizeAfter === 'said' ? later : undefined;
+    earlier = sizeAfter === 'given' ? later : undefined;
   }
   return found;
 }
