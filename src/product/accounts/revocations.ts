@@ -6,14 +6,14 @@ export const CREDENTIAL_CACHE_MS = 30_000;
 /** How long an admission answer may be reused. */
 export const ADMISSION_TTL_MS = 100;
 /**
- * The lifetime of a credential's mark. It exceeds every cache, so that the credential is looked up again wherever the
- * mark is seen.
+ * The lifetime of a credential's flag. It exceeds every cache, so that the credential is looked up again wherever the
+ * flag is read.
  */
-const MARK_MS = 2 * CREDENTIAL_CACHE_MS;
+const FLAG_MS = 2 * CREDENTIAL_CACHE_MS;
 
 /**
  * Makes every process that shares this coordination look these credentials up again, because they were revoked or their
- * account changed. It takes a tenth of a second: once it resolves, every admission answer from before the marks has
+ * account changed. It takes a tenth of a second: once it resolves, every admission answer from before the flags has
  * expired.
  */
 export async function invalidateCredentials(
@@ -21,6 +21,6 @@ export async function invalidateCredentials(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  await Promise.all(ids.map((id) => coordination.mark(id, MARK_MS)));
+  await Promise.all(ids.map((id) => coordination.setFlag(id, FLAG_MS)));
   await sleep(ADMISSION_TTL_MS);
 }

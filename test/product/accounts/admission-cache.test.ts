@@ -49,7 +49,7 @@ function processOver(coordination: Coordination, clock: Clock, window: { key: st
         ask: (ahead) => {
           process.asked += 1;
           const rate = { ...window, windowMs: MINUTE_MS, ahead };
-          return coordination.admit({ rate, marked: caller.apiKeyId ?? '' });
+          return coordination.admit({ rate, flag: caller.apiKeyId ?? '' });
         },
       }),
     remaining: (caller: Caller, answer: AdmitAnswer) =>
@@ -138,12 +138,12 @@ t.test('it holds for the same credential and network alone', async (t) => {
   t.equal(process.asked, 3, 'another key of the account may be revoked');
 });
 
-t.test('what coordination refused or marked is no pass', async (t) => {
+t.test('an answer that coordination refused or flagged is not reused', async (t) => {
   const { clock, coordination, caller, processes } = await open(t, { processes: 1, limit: 100_000 });
   const [process] = processes;
   if (process === undefined) return;
   await process.call(caller);
-  await coordination.mark(caller.apiKeyId ?? '', MINUTE_MS);
+  await coordination.setFlag(caller.apiKeyId ?? '', MINUTE_MS);
   clock.advance(ADMISSION_TTL_MS);
-  for (let call = 0; call < 3; call += 1) t.equal((await process.call(caller)).marked, true);
+  for (let call = 0; call < 3; call += 1) t.equal((await process.call(caller)).flagged, true);
 });

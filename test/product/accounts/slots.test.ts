@@ -2,20 +2,20 @@
 import { EventEmitter } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
-import type { AdmitQuestion, Coordination } from '../../../src/platform/stores/coordination/port.ts';
+import type { AdmitRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import { createSlots, type Slots } from '../../../src/product/accounts/gate/slots.ts';
 import { handClock } from '../../support/clock.ts';
 
 /** Notes what it is asked, and grants everything; `fails` makes the next question fail. */
 function notingCoordination() {
-  const admitted: AdmitQuestion[] = [];
+  const admitted: AdmitRequest[] = [];
   const released: string[] = [];
   const state = { fails: false };
   const coordination = {
-    async admit(question: AdmitQuestion) {
+    async admit(question: AdmitRequest) {
       if (state.fails) throw new Error('away');
       admitted.push(question);
-      return { blockedMs: 0, marked: false, rate: null, slot: true };
+      return { blockedMs: 0, flagged: false, rate: null, slot: true };
     },
     async releaseSlot(_key: string, holder: string) {
       released.push(holder);

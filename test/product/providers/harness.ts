@@ -3,9 +3,9 @@ import { readSettings } from '../../../config/index.ts';
 import { createPixels } from '../../../src/imaging/pixels/pixels.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type {
-  AdmitQuestion,
+  AdmitRequest,
   Coordination,
-  SharedSlotQuestion,
+  SharedSlotRequest,
 } from '../../../src/platform/stores/coordination/port.ts';
 import { findModel, type Models, offeredModels, readModels } from '../../../src/product/models/models.ts';
 import { createAnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
@@ -81,12 +81,12 @@ function slotsInMemory(): Coordination {
   const held = new Map<string, Set<string>>();
   const slotsOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
   const part = {
-    takeShared: async (slot: SharedSlotQuestion) => (await part.admit({ slot })).slot,
-    async admit({ slot }: AdmitQuestion) {
+    takeShared: async (slot: SharedSlotRequest) => (await part.admit({ slot })).slot,
+    async admit({ slot }: AdmitRequest) {
       const slots = slotsOf(slot?.key ?? '');
       const isFree = slot !== undefined && slots.size < slot.limit;
       if (isFree) slots.add(slot.holder);
-      return { blockedMs: 0, marked: false, rate: null, slot: isFree };
+      return { blockedMs: 0, flagged: false, rate: null, slot: isFree };
     },
     async releaseSlot(key: string, holder: string) {
       slotsOf(key).delete(holder);

@@ -1,15 +1,15 @@
 import TinyQueue from 'tinyqueue';
 import type { DueClaims } from './port.ts';
 
-interface Slot {
+interface Entry {
   /** When the member may be claimed: its due instant, or the end of its claim. */
   claimableMs: number;
   holder: string | null;
   /** The earliest instant that was scheduled while it was claimed. */
-  askedMs: number | null;
+  scheduledMs: number | null;
 }
 
-interface Turn {
+interface QueueEntry {
   member: string;
   claimableMs: number;
 }
@@ -25,20 +25,20 @@ export interface DueSet {
 
 /** @param now returns epoch milliseconds. */
 export function createDueSet(now: () => number): DueSet {
-  const slots = new Map<string, Slot>();
+  const entries = new Map<string, Entry>();
   /** It may contain outdated entries of rescheduled members, which are dropped when they reach its front. */
-  const turns = new TinyQueue<Turn>([], (a, b) => a.claimableMs - b.claimableMs);
+  const queue = new TinyQueue<QueueEntry>([], (a, b) => a.claimableMs - b.claimableMs);
 
-  function put(member: string, slot: Slot): void {
-    slots.set(member, slot);
-    turns.push({ member, claimableMs: slot.claimableMs });
+  function put(member: string, entry: Entry): void {
+    entries.set(member, entry);
+    queue.push({ member, claimableMs: entry.claimableMs });
   }
 
   /** The first entry that is not outdated. */
-  function first(): Turn | undefined {
-    for (let turn = turns.peek(); turn !== undefined; turn = turns.peek()) {
-      if (slots.get(turn.member)?.claimableMs === turn.claimableMs) return turn;
-      turns.pop();
+  function first(): QueueEntry | undefined {
+    for (let front = queue.peek(); front !== undefined; front = queue.peek()) {
+      if (entries.get(front.member)?.claimableMs === front.claimableMs) return front;
+      queue.pop();
     }
     return undefined;
   }
@@ -46,61 +46,61 @@ export function createDueSet(now: () => number): DueSet {
   return {
     schedule(member, afterMs) {
       const dueMs = now() + afterMs;
-      const slot = slots.get(member);
-      if (slot === undefined) put(member, { claimableMs: dueMs, holder: null, askedMs: null });
-      else if (slot.holder !== null) slot.askedMs = earliest(slot.askedMs, dueMs);
-      else if (dueMs < slot.claimableMs) put(member, { ...slot, claimableMs: dueMs });
+      const entry = entries.get(member);
+      if (entry === undefined) put(member, { claimableMs: dueMs, holder: null, scheduledMs: null });
+      else if (entry.holder !== null) entry.scheduledMs = earliest(entry.scheduledMs, dueMs);
+      else if (dueMs < entry.claimableMs) put(member, { ...entry, claimableMs: dueMs });
     },
     claim(limit, leaseMs, holder) {
       const nowMs = now();
       const members: string[] = [];
-      for (let turn = first(); turn && turn.claimableMs <= nowMs; turn = first()) {
+      for (let front = first(); front && front.claimableMs <= nowMs; front = first()) {
         if (members.length === limit) return { members, nextInMs: 0 };
-        put(turn.member, { claimableMs: nowMs + leaseMs, holder, askedMs: null });
-        members.push(turn.member);
+        put(front.member, { claimableMs: nowMs + leaseMs, holder, scheduledMs: null });
+        members.push(front.member);
       }
       const next = first();
       return { members, nextInMs: next === undefined ? null : next.claimableMs - nowMs };
     },
     renew(member, holder, leaseMs) {
-      const slot = slots.get(member);
-      if (slot !== undefined && isAnothers(slot, holder)) return false;
-      put(member, { claimableMs: now() + leaseMs, holder, askedMs: otherInstant(slot) });
+      const entry = entries.get(member);
+      if (entry !== undefined && isAnothers(entry, holder)) return false;
+      put(member, { claimableMs: now() + leaseMs, holder, scheduledMs: otherInstant(entry) });
       return true;
     },
     settle(member, holder, afterMs) {
-      const slot = slots.get(member);
-      const saidMs = afterMs === null ? null : now() + afterMs;
-      if (slot !== undefined && isAnothers(slot, holder)) {
-        if (saidMs !== null) slot.askedMs = earliest(slot.askedMs, saidMs);
+      const entry = entries.get(member);
+      const ownMs = afterMs === null ? null : now() + afterMs;
+      if (entry !== undefined && isAnothers(entry, holder)) {
+        if (ownMs !== null) entry.scheduledMs = earliest(entry.scheduledMs, ownMs);
         return null;
       }
-      const otherMs = otherInstant(slot);
-      const dueMs = otherMs === null ? saidMs : earliest(saidMs, otherMs);
+      const otherMs = otherInstant(entry);
+      const dueMs = otherMs === null ? ownMs : earliest(ownMs, otherMs);
       if (dueMs === null) {
-        slots.delete(member);
+        entries.delete(member);
         return null;
       }
-      put(member, { claimableMs: dueMs, holder: null, askedMs: null });
+      put(member, { claimableMs: dueMs, holder: null, scheduledMs: null });
       return Math.max(dueMs - now(), 0);
     },
     releaseOf(prefix) {
       const claimableMs = now();
-      for (const [member, { holder }] of [...slots]) {
-        if (holder?.startsWith(prefix)) put(member, { claimableMs, holder: null, askedMs: null });
+      for (const [member, { holder }] of [...entries]) {
+        if (holder?.startsWith(prefix)) put(member, { claimableMs, holder: null, scheduledMs: null });
       }
     },
   };
 }
 
-function isAnothers({ holder }: Slot, mine: string): boolean {
+function isAnothers({ holder }: Entry, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
 /** The instant that another process scheduled for a member, also if it did so after the claim was lost. */
-function otherInstant(slot: Slot | undefined): number | null {
-  if (slot === undefined) return null;
-  return slot.holder === null ? slot.claimableMs : slot.askedMs;
+function otherInstant(entry: Entry | undefined): number | null {
+  if (entry === undefined) return null;
+  return entry.holder === null ? entry.claimableMs : entry.scheduledMs;
 }
 
 function earliest(oneMs: number | null, otherMs: number): number {

@@ -3,12 +3,12 @@ import { createDueSet, type DueSet } from './due-set.ts';
 import { createExpiringMap } from './expiring-map.ts';
 import { openIdempotencyRecords } from './idempotency-records.ts';
 import { createListeners, type ListenerLog } from './listeners.ts';
-import type { Coordination, RateAnswer, RateQuestion } from './port.ts';
+import type { Coordination, RateAnswer, RateRequest } from './port.ts';
 import { createSlots } from './slots.ts';
 import { createWindows } from './windows.ts';
 
-/** The share of the requests left in a window that a process may count in advance. */
-const LEFT_TO_AHEAD = 1_000;
+/** The remaining requests of a window for each one that a process may count in advance. */
+const REMAINING_PER_AHEAD = 1_000;
 
 export interface EmbeddedCoordination extends Coordination {
   /** Passes the messages of all channels on to other processes; `pass` returns the number of receiving processes. */
@@ -28,17 +28,17 @@ export async function openEmbeddedCoordination(
   const idempotency = await openIdempotencyRecords(documents, now);
   const rates = createWindows(now);
   const strikes = createWindows(now);
-  const marks = createExpiringMap<true>(now);
+  const flags = createExpiringMap<true>(now);
   const slots = createSlots(now);
   const leases = createExpiringMap<string>(now);
   const dueSets = new Map<string, DueSet>();
   const listeners = createListeners(log);
   const observers: Array<(channel: string, message: string) => number> = [];
 
-  function countRequest({ key, limit, windowMs, ahead: wanted = 0 }: RateQuestion): RateAnswer {
+  function countRequest({ key, limit, windowMs, ahead: requested = 0 }: RateRequest): RateAnswer {
     const left = limit - rates.count(key);
     if (left <= 0) return { allowed: false, remaining: 0, ahead: 0, resetMs: Math.max(rates.leftMs(key), 1) };
-    const ahead = Math.min(wanted, Math.floor(left / LEFT_TO_AHEAD));
+    const ahead = Math.min(requested, Math.floor(left / REMAINING_PER_AHEAD));
     const remaining = limit - rates.increment(key, windowMs, 1 + ahead);
     return { allowed: true, remaining, ahead, resetMs: rates.leftMs(key) };
   }
@@ -52,13 +52,13 @@ export async function openEmbeddedCoordination(
 
   return {
     ...idempotency,
-    async admit({ returned = [], blocked, marked, rate, slot }) {
+    async admit({ returned = [], blocked, flag, rate, slot }) {
       for (const { key, holder } of returned) slots.release(key, holder);
-      const refused = { blockedMs: 0, marked: false, rate: null, slot: false };
+      const refused = { blockedMs: 0, flagged: false, rate: null, slot: false };
       if (blocked !== undefined && strikes.count(blocked.key) >= blocked.limit) {
         return { ...refused, blockedMs: Math.max(strikes.leftMs(blocked.key), 1) };
       }
-      if (marked !== undefined && marks.get(marked)) return { ...refused, marked: true };
+      if (flag !== undefined && flags.get(flag)) return { ...refused, flagged: true };
       const rateAnswer = rate === undefined ? null : countRequest(rate);
       if (rateAnswer?.allowed === false) return { ...refused, rate: rateAnswer };
       return { ...refused, rate: rateAnswer, slot: slot === undefined || slots.take(slot) };
@@ -68,8 +68,8 @@ export async function openEmbeddedCoordination(
       resetMs: strikes.leftMs(key),
     }),
     giveBackStrike: async (key) => strikes.decrement(key),
-    mark: async (key, lifeMs) => marks.set(key, true, now() + lifeMs),
-    takeShared: async (question) => slots.takeShared(question),
+    setFlag: async (key, lifeMs) => flags.set(key, true, now() + lifeMs),
+    takeShared: async (request) => slots.takeShared(request),
     releaseSlot: async (key, holder) => slots.release(key, holder),
     renewSlot: async (key, holder, leaseMs) => slots.renew(key, holder, leaseMs),
     releaseSlotsOf: async (prefix) => slots.releaseOf(prefix),

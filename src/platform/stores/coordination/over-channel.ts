@@ -9,11 +9,11 @@ const SERVICE = 'coordination';
  * The methods that an API process calls in the primary. Subscriptions are local, because every message reaches every
  * process.
  */
-const ASKED = [
+const CALLED = [
   'admit',
   'strike',
   'giveBackStrike',
-  'mark',
+  'setFlag',
   'takeShared',
   'releaseSlot',
   'renewSlot',
@@ -33,7 +33,7 @@ const ASKED = [
   'ping',
 ] as const satisfies ReadonlyArray<keyof Coordination>;
 
-type Asked = (typeof ASKED)[number];
+type Called = (typeof CALLED)[number];
 
 interface Message {
   channel: string;
@@ -43,27 +43,27 @@ interface Message {
 /** The side of an API process: coordination in its primary. Closing it does not close the primary's. */
 export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Coordination {
   const listeners = createListeners(log);
-  const stopHearing = channel.on(SERVICE, (event) => {
+  const unsubscribe = channel.on(SERVICE, (event) => {
     const { channel: name, message } = event as Message;
     listeners.deliver(name, message);
   });
-  const asked = Object.fromEntries(
-    ASKED.map((method) => [method, (...args: unknown[]) => channel.call(SERVICE, method, args)]),
-  ) as Pick<Coordination, Asked>;
+  const methods = Object.fromEntries(
+    CALLED.map((method) => [method, (...args: unknown[]) => channel.call(SERVICE, method, args)]),
+  ) as Pick<Coordination, Called>;
   return {
-    ...asked,
+    ...methods,
     subscribe: async (name, listener) => listeners.add(name, listener),
-    close: async () => stopHearing(),
+    close: async () => unsubscribe(),
   };
 }
 
 /** The primary's side. */
 export function provideCoordination(host: ChannelHost, coordination: EmbeddedCoordination): void {
   host.provide(SERVICE, async (method, args) => {
-    const name = ASKED.find((asked) => asked === method);
-    if (name === undefined) throw new Error(`Coordination answers no ${method}.`);
-    const ask = coordination[name] as (...args: readonly unknown[]) => Promise<unknown>;
-    return ask.apply(coordination, [...args]);
+    const name = CALLED.find((called) => called === method);
+    if (name === undefined) throw new Error(`Coordination has no method ${method}.`);
+    const call = coordination[name] as (...args: readonly unknown[]) => Promise<unknown>;
+    return call.apply(coordination, [...args]);
   });
   coordination.observe((channel, message) => host.broadcast(SERVICE, { channel, message } satisfies Message));
 }

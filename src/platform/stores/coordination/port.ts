@@ -11,13 +11,13 @@
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
-export interface RateQuestion {
+export interface RateRequest {
   key: string;
   limit: number;
   windowMs: number;
   /**
    * The requests to count in advance, which the process will make before the window ends: 0 by default, and at most a
-   * thousandth of what is left. So the number of counted requests that are not made stays small beside the limit.
+   * thousandth of what is left. So the number of counted requests that are not made stays small against the limit.
    */
   ahead?: number;
 }
@@ -36,7 +36,7 @@ export interface RateAnswer {
  * identifies one slot of one process, `<hostId>/<processId>/<n>`; a repeated request of the same holder renews the
  * slot.
  */
-export interface SlotQuestion {
+export interface SlotRequest {
   key: string;
   limit: number;
   holder: string;
@@ -48,35 +48,35 @@ export interface SlotQuestion {
  * among several of them to the one that has waited longest. An owner with half of the slots, rounded up, gets no more
  * while another owner has been seen recently. So every owner gets a turn, and a single owner can have all slots.
  */
-export interface SharedSlotQuestion extends SlotQuestion {
+export interface SharedSlotRequest extends SlotRequest {
   /** Ends with the owner: `<hostId>/<processId>/<n>/<owner>`. */
   holder: string;
   /** An owner counts as seen for this time after its request. */
   seenMs: number;
-  /** A refused owner counts as waiting for this time, and has to ask again before it is over. At most `seenMs`. */
+  /** A refused owner counts as waiting for this time, and has to repeat its request before it is over. At most `seenMs`. */
   waitMs: number;
 }
 
 /** A slot that is held. */
-export type HeldSlot = Pick<SlotQuestion, 'key' | 'holder'>;
+export type HeldSlot = Pick<SlotRequest, 'key' | 'holder'>;
 
-export interface AdmitQuestion {
+export interface AdmitRequest {
   /** Slots to return first, regardless of the result. */
   returned?: readonly HeldSlot[];
   /** Refuses the request while this window (see `strike`) is full. */
   blocked?: { key: string; limit: number };
-  /** Refuses the request while this mark (see `mark`) exists: the credential was revoked a moment ago. */
-  marked?: string;
-  rate?: RateQuestion;
+  /** Refuses the request while this flag (see `setFlag`) is set, such as after the revocation of a credential. */
+  flag?: string;
+  rate?: RateRequest;
   /** Checked only when none of the others refused. */
-  slot?: SlotQuestion;
+  slot?: SlotRequest;
 }
 
 export interface AdmitAnswer {
   /** Milliseconds until the block ends; 0 when not blocked. A blocked request is not counted. */
   blockedMs: number;
-  /** True when the mark exists. A marked request is not counted either. */
-  marked: boolean;
+  /** True when the flag is set. A flagged request is not counted either. */
+  flagged: boolean;
   /**
    * Null when no window was given, or when an earlier check refused. A request over its limit is not counted either.
    */
@@ -120,20 +120,21 @@ export interface DueClaims {
 
 export interface Coordination {
   /**
-   * Checks the blocked window, the rate window and the slot of a request, and returns earlier slots, in one round trip.
+   * Checks the blocked window, the flag, the rate window and the slot of a request, and returns earlier slots, in one
+   * round trip.
    */
-  admit(question: AdmitQuestion): Promise<AdmitAnswer>;
+  admit(request: AdmitRequest): Promise<AdmitAnswer>;
   /** Counts a failure (a wrong credential) in its window. Returns the new count and the remaining time. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
   /** Subtracts one failure from its window, because the credential was right. */
   giveBackStrike(key: string): Promise<void>;
-  /** Sets a mark for `lifeMs`, which every later `admit` checks. */
-  mark(key: string, lifeMs: number): Promise<void>;
+  /** Sets a flag for `lifeMs`, which every later `admit` on this key checks. */
+  setFlag(key: string, lifeMs: number): Promise<void>;
   /**
    * Takes a shared slot, or registers the owner as waiting; true when it was taken. It is returned and renewed like any
    * other slot.
    */
-  takeShared(question: SharedSlotQuestion): Promise<boolean>;
+  takeShared(request: SharedSlotRequest): Promise<boolean>;
   /** Returns a slot. For a slot that was already returned or has expired, it does nothing. */
   releaseSlot(key: string, holder: string): Promise<void>;
   /** Extends a slot that is still held; false when it expired. */

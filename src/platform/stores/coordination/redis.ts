@@ -12,7 +12,7 @@ const DUE_SET_LIFE_MS = DAY_MS;
 
 type AdmitReply = [
   blockedMs: number,
-  marked: number,
+  flagged: number,
   allowed: number,
   remaining: number,
   resetMs: number,
@@ -62,19 +62,19 @@ export function connectRedisCoordination({
   }
 
   return {
-    async admit({ returned = [], blocked, marked, rate, slot }) {
+    async admit({ returned = [], blocked, flag, rate, slot }) {
       const answer = await commands.script(
         'admit',
         [
           keyOf('strikes', blocked?.key),
-          keyOf('marks', marked),
+          keyOf('marks', flag),
           keyOf('rate', rate?.key),
           keyOf('slots', slot?.key),
           ...returned.map(({ key }) => keyOf('slots', key)),
         ],
         [
           blocked?.limit ?? -1,
-          marked === undefined ? 0 : 1,
+          flag === undefined ? 0 : 1,
           rate?.limit ?? -1,
           rate?.windowMs ?? 0,
           rate?.ahead ?? 0,
@@ -84,10 +84,10 @@ export function connectRedisCoordination({
           ...returned.map(({ holder }) => holder),
         ],
       );
-      const [blockedMs, isMarked, allowed, remaining, resetMs, taken, ahead] = answer as AdmitReply;
+      const [blockedMs, flagged, allowed, remaining, resetMs, taken, ahead] = answer as AdmitReply;
       return {
         blockedMs,
-        marked: isMarked === 1,
+        flagged: flagged === 1,
         rate: allowed === -1 ? null : { allowed: allowed === 1, remaining, ahead, resetMs },
         slot: taken === 1,
       };
@@ -99,7 +99,7 @@ export function connectRedisCoordination({
     async giveBackStrike(key) {
       await ask('give-back-strike', 'strikes', key);
     },
-    async mark(key, lifeMs) {
+    async setFlag(key, lifeMs) {
       await commands.run(() => client.set(keyOf('marks', key), 1, 'PX', lifeMs));
     },
     async takeShared({ key, limit, holder, leaseMs, seenMs, waitMs }) {

@@ -1,13 +1,13 @@
-import { Askers } from './askers.ts';
 import { createExpiringMap } from './expiring-map.ts';
-import type { SharedSlotQuestion, SlotQuestion } from './port.ts';
+import type { SharedSlotRequest, SlotRequest } from './port.ts';
+import { SlotOwners } from './slot-owners.ts';
 
 /** Slots by key, each held until its lease ends. */
 interface Slots {
   /** False when every slot is taken by another. */
-  take(question: SlotQuestion): boolean;
-  /** False when every slot is taken, or the next one is another owner's. */
-  takeShared(question: SharedSlotQuestion): boolean;
+  take(request: SlotRequest): boolean;
+  /** False when every slot is taken, or when another owner is served first. */
+  takeShared(request: SharedSlotRequest): boolean;
   /** False when the slot is not held any more. */
   renew(key: string, holder: string, leaseMs: number): boolean;
   release(key: string, holder: string): void;
@@ -18,7 +18,7 @@ export function createSlots(now: () => number): Slots {
   /** The holders of each key with the end of their lease. An entry expires with its longest lease. */
   const holdersOf = createExpiringMap<Map<string, number>>(now);
   /** The owners of shared slots. An entry expires when its last owner is no longer seen. */
-  const askersOf = createExpiringMap<Askers>(now);
+  const ownersOf = createExpiringMap<SlotOwners>(now);
 
   function alive(key: string): Map<string, number> {
     const nowMs = now();
@@ -32,7 +32,7 @@ export function createSlots(now: () => number): Slots {
 
   /** Stores the lease of a holder if it may hold a slot; returns whether it may. */
   function hold(
-    { key, holder, leaseMs }: Pick<SlotQuestion, 'key' | 'holder' | 'leaseMs'>,
+    { key, holder, leaseMs }: Pick<SlotRequest, 'key' | 'holder' | 'leaseMs'>,
     mayHold: (holders: ReadonlyMap<string, number>) => boolean,
   ): boolean {
     const holders = alive(key);
@@ -42,17 +42,17 @@ export function createSlots(now: () => number): Slots {
   }
 
   function releaseWhere(key: string, matches: (holder: string) => boolean): void {
-    const left = [...alive(key)].filter(([holder]) => !matches(holder));
-    store(key, new Map(left));
+    const kept = [...alive(key)].filter(([holder]) => !matches(holder));
+    store(key, new Map(kept));
   }
 
   return {
-    take: (question) =>
-      hold(question, (holders) => holders.has(question.holder) || holders.size < question.limit),
-    takeShared(question) {
-      const askers = askersOf.get(question.key) ?? new Askers();
-      askersOf.set(question.key, askers, now() + question.seenMs);
-      return hold(question, (holders) => askers.mayTake(question, [...holders.keys()], now()));
+    take: (request) =>
+      hold(request, (holders) => holders.has(request.holder) || holders.size < request.limit),
+    takeShared(request) {
+      const owners = ownersOf.get(request.key) ?? new SlotOwners();
+      ownersOf.set(request.key, owners, now() + request.seenMs);
+      return hold(request, (holders) => owners.mayTake(request, [...holders.keys()], now()));
     },
     renew: (key, holder, leaseMs) => hold({ key, holder, leaseMs }, (holders) => holders.has(holder)),
     release: (key, holder) => releaseWhere(key, (one) => one === holder),

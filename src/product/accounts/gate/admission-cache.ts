@@ -29,7 +29,7 @@ interface Counted {
  * its caller was admitted from the same network within the last tenth of a second, and a request of its account was
  * counted ahead for it. Requests are counted before they are made, so no limit is ever exceeded. Requests that a
  * process counted ahead and does not use, because it ends or its callers use other processes, are lost until the window
- * turns: RateQuestion says how few they are.
+ * turns: RateRequest says how few they are.
  *
  * A question costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
  */
@@ -83,7 +83,7 @@ export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = s
     prepaidRequests,
     async admit(caller, network, { ask, mustAsk = false }) {
       const rate = mustAsk ? null : pass(caller, network);
-      if (rate !== null) return { blockedMs: 0, marked: false, rate, slot: true };
+      if (rate !== null) return { blockedMs: 0, flagged: false, rate, slot: true };
       const { accountId } = caller;
       const isAhead = prepaidRequests(accountId) === 0 && !counting.has(accountId);
       if (isAhead) counting.add(accountId);

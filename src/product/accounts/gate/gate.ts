@@ -60,7 +60,7 @@ export interface Gate {
   /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
   keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
   /**
-   * Revokes a credential. When this resolves, it is refused wherever its mark is seen (at least on this host);
+   * Revokes a credential. When this resolves, it is refused wherever its flag is read (at least on this host);
    * elsewhere within 30 s.
    */
   revoke(credentialId: string): Promise<void>;
@@ -117,12 +117,12 @@ export function createGate(options: GateOptions): Gate {
     const refusal = refusalOf(request, config);
     const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
     let answer = await ask(request, reply, caller, { kind });
-    if (answer.marked) {
+    if (answer.flagged) {
       // The credential or its account has changed.
       const credentialId = credentialIdOf(caller);
       if (credentialId) authentication.forget(credentialId);
       caller = await authenticate(request, config);
-      answer = await ask(request, reply, caller, { kind, ignoresMark: true });
+      answer = await ask(request, reply, caller, { kind, ignoresFlag: true });
     }
     if (caller !== null) setCaller(request, caller);
     if (caller !== null && answer.rate !== null) sendBudget(reply, budgetOf(caller, answer.rate));
@@ -150,7 +150,7 @@ export function createGate(options: GateOptions): Gate {
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller | null,
-    { kind, ignoresMark = false }: { kind: SlotKind | null; ignoresMark?: boolean },
+    { kind, ignoresFlag = false }: { kind: SlotKind | null; ignoresFlag?: boolean },
   ): Promise<AdmitAnswer> {
     const network = networkOf(request.ip);
     const slot =
@@ -161,7 +161,7 @@ export function createGate(options: GateOptions): Gate {
     const askCoordination = (ahead: number) => {
       const question = {
         blocked: { key: strikeKey(network), limit: settings.FAILED_AUTHENTICATIONS_PER_MINUTE },
-        ...(credentialId && !ignoresMark && { marked: credentialId }),
+        ...(credentialId && !ignoresFlag && { flag: credentialId }),
         rate: {
           key: `${options.hostId}/${caller?.accountId ?? network}`,
           limit: settings.REQUESTS_PER_MINUTE,
@@ -173,11 +173,11 @@ export function createGate(options: GateOptions): Gate {
     };
     const mustAsk = slot !== null && !slots.isHeld(slot);
     const answer =
-      caller === null || ignoresMark
+      caller === null || ignoresFlag
         ? await askCoordination(0)
         : await admissionCache.admit(caller, network, { ask: askCoordination, mustAsk });
     if (slot === null) return answer;
-    if (answer.blockedMs > 0 || answer.marked || !answer.rate?.allowed) {
+    if (answer.blockedMs > 0 || answer.flagged || !answer.rate?.allowed) {
       slots.giveBack(slot);
       return answer;
     }

@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Clock, systemClock } from '../../../platform/clock/clock.ts';
 import type {
   AdmitAnswer,
-  AdmitQuestion,
+  AdmitRequest,
   Coordination,
   HeldSlot,
-  SlotQuestion,
+  SlotRequest,
 } from '../../../platform/stores/coordination/port.ts';
 import { retryUntil } from '../../../platform/stores/outages.ts';
 
@@ -29,7 +29,7 @@ const COMPANY_MS = 20;
 export type SlotKind = 'calls' | 'waits';
 
 /** A slot that serves calls in sequence. */
-export interface CallSlot extends SlotQuestion {
+export interface CallSlot extends SlotRequest {
   /** Elapsed milliseconds until which it may be taken over; null before coordination has granted it. */
   keptUntilMs: number | null;
 }
@@ -37,7 +37,7 @@ export interface CallSlot extends SlotQuestion {
 /** The slots of this process's calls: requested, held until their work has ended, and given back. */
 export interface Slots {
   /** Asks a question; slots that were just returned go with it, so that they cost no round trip of their own. */
-  ask(question: AdmitQuestion, slot?: CallSlot | null): Promise<AdmitAnswer>;
+  ask(question: AdmitRequest, slot?: CallSlot | null): Promise<AdmitAnswer>;
   /**
    * Tries again to take a slot that is about to be given back. A client may receive its response and send its next call
    * through another process before the slot of its previous call is free.
@@ -104,7 +104,7 @@ export function createSlots(
   }
 
   /** Requests a slot. The time for which it may pass from call to call starts before the question. */
-  async function askFor(slot: CallSlot, question: AdmitQuestion): Promise<AdmitAnswer> {
+  async function askFor(slot: CallSlot, question: AdmitRequest): Promise<AdmitAnswer> {
     const keptUntilMs = elapsedMs() + KEPT_MS;
     const { key, holder, limit, leaseMs } = slot;
     const answer = await coordination.admit({ ...question, slot: { key, holder, limit, leaseMs } });

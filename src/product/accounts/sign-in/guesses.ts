@@ -41,7 +41,7 @@ export function createGuesses(coordination: Coordination): Guesses {
       const account = secretHash(email);
       const counted = `guesses/${account}`;
       const familiar = `signed-in/${account}/${network}`;
-      const { marked: isFamiliar } = await coordination.admit({ marked: familiar });
+      const { flagged: isFamiliar } = await coordination.admit({ flag: familiar });
       if (!isFamiliar) await takeTurn(account, counted);
       const giveBack = async () => {
         if (!isFamiliar) await coordination.giveBackStrike(counted);
@@ -50,7 +50,7 @@ export function createGuesses(coordination: Coordination): Guesses {
         unjudged: giveBack,
         async succeeded() {
           await giveBack();
-          await coordination.mark(familiar, FAMILIAR_MS);
+          await coordination.setFlag(familiar, FAMILIAR_MS);
         },
       };
     },

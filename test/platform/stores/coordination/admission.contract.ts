@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { randomText } from '../../../../src/platform/names/ids.ts';
-import type { AdmitQuestion, Coordination } from '../../../../src/platform/stores/coordination/port.ts';
+import type { AdmitRequest, Coordination } from '../../../../src/platform/stores/coordination/port.ts';
 import { MINUTE_MS, type Open, opened, pick, SHORT_MS, takerOf, until } from './harness.ts';
 
-/** What lets requests in: windows, marks and slots. */
+/** What lets requests in: windows, flags and slots. */
 export function admissionContract(t: Test, open: Open): void {
   t.test('a rate window counts to its limit, refuses, and turns', async (t) => {
     const { store, elapse } = await opened(t, open);
@@ -221,28 +221,28 @@ export function admissionContract(t: Test, open: Open): void {
     t.ok(blocked.limit);
   });
 
-  t.test('a mark refuses everything while it stands, and counts nothing', async (t) => {
+  t.test('a flag refuses everything while it is set, and counts nothing', async (t) => {
     const { store, connect, elapse } = await opened(t, open);
     const { rate, slot } = fullQuestion(1);
-    const marked = randomText(8);
-    t.match(await store.admit({ marked, rate, slot }), {
-      marked: false,
+    const flag = randomText(8);
+    t.match(await store.admit({ flag, rate, slot }), {
+      flagged: false,
       rate: { remaining: 8 },
       slot: true,
     });
-    await (await connect()).mark(marked, MINUTE_MS);
+    await (await connect()).setFlag(flag, MINUTE_MS);
     const again = { ...slot, holder: 'a/1/2' };
-    t.match(await store.admit({ marked, rate, slot: again }), { marked: true, rate: null, slot: false });
+    t.match(await store.admit({ flag, rate, slot: again }), { flagged: true, rate: null, slot: false });
     t.match(await store.admit({ rate, slot: again }), {
-      marked: false,
+      flagged: false,
       rate: { remaining: 7 },
       slot: true,
     });
 
     const passing = randomText(8);
-    await store.mark(passing, SHORT_MS);
+    await store.setFlag(passing, SHORT_MS);
     elapse(SHORT_MS);
-    t.ok(await until(async () => !(await store.admit({ marked: passing })).marked));
+    t.ok(await until(async () => !(await store.admit({ flag: passing })).flagged));
   });
 
   t.test('a request over the rate limit takes no slot', async (t) => {
@@ -254,7 +254,7 @@ export function admissionContract(t: Test, open: Open): void {
       slot: false,
     });
     t.equal(await takerOf(store, slot.key, 1)('b/1/1'), true);
-    t.same(await store.admit({}), { blockedMs: 0, marked: false, rate: null, slot: true }, 'nothing asked');
+    t.same(await store.admit({}), { blockedMs: 0, flagged: false, rate: null, slot: true }, 'nothing asked');
   });
 }
 
@@ -263,7 +263,7 @@ function fullQuestion(failures: number) {
     blocked: { key: randomText(8), limit: failures },
     rate: { key: randomText(8), limit: 9, windowMs: MINUTE_MS },
     slot: { key: randomText(8), limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS },
-  } satisfies AdmitQuestion;
+  } satisfies AdmitRequest;
 }
 
 /** Owners that share the slots under a key, as processes ask for them. */

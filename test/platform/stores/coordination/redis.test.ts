@@ -34,7 +34,7 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     });
     await store.renewSlot('k', 'a/1/1', MINUTE_MS);
     await store.strike('k', MINUTE_MS);
-    await store.mark('k', MINUTE_MS);
+    await store.setFlag('k', MINUTE_MS);
     await store.lease('k', 'owner', MINUTE_MS);
     await begun(store, 'pending', 'print');
     await store.keepIdempotent('kept', await begun(store, 'kept', 'print'), {

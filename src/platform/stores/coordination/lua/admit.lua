@@ -1,17 +1,17 @@
--- Admits one request: block, mark, rate window, slot, in one step. What is refused early is not counted later.
--- A question that is not asked has the limit -1 (the mark: 0), and its key is not looked at.
+-- Admits one request: block, flag, rate window and slot, in one step. A request that one check refuses is not counted
+-- by the later ones. A check that is not requested has the limit -1 (the flag: 0), and its key is not read.
 --
 -- KEYS 1 window of failures that may block   ARGV 1 failures that block
---      2 mark                                     2 1 to ask
+--      2 flag                                     2 1 to check it
 --      3 rate window                              3 requests allowed
 --                                                 4 length of the rate window, ms
---                                                 5 requests to count ahead, at most a thousandth of what is left
+--                                                 5 requests to count ahead, at most a thousandth of those left
 --      4 slot set: holders scored by the         6 slots
 --        instant their lease ends, ms             7 holder
 --                                                 8 lease, ms
---      5… slot sets of slots that come back     9… the holder of each
--- Answer: {blockedMs, marked, allowed (-1 when not asked or not reached), remaining, resetMs,
---          slot (taken or not asked), counted ahead}, of yes and no as 1 and 0
+--      5… slot sets of returned slots           9… the holder of each
+-- Answer: {blockedMs, flagged, allowed (-1 when not requested or not reached), remaining, resetMs,
+--          slot (taken or not requested), counted ahead}, with 1 for yes and 0 for no
 
 for slot = 5, #KEYS do
   redis.call('ZREM', KEYS[slot], ARGV[slot + 4])
@@ -48,7 +48,7 @@ if slots < 0 then return {0, 0, allowed, remaining, resetMs, 1, ahead} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
--- A holder that asks again (its first answer was lost with the connection) keeps its slot.
+-- A holder that repeats its request (the first answer was lost with the connection) keeps its slot.
 if not redis.call('ZSCORE', KEYS[4], ARGV[7]) and redis.call('ZCARD', KEYS[4]) >= slots then
   return {0, 0, allowed, remaining, resetMs, 0, ahead}
 end

@@ -1,4 +1,4 @@
--- Begins a request under an idempotency key, or says what became of the one before.
+-- Begins a request under an idempotency key, or returns the state of the one before.
 --
 -- KEYS 1 record: a hash of token, fingerprint, keptUntil (ms), answered (1 once it is), response (JSON, when kept)
 -- ARGV 1 token of this request   2 fingerprint, empty for a body too large to have one
@@ -15,7 +15,7 @@ if not token then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return {'new'}
 end
--- The same question once more: its first answer was lost with the connection.
+-- A repetition by the client: the first answer was lost with the connection.
 if token == ARGV[1] then return {'new'} end
 if fingerprint ~= ARGV[2] then return {'reused'} end
 if not answered then return {'running'} end

@@ -1,7 +1,7 @@
--- Claims the members that are due, the longest due first. A claim that ended is claimed again. When the answer is
--- lost with the connection, what was claimed is due again at the end of its lease.
+-- Claims the members that are due, the longest due first. A member whose claim expired is claimed again. When the
+-- answer is lost with the connection, its members are due again at the end of their lease.
 --
--- KEYS 1 due set   2 claims   3 asked for while claimed (see schedule-due.lua)
+-- KEYS 1 due set   2 claims   3 scheduled while claimed (see schedule-due.lua)
 -- ARGV 1 most members   2 lease, ms   3 holder   4 life of the keys, ms
 -- Answer: {ms until the next member is due (-1 when there is none), member, member, …}
 

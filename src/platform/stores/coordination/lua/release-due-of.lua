@@ -1,8 +1,8 @@
--- Makes every member that holders of one prefix (a dead process) have claimed due at once.
+-- Makes all members due at once that are claimed by holders with a prefix (of a dead process).
 --
--- KEYS 1 due set   2 claims   3 asked for while claimed (see schedule-due.lua)
+-- KEYS 1 due set   2 claims   3 scheduled while claimed (see schedule-due.lua)
 -- ARGV 1 prefix
--- Answer: how many members
+-- Answer: the number of members
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,6 +1,6 @@
--- Extends a claim, and takes it again where the set was lost or the claim was settled by another since.
+-- Extends a claim, and takes it again when the set was lost or the claim has ended.
 --
--- KEYS 1 due set   2 claims   3 asked for while claimed (see schedule-due.lua)
+-- KEYS 1 due set   2 claims   3 scheduled while claimed (see schedule-due.lua)
 -- ARGV 1 member   2 holder   3 lease, ms   4 life of the keys, ms
 -- Answer: 1 when held by this holder, 0 when another holds the member
 

@@ -4,16 +4,16 @@
 -- KEYS 1 due set: members scored by the instant    ARGV 1 life of the keys, ms
 --        they may be claimed, ms                        2 member   3 ms from now, and so on in pairs
 --      2 claims: holder by member
---      3 asked for while claimed: instant by member
--- Answer: how many members were given
+--      3 scheduled while claimed: instant by member
+-- Answer: the number of members
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for i = 2, #ARGV, 2 do
   local member, due = ARGV[i], now + tonumber(ARGV[i + 1])
   if redis.call('HEXISTS', KEYS[2], member) == 1 then
-    local asked = tonumber(redis.call('HGET', KEYS[3], member))
-    if not asked or due < asked then redis.call('HSET', KEYS[3], member, due) end
+    local earlier = tonumber(redis.call('HGET', KEYS[3], member))
+    if not earlier or due < earlier then redis.call('HSET', KEYS[3], member, due) end
   else
     redis.call('ZADD', KEYS[1], 'LT', due, member)
   end

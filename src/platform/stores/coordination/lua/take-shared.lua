@@ -1,10 +1,10 @@
--- Takes one of the slots that owners share. The owner of a holder is what stands behind its last slash.
+-- Takes one of the slots that owners share. The owner of a holder is the text after its last slash.
 --
 -- KEYS 1 slot set: holders scored by the instant        ARGV 1 slots
 --        their lease ends, ms                                 2 holder
---      2 owners scored by the instant they asked last, ms     3 lease, ms
+--      2 owners scored by their last request, ms              3 lease, ms
 --      3 owners that were refused, scored by the instant      4 how long an owner is remembered, ms
---        from which they wait, ms                             5 how long a refused one waits, ms
+--        from which they wait, ms                             5 how long a refused one counts as waiting, ms
 -- Answer: 1 when the slot was taken, else 0
 
 local slots, holder = tonumber(ARGV[1]), ARGV[2]
@@ -36,15 +36,15 @@ end
 local waiting = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
 for at = 1, #waiting, 2 do
   local other, otherSince = waiting[at], tonumber(waiting[at + 1])
-  local askedMs = tonumber(redis.call('ZSCORE', KEYS[2], other) or 0)
+  local requestedMs = tonumber(redis.call('ZSCORE', KEYS[2], other) or 0)
   local others = held[other] or 0
-  if askedMs <= now - waitMs then
+  if requestedMs <= now - waitMs then
     redis.call('ZREM', KEYS[3], other)
   elseif other ~= owner and (others < mine or (others == mine and otherSince < since)) then
     mayTake = false
   end
 end
--- A holder that asks again (its first answer was lost with the connection) keeps its slot.
+-- A holder that repeats its request (the first answer was lost with the connection) keeps its slot.
 if redis.call('ZSCORE', KEYS[1], holder) then mayTake = true end
 
 redis.call('ZADD', KEYS[2], now, owner)

@@ -1,40 +1,42 @@
-import type { SharedSlotQuestion } from './port.ts';
+import type { SharedSlotRequest } from './port.ts';
 
 /** One owner that shares slots with others. */
-interface Asker {
-  askedMs: number;
+interface SlotOwner {
+  /** When it last requested a slot. */
+  requestedMs: number;
   /** When it began to wait; absent when it has been served since. */
   waitsSinceMs?: number;
 }
 
-/** The owners that request the slots of one key, and whose turn it is. */
-export class Askers {
-  readonly #askers = new Map<string, Asker>();
+/** The owners that request the slots of one key; decides which of them is served next. */
+export class SlotOwners {
+  readonly #owners = new Map<string, SlotOwner>();
 
   /**
    * Whether an owner may take a free slot; otherwise it is registered as waiting.
    * @param holders the holders of the taken slots.
    */
   mayTake(
-    { limit, holder, seenMs, waitMs }: SharedSlotQuestion,
+    { limit, holder, seenMs, waitMs }: SharedSlotRequest,
     holders: readonly string[],
     now: number,
   ): boolean {
-    for (const [name, { askedMs }] of this.#askers) if (askedMs <= now - seenMs) this.#askers.delete(name);
+    for (const [name, { requestedMs }] of this.#owners)
+      if (requestedMs <= now - seenMs) this.#owners.delete(name);
     const owner = ownerOf(holder);
     const held = new Map<string, number>();
     for (const name of holders.map(ownerOf)) held.set(name, (held.get(name) ?? 0) + 1);
     const mine = held.get(owner) ?? 0;
-    const { waitsSinceMs: since = now } = this.#askers.get(owner) ?? {};
-    const others = [...this.#askers].filter(([name]) => name !== owner);
-    const isBehind = others.some(([name, { askedMs, waitsSinceMs }]) => {
-      if (waitsSinceMs === undefined || askedMs <= now - waitMs) return false;
+    const { waitsSinceMs: since = now } = this.#owners.get(owner) ?? {};
+    const others = [...this.#owners].filter(([name]) => name !== owner);
+    const isBehind = others.some(([name, { requestedMs, waitsSinceMs }]) => {
+      if (waitsSinceMs === undefined || requestedMs <= now - waitMs) return false;
       const theirs = held.get(name) ?? 0;
       return theirs < mine || (theirs === mine && waitsSinceMs < since);
     });
     const hasItsShare = others.length > 0 && mine >= Math.ceil(limit / 2);
     const mayTake = holders.includes(holder) || (holders.length < limit && !isBehind && !hasItsShare);
-    this.#askers.set(owner, { askedMs: now, ...(!mayTake && { waitsSinceMs: since }) });
+    this.#owners.set(owner, { requestedMs: now, ...(!mayTake && { waitsSinceMs: since }) });
     return mayTake;
   }
 }
