@@ -1,20 +1,18 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { nearest } from '../src/platform/names/nearest.ts';
 
-/**
- * Settings of this host beside its environment: of ENV_FILE, by default in the folder that the service is started in.
- */
+/** The default of ENV_FILE, in the folder in which the service is started. */
 export const DEFAULT_ENV_FILE = 'darkroom.env';
 
-/** Where the file of settings lies. The environment alone says so: the file cannot name itself. */
+/** The path of the settings file. It is taken from the environment alone, because the file cannot name itself. */
 export function envFile(environment: NodeJS.ProcessEnv = process.env): string {
   return environment.ENV_FILE || DEFAULT_ENV_FILE;
 }
 
 /**
- * Reads the file into the environment where it exists. The environment wins.
+ * Reads the file, if it exists, into the environment. The environment takes precedence.
  * @param known the names of all settings.
- * @returns a sentence for each line that is no setting, or whose name is nearly that of one; nothing is read then.
+ * @returns a sentence for each line that is no setting, or has a misspelt name; with any, nothing is read.
  */
 export function loadEnvFile(known: readonly string[], path = envFile()): string[] {
   if (!existsSync(path)) return [];
@@ -23,7 +21,7 @@ export function loadEnvFile(known: readonly string[], path = envFile()): string[
   return violations;
 }
 
-/** Other programs may read the file too: a name that is near to none of the settings is left to them. */
+/** A name that resembles no setting is accepted, because other programs may read the file too. */
 function violationsIn(text: string, { known, path }: { known: readonly string[]; path: string }): string[] {
   return text.split('\n').flatMap((line, index) => {
     const where = `${path}, line ${index + 1}`;
@@ -42,10 +40,10 @@ function nameIn(line: string): string | undefined {
 }
 
 /**
- * Writes settings into the file, which keeps its comments and its other lines. The file is replaced whole, so that a
- * crash leaves the old one.
- * @param settings by name; null: the default, and its lines become comments.
- * @param keepsBefore leaves a copy of the file as it was, under its name and `.before`.
+ * Writes settings into the file, which keeps its comments and its other lines. The file is replaced atomically, so
+ * that a crash leaves the old one.
+ * @param settings by name; null restores the default, by turning the lines of the setting into comments.
+ * @param keepsBefore keeps a copy of the previous file with the suffix `.before`.
  * @throws Error of the file system where the folder cannot be written.
  */
 export function saveSettings(

@@ -48,8 +48,8 @@ const NAMES = Object.values(SETTINGS).flatMap((table) =>
 );
 
 /**
- * Reads the file of settings into the environment, where it exists.
- * @throws SettingsError that names each line which is no setting, or whose name is nearly that of one.
+ * Reads the settings file, if it exists, into the environment.
+ * @throws SettingsError with a sentence for each line that is no setting, or has a misspelt name.
  */
 export function loadSettingsFile(path = envFile()): void {
   const violations = loadEnvFile(NAMES, path);
@@ -58,12 +58,12 @@ export function loadSettingsFile(path = envFile()): void {
 
 /** A name of this many letters or fewer is too short to be taken for a misspelt setting. */
 const SHORT_NAME = 5;
-/** The environment is full of other programs' names: one wrong letter among this many is a slip. */
+/** One wrong letter among this many counts as a misspelling; fewer would match variables of other programs. */
 const LETTERS_PER_SLIP = 5;
 
 /**
- * A sentence for each variable whose name is nearly that of a setting. It is a warning and stops no start: the variable
- * may belong to another program, such as MONGODB_URI.
+ * A sentence for each variable whose name is a misspelt setting. These are warnings, because the variable may belong to
+ * another program, such as MONGODB_URI.
  */
 export function misspeltSettings(environment: Record<string, string | undefined>): string[] {
   return Object.keys(environment).flatMap((name) => {

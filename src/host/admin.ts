@@ -9,7 +9,7 @@ import { helpFor, needsService, runCommand } from './admin/commands.ts';
 import { commandContext } from './admin/context.ts';
 import { migrateCommand } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
-import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-commands.ts';
+import { type ListenOptions, listenOptionsOf, printAttempt } from './admin/webhook-commands.ts';
 
 /**
  * Runs the operator's commands: through the running primary if it has the stores, otherwise directly on the stores.
@@ -18,7 +18,7 @@ import { type ListenWish, listenWishOf, showAttempt } from './admin/webhook-comm
 async function main(words: readonly string[]): Promise<CommandAnswer> {
   loadSettingsFile();
   const settings = readSettings(process.env);
-  if (isMigration(words)) return migrateCommand(words, settings.stores, process.env, tell);
+  if (isMigration(words)) return migrateCommand(words, settings.stores, process.env, progress);
   if (isEmbedded(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words);
     if (answer !== null) return answer;
@@ -36,13 +36,14 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
 /**
  * Whether the command is a migration, for which the service has to be stopped, so that it never runs in the primary.
  */
-const isMigration = (asked: readonly string[]) => asked.find((word) => !word.startsWith('-')) === 'migrate';
+const isMigration = (words: readonly string[]) => words.find((word) => !word.startsWith('-')) === 'migrate';
+
 /** Prints and forwards the delivery attempts of a webhook endpoint until the operator ends it. */
-async function listen({ endpointId, forward }: ListenWish): Promise<never> {
+async function listen({ endpointId, forward }: ListenOptions): Promise<never> {
   loadSettingsFile();
   const settings = readSettings(process.env);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
-  const onAttempt = (attempt: HeardAttempt) => void showAttempt(attempt, forward, print);
+  const onAttempt = (attempt: HeardAttempt) => void printAttempt(attempt, forward, print);
   if (isEmbedded(settings.stores)) {
     if (await listenThroughPrimary(settings.stores.DATA_DIR, endpointId, onAttempt))
       throw new Error('The service has stopped.');
@@ -65,14 +66,14 @@ async function watch(words: readonly string[]): Promise<never> {
   }
 }
 
-const tell = (sentence: string) => process.stderr.write(`${sentence}\n`);
+const progress = (line: string) => process.stderr.write(`${line}\n`);
 const WATCH_MS = 1_000;
 const words = process.argv.slice(2);
 const isJson = words.includes('--json');
 try {
   const help = helpFor(words);
-  const wish = help === null ? listenWishOf(words) : null;
-  if (wish !== null) await listen(wish);
+  const listenOptions = help === null ? listenOptionsOf(words) : null;
+  if (listenOptions !== null) await listen(listenOptions);
   if (help === null && words.includes('--watch')) await watch(words);
   const { data, text } = help === null ? await main(words) : { data: { help }, text: help };
   process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);

@@ -178,8 +178,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await drainServer(server.server, timeoutMs);
     server.server.closeAllConnections();
     await server.close();
-    const leftMs = startedMs + timeoutMs - performance.now();
-    await atMost(Math.max(leftMs, LEAST_STOP_MS), Promise.all([swept, stopAll()]));
+    const remainingMs = startedMs + timeoutMs - performance.now();
+    await atMost(Math.max(remainingMs, LEAST_STOP_MS), Promise.all([swept, stopAll()]));
     await atMost(POOLS_TIMEOUT_MS, Promise.all([pixels.close(), renders.close()]));
     // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
     endControls();

@@ -41,7 +41,7 @@ import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 
 /** The longest lease that a process may have held. */
-const GIVING_BACK_MS = 120_000;
+const LONGEST_LEASE_MS = 120_000;
 /** Longer than a start takes from creating the first account to printing its key. */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
@@ -126,8 +126,11 @@ async function main(): Promise<void> {
             items.endLeasesOf(`${hostId}/${processId}`),
           ),
         ]);
-      retryUntil(giveBack, GIVING_BACK_MS).catch((error) =>
-        log.warn({ err: error }, 'What a process held comes back when its leases end'),
+      retryUntil(giveBack, LONGEST_LEASE_MS).catch((error) =>
+        log.warn(
+          { err: error },
+          'The leases of a dead process could not be released: they expire by themselves',
+        ),
       );
     },
     onDeath: (reason) => restarts.restarted(reason),

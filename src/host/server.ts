@@ -16,12 +16,12 @@ import type { ProcessMessage } from './processes/supervisor.ts';
  */
 const settings = readSettings(process.env);
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
-let drainAsked = false;
+let isDraining = false;
 let serving: App | null = null;
 process.on('message', (message: ProcessMessage) => {
   if (message.type === 'release') serving?.connections.release(message.connections);
-  if (message.type !== 'drain' || drainAsked) return;
-  drainAsked = true;
+  if (message.type !== 'drain' || isDraining) return;
+  isDraining = true;
   void drain();
 });
 // An error here means that the primary has ended; this process ends with its channel.
@@ -60,8 +60,8 @@ if (settings.http.METRICS_PORT !== 0) {
     settings.http.HOST,
   );
 }
-tellPrimary({ type: 'listening', port: Number(port) });
-setInterval(() => tellPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
+sendToPrimary({ type: 'listening', port: Number(port) });
+setInterval(() => sendToPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
 
 /** Ends the process after its calls; a process that does not listen yet ends at once. */
 async function drain(): Promise<void> {
@@ -72,6 +72,6 @@ async function drain(): Promise<void> {
   process.exit(0);
 }
 
-function tellPrimary(message: ProcessMessage): void {
+function sendToPrimary(message: ProcessMessage): void {
   process.send?.(message, undefined, undefined, () => undefined);
 }

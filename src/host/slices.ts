@@ -34,7 +34,7 @@ import { openTemplates } from '../product/templates/open.ts';
 import { openImages } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
 
-/** The stores of a process, its clock, its log and its end: what every slice may be given. */
+/** The parts of a process that every slice may use: stores, clock, log, shutdown signal. */
 export interface Platform extends Omit<Stores, 'close'> {
   /** The metrics of the process; a slice may declare metrics of its own beside them. */
   meters: Meters;
@@ -52,7 +52,7 @@ export interface Platform extends Omit<Stores, 'close'> {
   log: Logger;
 }
 
-/** When this release was unpacked: the guidelines' date. */
+/** The time at which this release was unpacked, as the date of the guidelines. */
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
 /** Opens the slices, one statement each, in an order in which each finds what it needs. */
@@ -68,7 +68,7 @@ export async function openSlices(
     return slice;
   };
 
-  // A slice asks a later one through a function: it is called only when all of them are open.
+  // A slice calls a later one through a function, which is called only when all of them are open.
   const later = {
     describeAccount: (accountId: string) => billing.describe(accountId),
     storedAssets: (accountId: string) => assets.storedAssets(accountId),

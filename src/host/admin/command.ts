@@ -25,7 +25,7 @@ export class UsageError extends Error {
 
 /** The arguments and options of a command line. */
 export interface Given {
-  /** One argument for each name in `takes`. */
+  /** The arguments, one for each name in `takes`. */
   words: readonly string[];
   options: Readonly<Record<string, string | true | undefined>>;
 }

@@ -36,11 +36,11 @@ export function helpFor(words: readonly string[]): string | null {
   const [noun, verb] = words.filter((word) => !word.startsWith('-') && word !== 'help');
   if (noun === undefined) return USAGE;
   const ofNoun = COMMANDS.filter(({ name }) => name === noun || name.startsWith(`${noun} `));
-  const asked = ofNoun.filter(
+  const matching = ofNoun.filter(
     ({ name }) => verb === undefined || name === noun || name === `${noun} ${verb}`,
   );
-  if (asked.length === 0) throw unknownWord(noun, verb);
-  return asked.map((command) => `${usageOf(command)}\n    ${command.about}`).join('\n');
+  if (matching.length === 0) throw unknownWord(noun, verb);
+  return matching.map((command) => `${usageOf(command)}\n    ${command.about}`).join('\n');
 }
 
 /**

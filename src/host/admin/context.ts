@@ -3,7 +3,7 @@ import { isEmbedded, type Stores, type StoresSettings } from '../../platform/sto
 import { readPlans } from '../../product/billing/plans.ts';
 import type { CommandContext } from './command.ts';
 
-/** The stores that commands work on, in the primary or beside it. */
+/** The context of the operator's commands, in the primary or in a process of their own. */
 export function commandContext(settings: StoresSettings, stores: Stores): CommandContext {
   return {
     ...stores,

@@ -49,7 +49,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       const value = ACCEPTED[name].parse(text);
       if (value === undefined) throw new UsageError(`${name} is "${text}", but ${ACCEPTED[name].accepts}.`);
       const save = options.save === true;
-      return told(await askProcesses(coordination, { kind: 'set', name, value, save }));
+      return answerOf(await askProcesses(coordination, { kind: 'set', name, value, save }));
     },
   },
   {
@@ -64,7 +64,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId });
       if (answers.every(({ data, error }) => data === null && error === undefined))
         throw new UsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
-      return told(answers);
+      return answerOf(answers);
     },
   },
   {
@@ -76,7 +76,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       if (LOG_LEVEL.parse(level) === undefined)
         throw new UsageError(`"${level}" is no level: ${LOG_LEVEL.accepts}.`);
       const forMs = options.for === undefined ? null : durationMs(String(options.for));
-      return told(await askProcesses(coordination, { kind: 'log', level, forMs }));
+      return answerOf(await askProcesses(coordination, { kind: 'log', level, forMs }));
     },
   },
   {
@@ -85,7 +85,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       'Copies all documents and objects to the stores that an environment file names, and compares both sides. The service is stopped meanwhile; the command itself may be stopped, and goes on where it was.',
     options: { to: 'FILE' },
     async run() {
-      throw new UsageError('Stop the service first: migrate copies stores that nobody writes to.');
+      throw new UsageError('Stop the service first: migrate copies stores that no service uses.');
     },
   },
 ];
@@ -122,10 +122,10 @@ function durationMs(text: string): number {
 }
 
 /**
- * One line for each process that answered.
+ * The answer of a command, with one line for each process that answered.
  * @throws Error with all lines when one of them failed.
  */
-function told(answers: readonly ControlAnswer[]): CommandAnswer {
+function answerOf(answers: readonly ControlAnswer[]): CommandAnswer {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);
   const lines = processes.map(({ hostId, processId, data, error }) => {
     const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);

@@ -11,6 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Migrates from the stores of the current settings to those of a settings file, including the keys of its bucket. Each
  * store has to respond before the first document is copied.
  * @param environment the source of the current settings.
+ * @param onProgress called with a line for each collection and each thousand objects.
  * @throws UsageError, SettingsError, MigrationError, or an Error that names the stores that are in use or do not
  *   respond.
  */
@@ -18,17 +19,17 @@ export async function migrateCommand(
   words: readonly string[],
   source: StoresSettings,
   environment: Environment,
-  tell: (sentence: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<CommandAnswer> {
   const file = readTarget(words);
   const target = readSettings(file).stores;
-  if (placeOf(source) === placeOf(target))
+  if (locationOf(source) === locationOf(target))
     throw new UsageError('Both sides are the same stores: name others in the file.');
   await using opened = new AsyncDisposableStack();
   const from = opened.adopt(await openToCopy(source, environment), (stores) => stores.close());
   const to = opened.adopt(await openToCopy(target, file), (stores) => stores.close());
   await askEach({ 'present stores': from, 'stores of the file': to });
-  const report = await migrate(from, to, tell);
+  const report = await migrate(from, to, onProgress);
   const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
   const text = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
   return { data: { ...report }, text };
@@ -59,6 +60,7 @@ function readTarget(words: readonly string[]): Environment {
   }
 }
 
-function placeOf({ DATA_DIR, MONGODB_URL, S3_BUCKET, S3_ENDPOINT }: StoresSettings): string {
+/** Identifies the stores of some settings. */
+function locationOf({ DATA_DIR, MONGODB_URL, S3_BUCKET, S3_ENDPOINT }: StoresSettings): string {
   return MONGODB_URL === '' ? DATA_DIR : [MONGODB_URL, S3_BUCKET || DATA_DIR, S3_ENDPOINT].join(' ');
 }

@@ -30,7 +30,7 @@ const MARKER = { collection: 'migrations', id: 'begun' };
 /**
  * Collections that are not copied: records of Idempotency-Keys belong to coordination and are stored for a day only.
  */
-const LEFT_OUT = ['idempotency', MARKER.collection];
+const EXCLUDED = ['idempotency', MARKER.collection];
 const EVERY_KEY = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -42,25 +42,26 @@ const EVERY_KEY = Number.MAX_SAFE_INTEGER;
 export async function migrate(
   from: MigrationSide,
   to: MigrationSide,
-  tell: (sentence: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<MigrationReport> {
   const marker = await beginIn(to.documents);
-  const specs = (await from.documents.collections()).filter(({ name }) => !LEFT_OUT.includes(name));
+  const specs = (await from.documents.collections()).filter(({ name }) => !EXCLUDED.includes(name));
   const collections: Record<string, number> = {};
   for (const spec of specs) {
     const source = await from.documents.collection<Document>(spec);
     const target = await to.documents.collection<Document>(spec);
     await copyDocuments(source, target);
     collections[spec.name] = await compareDocuments(spec.name, source, target);
-    tell(`${spec.name}: ${collections[spec.name]} documents`);
+    onProgress(`${spec.name}: ${collections[spec.name]} documents`);
   }
-  const copied = await copyObjects(from.objects, to.objects, tell);
+  const copied = await copyObjects(from.objects, to.objects, onProgress);
   await marker.deleteOne({ _id: MARKER.id });
   return { collections, ...copied };
 }
 
+/** Marks the target as begun; refuses one with data of its own. */
 async function beginIn(documents: ListedDocuments): Promise<Collection<Document>> {
-  const held = (await documents.collections()).filter(({ name }) => !LEFT_OUT.includes(name));
+  const held = (await documents.collections()).filter(({ name }) => !EXCLUDED.includes(name));
   const marker = await documents.collection<Document>({ name: MARKER.collection, indexes: [] });
   if ((await marker.findOne({ _id: MARKER.id })) !== null) return marker;
   for (const spec of held) {
@@ -77,8 +78,8 @@ async function copyDocuments(source: Collection<Document>, target: Collection<Do
     const { duplicates } = await target.insertMany(page);
     for (const index of duplicates) {
       const document = page[index] as Document;
-      const there = await target.findOne({ _id: document._id });
-      if (there === null || digestOf(there) !== digestOf(document))
+      const existing = await target.findOne({ _id: document._id });
+      if (existing === null || digestOf(existing) !== digestOf(document))
         await target.replaceOne({ _id: document._id }, document, { upsert: true });
     }
   }
@@ -90,12 +91,12 @@ async function compareDocuments(
   source: Collection<Document>,
   target: Collection<Document>,
 ): Promise<number> {
-  const [left, right] = [await sumOf(source), await sumOf(target)];
-  if (left.count !== right.count || left.sum !== right.sum)
+  const [here, there] = [await sumOf(source), await sumOf(target)];
+  if (here.count !== there.count || here.sum !== there.sum)
     throw new MigrationError(
-      `${name} differs after the copy (${left.count} documents here, ${right.count} there): was a service writing? Stop it and migrate again.`,
+      `${name} differs after the copy (${here.count} documents here, ${there.count} there): was a service writing? Stop it and migrate again.`,
     );
-  return left.count;
+  return here.count;
 }
 
 /** The number of documents and the sum of their digests, which does not depend on their order. */
@@ -136,7 +137,7 @@ function canonical(value: unknown): string {
 async function copyObjects(
   from: Objects,
   to: Objects,
-  tell: (sentence: string) => void,
+  onProgress: (line: string) => void,
 ): Promise<{ objects: number; bytes: number }> {
   let objects = 0;
   let bytes = 0;
@@ -148,9 +149,9 @@ async function copyObjects(
       throw new MigrationError(`The object ${key} differs after the copy: migrate again.`);
     objects += 1;
     bytes += source.bytes;
-    if (objects % 1_000 === 0) tell(`objects: ${objects}`);
+    if (objects % 1_000 === 0) onProgress(`objects: ${objects}`);
   }
-  tell(`objects: ${objects}, ${bytes} bytes`);
+  onProgress(`objects: ${objects}, ${bytes} bytes`);
   return { objects, bytes };
 }
 

@@ -13,7 +13,7 @@ export function socketPath(dataDir: string): string {
   return join(dataDir, 'admin.sock');
 }
 
-const PULSE_MS = 5_000;
+const KEEP_ALIVE_MS = 5_000;
 
 type Reply = { answer: CommandAnswer } | { error: string };
 type AttemptLine = { attempt: HeardAttempt } | { error: string };
@@ -32,7 +32,7 @@ export async function openAdminSocket(
     void serve(socket, context, listeners);
   });
   await once(server.listen(path), 'listening');
-  // A connection that cannot be accepted, such as for want of descriptors, fails its own command alone.
+  // A connection that cannot be accepted, such as for lack of file descriptors, fails only its own command.
   server.on('error', () => {});
   await chmod(path, 0o600);
   return {
@@ -45,16 +45,16 @@ export async function openAdminSocket(
 }
 
 /** A request: the words of one command, or to listen to a webhook endpoint. */
-type Question = readonly string[] | { listenTo: string };
+type Request = readonly string[] | { listenTo: string };
 
 /** Reads one request as JSON. A command gets one JSON response; a listener gets one JSON line per attempt. */
 async function serve(socket: Socket, context: CommandContext, listeners: Set<Socket>): Promise<void> {
   try {
-    const question = JSON.parse(await text(socket)) as Question;
-    if ('listenTo' in question) {
+    const request = JSON.parse(await text(socket)) as Request;
+    if ('listenTo' in request) {
       listeners.add(socket.once('close', () => listeners.delete(socket)));
-      await streamAttempts(socket, context, question.listenTo);
-    } else socket.end(JSON.stringify({ answer: await runCommand(question, context) } satisfies Reply));
+      await streamAttempts(socket, context, request.listenTo);
+    } else socket.end(JSON.stringify({ answer: await runCommand(request, context) } satisfies Reply));
   } catch (error) {
     socket.end(JSON.stringify({ error: (error as Error).message } satisfies Reply));
   }
@@ -62,14 +62,14 @@ async function serve(socket: Socket, context: CommandContext, listeners: Set<Soc
 
 /** Streams delivery attempts until the client disconnects. */
 async function streamAttempts(socket: Socket, context: CommandContext, endpointId: string): Promise<void> {
-  const end = await listenTo(context, endpointId, (attempt) => {
+  const unsubscribe = await listenTo(context, endpointId, (attempt) => {
     socket.write(`${JSON.stringify({ attempt } satisfies AttemptLine)}\n`);
   });
   // An empty line is written now and then, because only a write notices that the client has disconnected.
-  const pulse = setInterval(() => socket.write('\n'), PULSE_MS);
+  const keepAlive = setInterval(() => socket.write('\n'), KEEP_ALIVE_MS);
   const stop = () => {
-    clearInterval(pulse);
-    end();
+    clearInterval(keepAlive);
+    unsubscribe();
   };
   socket.once('close', stop);
   if (socket.destroyed) stop();
@@ -92,7 +92,7 @@ export async function askPrimary(dataDir: string, words: readonly string[]): Pro
 /**
  * Receives the attempts to a webhook endpoint from the running primary, until it stops.
  * @returns false when none runs on this data directory.
- * @throws Error with the primary's sentence.
+ * @throws Error with the message of the primary.
  */
 export async function listenThroughPrimary(
   dataDir: string,
@@ -101,12 +101,12 @@ export async function listenThroughPrimary(
 ): Promise<boolean> {
   const socket = await connectTo(dataDir);
   if (socket === null) return false;
-  socket.end(JSON.stringify({ listenTo: endpointId } satisfies Question));
+  socket.end(JSON.stringify({ listenTo: endpointId } satisfies Request));
   for await (const line of createInterface({ input: socket })) {
     if (line === '') continue;
-    const told = JSON.parse(line) as AttemptLine;
-    if ('error' in told) throw new Error(told.error);
-    onAttempt(told.attempt);
+    const parsed = JSON.parse(line) as AttemptLine;
+    if ('error' in parsed) throw new Error(parsed.error);
+    onAttempt(parsed.attempt);
   }
   return true;
 }

@@ -32,14 +32,14 @@ export const TOP_COMMAND: Command = {
       return before === undefined ? [] : [{ hostId, processId, before, after }];
     });
     const rows = rowsBetween(observed);
-    const whole = rows.at(-1);
-    if (whole === undefined) throw noneAnswered();
-    const cause = likeliestCause(whole);
+    const total = rows.at(-1);
+    if (total === undefined) throw noneAnswered();
+    const cause = likeliestCause(total);
     return { data: { seconds, rows, cause }, text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}` };
   },
 };
 
-/** Of the processes that answered. */
+/** The snapshots of the processes that answered. */
 async function snapshots(coordination: CommandContext['coordination']) {
   const answers = await askProcesses(coordination, { kind: 'load' });
   return answers.flatMap(({ hostId, processId, data }) =>

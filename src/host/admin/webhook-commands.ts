@@ -42,7 +42,7 @@ export const WEBHOOK_COMMANDS: readonly Command[] = [
 ];
 
 /** The options of `webhooks listen`. */
-export interface ListenWish {
+export interface ListenOptions {
   endpointId: string;
   /** The URL to forward attempts to; null only prints them. */
   forward: URL | null;
@@ -52,7 +52,7 @@ export interface ListenWish {
  * Parses `webhooks listen`; null for another command.
  * @throws UsageError
  */
-export function listenWishOf(words: readonly string[]): ListenWish | null {
+export function listenOptionsOf(words: readonly string[]): ListenOptions | null {
   const [noun, verb, ...rest] = words;
   if (`${noun} ${verb}` !== LISTEN.name) return null;
   const { endpoint, forward } = givenTo(LISTEN, rest).options;
@@ -65,7 +65,7 @@ export function listenWishOf(words: readonly string[]): ListenWish | null {
 }
 
 /** Prints one attempt in a line, and forwards it with the same headers and bytes. */
-export async function showAttempt(
+export async function printAttempt(
   { headers, body }: HeardAttempt,
   forward: URL | null,
   print: (line: string) => void,

@@ -7,7 +7,7 @@ import { SettingsError } from '../../../config/index.ts';
 export interface Allocator {
   /** For the operator: the library, or `system`. */
   name: string;
-  /** Variables that a process is started with to have it. */
+  /** The environment variables of a process that uses it. */
   environment: Record<string, string>;
 }
 
@@ -33,14 +33,14 @@ const JEMALLOC_CONF = 'narenas:2,dirty_decay_ms:60000';
  * The allocator of ALLOCATOR: `system`, the path of a library, or `auto`, which takes one that the host has.
  * @throws SettingsError when the library cannot be preloaded.
  */
-export function chooseAllocator(wanted: string): Allocator {
-  if (wanted === 'auto') return preloaded(installedLibraries().find(canBePreloaded));
-  if (wanted === 'system') return preloaded(undefined);
-  if (!canBePreloaded(wanted)) {
-    const message = `ALLOCATOR is ${JSON.stringify(wanted)}, but this file cannot be preloaded: name an allocator's shared library, or auto or system.`;
+export function chooseAllocator(setting: string): Allocator {
+  if (setting === 'auto') return preloaded(installedLibraries().find(canBePreloaded));
+  if (setting === 'system') return preloaded(undefined);
+  if (!canBePreloaded(setting)) {
+    const message = `ALLOCATOR is ${JSON.stringify(setting)}, but this file cannot be preloaded: name an allocator's shared library, or auto or system.`;
     throw new SettingsError([message]);
   }
-  return preloaded(wanted);
+  return preloaded(setting);
 }
 
 function preloaded(library: string | undefined): Allocator {

@@ -12,10 +12,10 @@ interface BalanceOptions<T> {
  * process that starts later would get no calls of connected clients.
  */
 interface Balance<T> {
-  /** Adds a process, whose figure the rounds then wait for. */
+  /** Adds a process; each round waits for its load. */
   watch(process: T): void;
   /** Records the load of a process since its last heartbeat. */
-  tell(process: T, load: number): void;
+  report(process: T, load: number): void;
   forget(process: T): void;
 }
 
@@ -28,7 +28,7 @@ const LEAST_DIFFERENCE = 1.5;
  * ones.
  */
 const LEAST_SHARE = 0.2;
-/** The timeout of a round: a process that has sent no figure by then hangs, and is left out. */
+/** The timeout of a round: a process that has reported no load by then hangs, and is left out. */
 const LONGEST_ROUND_MS = 2 * BEAT_MS;
 
 /**
@@ -36,8 +36,7 @@ const LONGEST_ROUND_MS = 2 * BEAT_MS;
  * reconnected.
  *
  * New connections are assigned to all processes in turn, so a closed one may return to the same process. Each process
- * therefore closes all connections that it has more than the least busy one; these are then distributed evenly over an
- * even rest.
+ * therefore closes all connections that it has more than the least busy one; these are then distributed evenly.
  * @param loads the mean number of concurrent calls of each process, including waiting ones.
  * @returns a number above 0 for each process that has to close connections.
  */
@@ -54,14 +53,14 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
 
 export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance<T> {
   const known = new Set<T>();
-  /** The figures of the current round, one per process. */
+  /** The loads of the current round, one per process. */
   const loads = new Map<T, number>();
   let roundMs = clock.elapsedMs();
   /** The releases that the last round would have made. */
   let before = new Map<T, number>();
 
   /**
-   * Releases only connections that two rounds in a row agree on. A single round may compare figures from before and
+   * Releases only connections that two rounds in a row agree on. A single round may compare loads from before and
    * after a change, because the intervals of the processes differ; so may the first one after a release.
    */
   function endRound(nowMs: number): void {
@@ -82,7 +81,7 @@ export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance
     watch(process) {
       known.add(process);
     },
-    tell(process, load) {
+    report(process, load) {
       const nowMs = clock.elapsedMs();
       loads.set(process, load);
       if (loads.size === known.size || nowMs - roundMs >= LONGEST_ROUND_MS) endRound(nowMs);

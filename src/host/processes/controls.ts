@@ -27,9 +27,9 @@ export interface ControlAnswer extends ProcessName {
 
 export type ControlHandler = (control: Control) => Promise<Record<string, unknown> | null>;
 
-const QUESTIONS = 'controls';
+const CHANNEL = 'controls';
 /** The timeout of an answer: a process that is replaced finishes its calls first. */
-const LONGEST_MS: Record<Control['kind'], number> = {
+const TIMEOUT_MS: Record<Control['kind'], number> = {
   pools: 5_000,
   load: 5_000,
   log: 5_000,
@@ -44,16 +44,16 @@ const LONGEST_MS: Record<Control['kind'], number> = {
 export async function askProcesses(coordination: Coordination, control: Control): Promise<ControlAnswer[]> {
   const id = randomText(16);
   const answers: ControlAnswer[] = [];
-  const enough = Promise.withResolvers<void>();
+  const complete = Promise.withResolvers<void>();
   let expected = Number.POSITIVE_INFINITY;
-  const unsubscribe = await coordination.subscribe(`${QUESTIONS}/${id}`, (message) => {
+  const unsubscribe = await coordination.subscribe(`${CHANNEL}/${id}`, (message) => {
     answers.push(JSON.parse(message) as ControlAnswer);
-    if (answers.length >= expected) enough.resolve();
+    if (answers.length >= expected) complete.resolve();
   });
-  const late = setTimeout(enough.resolve, LONGEST_MS[control.kind]);
+  const late = setTimeout(complete.resolve, TIMEOUT_MS[control.kind]);
   try {
-    expected = await coordination.publish(QUESTIONS, JSON.stringify({ id, control }));
-    if (answers.length < expected) await enough.promise;
+    expected = await coordination.publish(CHANNEL, JSON.stringify({ id, control }));
+    if (answers.length < expected) await complete.promise;
     return answers.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
   } finally {
     clearTimeout(late);
@@ -61,12 +61,12 @@ export async function askProcesses(coordination: Coordination, control: Control)
   }
 }
 
-/** The error of a command that needs an answer, when nobody answered. */
+/** The error of a command that no process answered. */
 export function noneAnswered(): Error {
   return new Error('No service runs on these stores: no process answered.');
 }
 
-/** Executes the operators' commands in this process. Resolves with a function that ends this. */
+/** Executes the operators' commands in this process. Resolves with a function that ends the subscription. */
 export function answerControls(
   coordination: Coordination,
   name: ProcessName,
@@ -78,9 +78,9 @@ export function answerControls(
       (data): ControlAnswer => ({ ...name, data }),
       (error: Error): ControlAnswer => ({ ...name, data: null, error: error.message }),
     );
-    await coordination.publish(`${QUESTIONS}/${id}`, JSON.stringify(outcome));
+    await coordination.publish(`${CHANNEL}/${id}`, JSON.stringify(outcome));
   }
-  return coordination.subscribe(QUESTIONS, (message) => {
+  return coordination.subscribe(CHANNEL, (message) => {
     // If the answer is lost, the operator repeats the command.
     answer(message).catch(() => undefined);
   });

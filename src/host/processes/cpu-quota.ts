@@ -26,7 +26,7 @@ export function fittingProcesses(quota = quotaCores(), cores = availableParallel
 export function processesChosen(processes: number, isSet: boolean, quota = quotaCores()): string {
   const cores = availableParallelism();
   const why = isSet
-    ? 'as PROCESSES says'
+    ? 'as set by PROCESSES'
     : quota === null || quota >= cores
       ? `one for each of ${cores} CPU cores`
       : `the CPU quota is ${quota}`;

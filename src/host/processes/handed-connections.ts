@@ -58,14 +58,14 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
   };
   channel.send = sendAndRemember as typeof channel.send;
   channel.on('internalMessage', ({ ack }: ClusterMessage) => ack !== undefined && handed.delete(ack));
-  let saidClosed = false;
+  let isDisconnected = false;
   channel.once('disconnect', () => {
-    saidClosed = true;
+    isDisconnected = true;
   });
 
   worker.once('exit', async () => {
     for (let poll = 0; poll < POLLS && worker.isConnected(); poll += 1) await pause(POLL_MS);
-    if (!saidClosed) channel.emit('disconnect');
+    if (!isDisconnected) channel.emit('disconnect');
     for (const [ack, connection] of [...handed]) {
       if (anotherListens()) channel.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false });
       else connection.close();

@@ -22,30 +22,30 @@ interface Heartbeats<T> {
 
 export function createHeartbeats<T>({ timeoutMs, onSilent, clock }: HeartbeatsOptions<T>): Heartbeats<T> {
   const lastMs = new Map<T, number>();
-  let lookedMs = clock.elapsedMs();
+  let checkedMs = clock.elapsedMs();
   let cancel: (() => void) | undefined;
 
-  /** After a pause of the primary itself, the heartbeats of that time are still unread, so all processes start anew. */
-  function look(): void {
+  /** After a pause of the primary itself, the heartbeats of that time are unread, so every timeout starts again. */
+  function check(): void {
     const nowMs = clock.elapsedMs();
-    const wasAway = nowMs - lookedMs > timeoutMs / 2 + BEAT_MS;
-    lookedMs = nowMs;
+    const wasPaused = nowMs - checkedMs > timeoutMs / 2 + BEAT_MS;
+    checkedMs = nowMs;
     for (const [process, beatMs] of lastMs) {
-      if (wasAway) lastMs.set(process, nowMs);
+      if (wasPaused) lastMs.set(process, nowMs);
       else if (nowMs - beatMs > timeoutMs) {
         lastMs.delete(process);
         onSilent(process);
       }
     }
-    cancel = lastMs.size === 0 ? undefined : clock.after(BEAT_MS, look);
+    cancel = lastMs.size === 0 ? undefined : clock.after(BEAT_MS, check);
   }
 
   return {
     watch(process) {
       lastMs.set(process, clock.elapsedMs());
       if (cancel !== undefined) return;
-      lookedMs = clock.elapsedMs();
-      cancel = clock.after(BEAT_MS, look);
+      checkedMs = clock.elapsedMs();
+      cancel = clock.after(BEAT_MS, check);
     },
     beat(process) {
       if (lastMs.has(process)) lastMs.set(process, clock.elapsedMs());

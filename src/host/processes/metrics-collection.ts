@@ -22,7 +22,7 @@ export function createMetricsCollection(): () => Promise<string> {
   /** The counters of all processes that have ended. */
   let ended: Metrics = [];
   const waiting = new Map<string, () => void>();
-  let questions = 0;
+  let lastId = 0;
 
   cluster.on('message', (worker, message: MetricsMessage) => {
     if (message?.type !== 'metrics') return;
@@ -37,8 +37,8 @@ export function createMetricsCollection(): () => Promise<string> {
 
   /** Resolves when the process has answered, or its time is over. */
   function ask(worker: Worker): Promise<void> {
-    questions += 1;
-    const id = questions;
+    lastId += 1;
+    const id = lastId;
     const key = `${worker.id}/${id}`;
     return new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ANSWER_MS);
@@ -56,8 +56,8 @@ export function createMetricsCollection(): () => Promise<string> {
 }
 
 /**
- * Sends the metrics of an API process to the primary when it asks. @returns a function that sends the last metrics,
- * before the process ends.
+ * Sends the metrics of an API process to the primary on request.
+ * @returns a function that sends the last metrics, before the process ends.
  */
 export function answerMetrics(): () => Promise<void> {
   async function send(id: number | null): Promise<void> {

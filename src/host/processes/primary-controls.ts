@@ -8,7 +8,7 @@ import { present } from '../../platform/names/present.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** How log lines name the author of a change by a command. */
+/** The author of a change by a command, in the log. */
 const OPERATOR = 'npm run admin';
 
 /**

@@ -15,22 +15,22 @@ export function processControls(options: {
   log: Logger;
 }): ControlHandler {
   const { pixels, renders, capacity, clock, log } = options;
-  const usualLevel = log.level;
-  let backToUsual: NodeJS.Timeout | undefined;
+  const initialLevel = log.level;
+  let resetTimer: NodeJS.Timeout | undefined;
 
   function setLevel({ level, forMs }: Extract<Control, { kind: 'log' }>): void {
-    clearTimeout(backToUsual);
+    clearTimeout(resetTimer);
     const before = log.level;
     // The line is written at the more verbose of the two levels, so that a change to `silent` is logged as well.
-    const isHeard = log.isLevelEnabled('info');
+    const isLogged = log.isLevelEnabled('info');
     const audit = () =>
       log.info({ by: 'npm run admin', before, after: level, forMs }, 'The log level was changed');
-    if (isHeard) audit();
+    if (isLogged) audit();
     log.level = level;
-    if (!isHeard) audit();
+    if (!isLogged) audit();
     if (forMs === null) return;
-    backToUsual = setTimeout(() => {
-      log.level = usualLevel;
+    resetTimer = setTimeout(() => {
+      log.level = initialLevel;
     }, forMs).unref();
   }
 

@@ -59,27 +59,27 @@ export interface Supervisor {
   stop(): Promise<void>;
 }
 
-/** Messages between the primary and an API process, beside the channel's own. */
+/** Messages between the primary and an API process, besides those of the channel. */
 export type ProcessMessage =
   | { type: 'listening'; port: number }
-  /** `load`: the mean number of calls in hand since the message before. */
+  /** `load`: the mean number of concurrent calls since the previous message. */
   | { type: 'alive'; load: number }
-  /** The next answers, this many, close their connections. */
+  /** The given number of next answers close their connections. */
   | { type: 'release'; connections: number }
   | { type: 'drain' };
 
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
- * when it died young. A process that is started to take the place of one that lives does not count until it listens:
- * when it dies before, nothing is missing.
+ * when it died young. The successor of a live process does not count until it listens: when it dies before,
+ * nothing is missing.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { log, clock = systemClock } = options;
   const unknownNode = cannotRescue();
   if (unknownNode !== null) log.error(unknownNode);
-  /** Processes that live, by when they were started. */
-  const bornMs = new Map<Worker, number>();
-  /** Processes that are meant to end, by a drain: their exit is no death. */
+  /** The live processes with their start times. */
+  const startedMs = new Map<Worker, number>();
+  /** Processes that drain; their exit is expected. */
   const leaving = new Set<Worker>();
   /** Processes that take connections. */
   const serving = new Set<Worker>();
@@ -94,9 +94,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     release: (worker, connections) => send(worker, { type: 'release', connections }),
     clock,
   });
-  /** By process, the one that is started to take its place, while both live. */
+  /** The successor of each process that is being replaced, while both live. */
   const successors = new Map<Worker, Worker>();
-  let wanted = options.processes;
+  let target = options.processes;
   let earlyExits = 0;
   let stopping = false;
   let stopStarting: () => void = () => {};
@@ -108,9 +108,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   function fork(): { worker: Worker; listening: Promise<void> } {
     const worker = cluster.fork(options.environment());
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
-    // Nobody waits for a process that takes the place of a dead one.
+    // The successor of a dead process is not awaited.
     listening.catch(() => undefined);
-    bornMs.set(worker, clock.elapsedMs());
+    startedMs.set(worker, clock.elapsedMs());
     worker.on('error', (error) =>
       log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
@@ -122,7 +122,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     worker.on('message', (message: ProcessMessage) => {
       if (message.type === 'alive') {
         heartbeats.beat(worker);
-        if (serving.has(worker)) balance.tell(worker, message.load);
+        if (serving.has(worker)) balance.report(worker, message.load);
       }
       if (message.type !== 'listening') return;
       clearTimeout(tooSlow);
@@ -141,7 +141,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return { worker, listening };
   }
 
-  /** One that drains has its own deadline. */
+  /** Kills a hung process, unless it drains: a drain has its own deadline. */
   function killHung(worker: Worker): void {
     if (leaving.has(worker)) return;
     log.error({ processId: worker.id }, 'An API process hangs: it is killed and replaced');
@@ -155,9 +155,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     balance.forget(worker);
     const wasHung = hung.delete(worker);
     const everServed = serving.delete(worker) || wasHung;
-    const livedMs = clock.elapsedMs() - (bornMs.get(worker) ?? 0);
-    bornMs.delete(worker);
-    // A process that dies while its successor starts leaves its place to that one.
+    const livedMs = clock.elapsedMs() - (startedMs.get(worker) ?? 0);
+    startedMs.delete(worker);
+    // When a process dies while its successor starts, no other one is started.
     successors.delete(worker);
     options.onGone(worker.id);
     if (leaving.delete(worker) || stopping) return;
@@ -174,7 +174,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       );
       return;
     }
-    setTimeout(() => !stopping && counted().length < wanted && fork(), delayAfter(earlyExits));
+    setTimeout(() => !stopping && counted().length < target && fork(), delayAfter(earlyExits));
   }
 
   async function drain(worker: Worker): Promise<void> {
@@ -193,7 +193,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
   }
 
-  /** @throws Error when none of its successors lived to listen. */
+  /** @throws Error when no successor listened after all attempts. */
   async function replaceOne(old: Worker): Promise<void> {
     for (let tries = 1; !stopping && !old.isDead(); tries += 1) {
       const { worker, listening } = fork();
@@ -231,21 +231,21 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     if (kept.length > 0)
       log.error(
         { processIds: kept },
-        `${kept.length} API processes were not replaced: mend what the lines above say, and send SIGHUP again`,
+        `${kept.length} API processes were not replaced: fix the cause in the log lines above, and send SIGHUP again`,
       );
   }
 
   function current(): Worker[] {
-    return [...bornMs.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
+    return [...startedMs.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
   }
 
-  /** The processes that count towards the wanted number. */
+  /** The processes that count towards the target number. */
   function counted(): Worker[] {
     const starting = new Set(successors.values());
     return current().filter((worker) => !starting.has(worker));
   }
 
-  /** After the replacement before it, whatever became of that. */
+  /** Runs work after the previous replacement has ended or failed. */
   function queued<T>(work: () => Promise<T>): Promise<T> {
     const done = replacing.then(work);
     replacing = done.then(
@@ -256,12 +256,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   async function resizeTo(processes: number): Promise<void> {
-    wanted = processes;
-    const missing = Math.max(0, wanted - current().length);
+    target = processes;
+    const missing = Math.max(0, target - current().length);
     await Promise.all(Array.from({ length: missing }, () => fork().listening));
     await Promise.all(
       current()
-        .slice(0, current().length - wanted)
+        .slice(0, current().length - target)
         .map(drain),
     );
   }
@@ -275,13 +275,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         if (isLate || serving.size >= options.processes) resolve(port);
         firstPort ??= port;
       };
-      const enoughTime = setTimeout(() => {
+      const timeout = setTimeout(() => {
         isLate = true;
         if (firstPort !== undefined) resolve(firstPort);
       }, START_TIMEOUT_MS);
       stopStarting = () => reject(new Error('The service was stopped while it started.'));
       for (let count = 0; count < options.processes; count += 1) fork();
-      return promise.finally(() => clearTimeout(enoughTime));
+      return promise.finally(() => clearTimeout(timeout));
     },
     replaceAll() {
       return queued(replaceEach).catch(() => undefined);
@@ -297,7 +297,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     async stop() {
       stopping = true;
       stopStarting();
-      await Promise.all([...bornMs.keys()].map(drain));
+      await Promise.all([...startedMs.keys()].map(drain));
     },
   };
 }

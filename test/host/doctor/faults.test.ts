@@ -112,7 +112,7 @@ t.test('a CPU quota is read from control groups of both versions', async (t) => 
     [1, 1, 2, 2],
   );
   t.equal(processesChosen(1, false, 0.5), '1 API process: the CPU quota is 0.5');
-  t.equal(processesChosen(3, true, 0.5), '3 API processes: as PROCESSES says');
+  t.equal(processesChosen(3, true, 0.5), '3 API processes: as set by PROCESSES');
 });
 
 t.test('threads of libuv that are too few or no number are found', async (t) => {

@@ -67,7 +67,7 @@ function underClock() {
   function beat(loads: Record<string, number>): void {
     clock.advance(BEAT_MS);
     for (const process of Object.keys(loads)) balance.watch(process);
-    for (const [process, load] of Object.entries(loads)) balance.tell(process, load);
+    for (const [process, load] of Object.entries(loads)) balance.report(process, load);
   }
   return { balance, asked, beat };
 }
