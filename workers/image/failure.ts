@@ -12,7 +12,8 @@ export class TooLate extends Error {
 const SHARP_ARGUMENT = /^Expected (.+) for (?:options\.)?(\w+)/;
 
 /**
- * Turns an error about an argument into a refusal that names the path of the argument; returns any other error unchanged.
+ * Turns an error about an argument into a refusal that names the path of the argument; returns any other error
+ * unchanged.
  */
 export function argumentFailure(
   error: unknown,

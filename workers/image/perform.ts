@@ -13,7 +13,8 @@ oncePerProcess('closeOtherLoaders', closeOtherLoaders);
 
 /** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
 export async function perform(task: ImageTask): Promise<ImageResult> {
-  // One core works on one picture, because the other cores have pictures of their own, unless the task sets another number.
+  // One core works on one picture, because the other cores have pictures of their own, unless the task sets another
+  // number.
   sharp.concurrency((task.kind === 'transform' && task.threads) || 1);
   const result = await resultOf(task);
   // The input is freed at once, because inputs of several megabytes would make the garbage collector run full

@@ -149,7 +149,10 @@ export function encodeWith(
   );
 }
 
-/** The reason why lossless=true cannot be met, as the end of a sentence after "but"; undefined when it is not sent, or is met. */
+/**
+ * The reason why lossless=true cannot be met, as the end of a sentence after "but"; undefined when it is not sent, or
+ * is met.
+ */
 export function lossyWriter({ lossless, format, palette, colors }: Encode): string | undefined {
   if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
   if (format !== 'png') return `${format} has no lossless mode`;
