@@ -11,7 +11,7 @@ export interface BareCase {
   format: 'jpeg' | 'webp';
   quality: number;
 }
-export interface BareQuestion {
+export interface BareRequest {
   bareCase: BareCase;
   inFlight: number;
   durationMs: number;
@@ -24,7 +24,7 @@ export interface BareAnswer {
 sharp.concurrency(1);
 sharp.cache(false);
 
-process.on('message', async ({ bareCase, inFlight, durationMs }: BareQuestion) => {
+process.on('message', async ({ bareCase, inFlight, durationMs }: BareRequest) => {
   const input = Buffer.from(bareCase.input, 'base64');
   const durationsMs: number[] = [];
   const started = performance.now();

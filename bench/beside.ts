@@ -11,8 +11,8 @@ const ITEMS = Number(process.env.BENCH_ITEMS ?? 1_500);
 const IDLE_MS = 10_000;
 const WARM_MS = 5_000;
 const UPLOADS_AT_ONCE = 8;
-const LOOK_MS = 250;
-/** Largest multiple of the idle 95th percentile that is accepted beside the batch. */
+const POLL_MS = 250;
+/** Largest multiple of the idle 95th percentile that is accepted during the batch. */
 const MOST_TIMES = { call: 2.5, job: 5 } as const;
 
 const CALLS_EVERY_MS = 50;
@@ -23,7 +23,7 @@ const CALLS_EVERY_MS = 50;
 const JOBS_EVERY_MS = 200;
 
 /** A request that the other account sends repeatedly. */
-interface Asked {
+interface Probe {
   name: string;
   kind: keyof typeof MOST_TIMES;
   /** Interval between two requests, whether or not the previous one is answered. */
@@ -32,7 +32,7 @@ interface Asked {
   once(): Promise<void>;
 }
 
-/** Measures small calls and jobs of one account beside a large job of another account. */
+/** Measures small calls and jobs of one account during a large job of another account. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
   try {
@@ -40,38 +40,38 @@ export async function run(): Promise<SuiteResult> {
       .resize(1024, 768, { fit: 'cover' })
       .jpeg({ quality: 85 })
       .toBuffer();
-    const asked = await whatIsAsked(server, picture);
+    const probes = await probesOf(server, picture);
     const api = apiOf(server);
     const assetIds = await uploadAll(api, picture);
-    for (const one of asked) await everyNowAndThen(one, lasting(WARM_MS));
+    for (const one of probes) await repeated(one, lasting(WARM_MS));
     const idle: number[][] = [];
-    for (const one of asked) idle.push(await everyNowAndThen(one, lasting(IDLE_MS)));
+    for (const one of probes) idle.push(await repeated(one, lasting(IDLE_MS)));
 
     const batch = await beginBatch(server, api, assetIds);
     // The rest of the batch covers its start, and requests that still run when a share of it is done.
-    const share = Math.floor((0.95 * ITEMS) / (asked.length + 1));
-    const alone = await batch.during(share, (goesOn) => waitWhile(goesOn));
+    const share = Math.floor((0.95 * ITEMS) / (probes.length + 1));
+    const alone = await batch.during(share, (isOn) => waitWhile(isOn));
     const rows: Row[] = [];
-    for (const [index, one] of asked.entries()) {
-      const { result, perSecond } = await batch.during(share, (goesOn) => everyNowAndThen(one, goesOn));
-      rows.push(rowOf(one, idle[index] ?? [], result, { beside: perSecond, alone: alone.perSecond }));
+    for (const [index, one] of probes.entries()) {
+      const { result, perSecond } = await batch.during(share, (isOn) => repeated(one, isOn));
+      rows.push(rowOf(one, idle[index] ?? [], result, { meanwhile: perSecond, alone: alone.perSecond }));
     }
     console.table(rows);
-    const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for meanwhile, calls every ${CALLS_EVERY_MS} ms and jobs every ${JOBS_EVERY_MS} ms, answered or not, each kind during an equal share of the items, beside what it takes while nothing else is done (${IDLE_MS / 1_000} s of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MOST_TIMES.call} for calls and ${MOST_TIMES.job} for jobs.`;
-    return { method, rows, missed: missesOf(rows, asked) };
+    const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for meanwhile, calls every ${CALLS_EVERY_MS} ms and jobs every ${JOBS_EVERY_MS} ms, answered or not, each kind during an equal share of the items, compared with what it takes while nothing else is done (${IDLE_MS / 1_000} s of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MOST_TIMES.call} for calls and ${MOST_TIMES.job} for jobs.`;
+    return { method, rows, missed: missesOf(rows, probes) };
   } finally {
     await server.stop();
   }
 }
 
 function rowOf(
-  { name }: Asked,
+  { name }: Probe,
   idle: readonly number[],
-  beside: readonly number[],
-  perSecond: { beside: number; alone: number },
+  busy: readonly number[],
+  perSecond: { meanwhile: number; alone: number },
 ): Row {
   const [idleP50, idleP95] = [percentile(idle, 0.5), percentile(idle, 0.95)];
-  const [p50, p95] = [percentile(beside, 0.5), percentile(beside, 0.95)];
+  const [p50, p95] = [percentile(busy, 0.5), percentile(busy, 0.95)];
   return {
     asked: name,
     'idle p50': round(idleP50, 1),
@@ -80,14 +80,14 @@ function rowOf(
     p95: round(p95, 1),
     'ratio p50': round(p50 / idleP50),
     'ratio p95': round(p95 / idleP95),
-    times: beside.length,
-    'items/s': round(perSecond.beside, 1),
+    times: busy.length,
+    'items/s': round(perSecond.meanwhile, 1),
     'items/s alone': round(perSecond.alone, 1),
   };
 }
 
-function missesOf(rows: readonly Row[], asked: readonly Asked[]): string[] {
-  return asked.flatMap(({ name, kind }, index) => {
+function missesOf(rows: readonly Row[], probes: readonly Probe[]): string[] {
+  return probes.flatMap(({ name, kind }, index) => {
     const ratio = rows[index]?.['ratio p95'];
     return Number(ratio) < MOST_TIMES[kind]
       ? []
@@ -95,7 +95,7 @@ function missesOf(rows: readonly Row[], asked: readonly Asked[]): string[] {
   });
 }
 
-async function whatIsAsked(server: BenchServer, picture: Buffer): Promise<Asked[]> {
+async function probesOf(server: BenchServer, picture: Buffer): Promise<Probe[]> {
   const key = openAccount(server, { email: 'other@example.com', plan: 'scale', credits: 0 });
   const api = apiOf({ url: server.url, key });
   const { id } = await api.post('/assets/upload', { type: 'image/jpeg', bytes: picture });
@@ -128,9 +128,9 @@ async function whatIsAsked(server: BenchServer, picture: Buffer): Promise<Asked[
 }
 
 /** @returns the duration of each request, in milliseconds. */
-async function everyNowAndThen({ once, everyMs }: Asked, goesOn: () => boolean): Promise<number[]> {
+async function repeated({ once, everyMs }: Probe, isOn: () => boolean): Promise<number[]> {
   const times: Promise<number>[] = [];
-  while (goesOn()) {
+  while (isOn()) {
     times.push(timed(once));
     await sleep(everyMs);
   }
@@ -143,8 +143,8 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - startedMs;
 }
 
-async function waitWhile(goesOn: () => boolean): Promise<void> {
-  while (goesOn()) await sleep(LOOK_MS);
+async function waitWhile(isOn: () => boolean): Promise<void> {
+  while (isOn()) await sleep(POLL_MS);
 }
 
 function lasting(durationMs: number): () => boolean {
@@ -179,7 +179,7 @@ interface Batch {
   /** Repeats a step until a number of further items are completed. */
   during<T>(
     items: number,
-    work: (goesOn: () => boolean) => Promise<T>,
+    work: (isOn: () => boolean) => Promise<T>,
   ): Promise<{ result: T; perSecond: number }>;
 }
 
@@ -196,7 +196,7 @@ async function beginBatch({ url, key }: BenchServer, api: Api, assetIds: string[
       let done = before;
       const working = work(() => done < before + items);
       while (done < before + items) {
-        await sleep(LOOK_MS);
+        await sleep(POLL_MS);
         done = await completed();
       }
       const perSecond = ((done - before) * 1_000) / (performance.now() - startedMs);

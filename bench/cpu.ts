@@ -13,7 +13,7 @@ export interface ProcessUse {
 }
 
 /**
- * CPU time that a process and all its descendants have used, in milliseconds (Linux). Beside a ratio of speeds, it
+ * CPU time that a process and all its descendants have used, in milliseconds (Linux). Unlike a ratio of speeds, it
  * gives the cost of a call independently of other load on the machine. Exited children are counted with their parent.
  */
 export function cpuMs(pid: number): number {

@@ -75,7 +75,7 @@ async function defaultLikeness(pictures: Record<string, Picture>, format: Output
   return { 'by default': round(mean(scores.map(([, score]) => score)), 1), least: round(least, 1), worst };
 }
 
-/** The file at the wanted likeness, interpolated between the two nearest qualities. */
+/** The file at LIKENESS, interpolated between the two nearest qualities. */
 async function fileAt(picture: Picture, format: OutputFormat, effort: number | undefined) {
   const encodedAt = (quality: number) =>
     encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });

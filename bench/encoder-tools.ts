@@ -10,8 +10,8 @@ export interface Picture extends Raster {
 }
 
 interface Tool {
-  /** The command, with its fixed options. */
-  words: [command: string, ...options: string[]];
+  /** The program, with its fixed options. */
+  program: [command: string, ...options: string[]];
   /** Its qualities, from the smallest file to the largest. */
   qualities: readonly number[];
   command(quality: number, picture: string, result: string): string[];
@@ -25,19 +25,19 @@ const range = (first: number, last: number, step: number) =>
 /** The programs that come with the libraries of the formats, called as their users call them. */
 export const TOOLS = {
   jpeg: {
-    words: ['cjpeg', '-progressive'],
+    program: ['cjpeg', '-progressive'],
     qualities: range(10, 98, 2),
     command: (quality, picture, result) => ['-quality', String(quality), '-outfile', result, picture],
     reads: 'ppm',
   },
   webp: {
-    words: ['cwebp', '-quiet', '-m', '6'],
+    program: ['cwebp', '-quiet', '-m', '6'],
     qualities: range(10, 98, 2),
     command: (quality, picture, result) => ['-q', String(quality), picture, '-o', result],
     reads: 'png',
   },
   avif: {
-    words: ['avifenc', '-s', '6', '-j', '1'],
+    program: ['avifenc', '-s', '6', '-j', '1'],
     qualities: range(6, 60, 2).reverse(),
     command: (quality, picture, result) => [
       ...['--min', '0', '--max', '63', '-a', 'end-usage=q', '-a', `cq-level=${quality}`],
@@ -55,11 +55,11 @@ interface Point {
 }
 
 /** Files of a tool that were already measured, by picture. */
-const known = new WeakMap<Picture, Map<string, Uint8Array>>();
+const measuredFiles = new WeakMap<Picture, Map<string, Uint8Array>>();
 
 export function isInstalled(format: ToolFormat): boolean {
   try {
-    execFileSync('which', [TOOLS[format].words[0]], { stdio: 'ignore' });
+    execFileSync('which', [TOOLS[format].program[0]], { stdio: 'ignore' });
     return true;
   } catch {
     return false;
@@ -67,13 +67,13 @@ export function isInstalled(format: ToolFormat): boolean {
 }
 
 /**
- * The size that a tool needs for a picture at the likeness `wanted`: interpolated between its two nearest qualities, on
+ * The size that a tool needs for a picture at a likeness: interpolated between its two nearest qualities, on
  * a logarithmic scale of the size.
  */
 export async function sizeByTool(
   format: ToolFormat,
   picture: Picture,
-  wanted: number,
+  likeness: number,
   measure: (file: Uint8Array) => Promise<number>,
 ): Promise<number> {
   const { qualities } = TOOLS[format];
@@ -84,29 +84,29 @@ export async function sizeByTool(
   let [low, high] = [0, qualities.length - 1];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if ((await pointAt(middle)).value < wanted) low = middle;
+    if ((await pointAt(middle)).value < likeness) low = middle;
     else high = middle;
   }
   const [below, above] = [await pointAt(low), await pointAt(high)];
-  const share = (wanted - below.value) / (above.value - below.value);
+  const share = (likeness - below.value) / (above.value - below.value);
   return Math.exp(Math.log(below.bytes) + share * Math.log(above.bytes / below.bytes));
 }
 
 function fileBy(format: ToolFormat, picture: Picture, quality: number): Uint8Array {
-  const files = known.get(picture) ?? new Map<string, Uint8Array>();
-  known.set(picture, files);
+  const files = measuredFiles.get(picture) ?? new Map<string, Uint8Array>();
+  measuredFiles.set(picture, files);
   const key = `${format} ${quality}`;
   const file = files.get(key) ?? written(TOOLS[format], picture, quality);
   files.set(key, file);
   return file;
 }
 
-function written({ words, command, reads }: Tool, picture: Picture, quality: number): Uint8Array {
+function written({ program, command, reads }: Tool, picture: Picture, quality: number): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'encoder-'));
   try {
     const [source, result] = [join(folder, `picture.${reads}`), join(folder, 'result.avif')] as const;
     writeFileSync(source, reads === 'png' ? picture.png : ppmOf(picture));
-    const [name, ...options] = words;
+    const [name, ...options] = program;
     execFileSync(name, [...options, ...command(quality, source, result)], { stdio: 'ignore' });
     return readFileSync(result);
   } finally {

@@ -42,10 +42,10 @@ export async function run(): Promise<SuiteResult> {
     }
   }
   console.table(rows);
-  const method = `${pictures.length} photographs, ${WIDTH_PX} px wide at most, each as PNG to each format. Over the tool: the size beside that of ${Object.values(
+  const method = `${pictures.length} photographs, ${WIDTH_PX} px wide at most, each as PNG to each format. Over the tool: the size over that of ${Object.values(
     TOOLS,
   )
-    .map(({ words }) => words.join(' '))
+    .map(({ program }) => program.join(' '))
     .join(
       ', ',
     )} at equal SSIM (for minSsim) or SSIMULACRA 2, on the line between two of its qualities, in per cent; no figure where it is not installed.`;

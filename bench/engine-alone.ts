@@ -20,7 +20,7 @@ const PLAN = {
   retentionDays: 7,
   storedAssets: 1_000_000,
 };
-const LOOK_MS = 10;
+const POLL_MS = 10;
 
 /**
  * Measures the engine alone: claims, settlements and the end of a job whose work is a function that returns at once, in
@@ -87,7 +87,7 @@ export async function engineAlone(
   const { job } = await lifecycle.submit(caller, orderOf(count));
   const submittedMs = performance.now();
   while ((await stores.jobs.get(job._id))?.phase !== 'done') {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   const endedMs = performance.now();
   draining.abort();

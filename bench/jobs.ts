@@ -12,19 +12,24 @@ import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, type Row, round, type SuiteResult } from './suite.ts';
 
-/** Number of items of a job beside bare sharp; the engine alone gets far more, because its items take no time. */
+/**
+ * Number of items of a job that is compared with bare sharp; the engine alone gets far more, because its items take no
+ * time.
+ */
 const ITEMS = Number(process.env.BENCH_ITEMS ?? 200);
 const ENGINE_ITEMS = Number(process.env.BENCH_ENGINE_ITEMS ?? 5_000);
 const CALLS = Number(process.env.BENCH_CALLS ?? 40);
-/** Number of first turns that only warm up the threads and the compiler. */
-const WARM_TURNS = 10;
+/** Number of first rounds that only warm up the threads and the compiler. */
+const WARM_UP_ROUNDS = 10;
 /** Pause after an answer, in which its clean-up is counted with it. */
-const TIDIED_MS = 40;
+const CLEAN_UP_MS = 40;
 /** Duration of a run of bare sharp, which then has the machine to itself. */
 const BARE_MS = 8_000;
 const RESIZE = { width: 512, format: 'jpeg', quality: 80 } as const;
 
-/** Measures batches beside bare sharp, a waited job beside a synchronous call, and the engine without any work. */
+/**
+ * Compares batches with bare sharp and a waited job with a synchronous call, and measures the engine without any work.
+ */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
   const rows: Row[] = [];
@@ -38,7 +43,7 @@ export async function run(): Promise<SuiteResult> {
   }
   rows.push(engineRow('embedded', await engineAlone(ENGINE_ITEMS)), ...(await engineOnServers()));
   console.table(rows);
-  const method = `A resize job of ${ITEMS} items over 20 assets, from its submit to its end, beside bare sharp in one process with two threads over the same file, one after the other. A waited job of one item and a synchronous transform of the same asset, in turn, ${CALLS} times; CPU of all processes, with what is tidied up behind the answer. The engine alone: one process, work that answers at once. The MongoDB is the one that the tests run on; where that is the server in Java, it keeps nothing on disk.`;
+  const method = `A resize job of ${ITEMS} items over 20 assets, from its submit to its end, compared with bare sharp in one process with two threads over the same file, one after the other. A waited job of one item and a synchronous transform of the same asset, in turn, ${CALLS} times; CPU of all processes, with the clean-up after the answer. The engine alone: one process, work that answers at once. The MongoDB is the one that the tests run on; where that is the server in Java, it keeps nothing on disk.`;
   return { method, rows };
 }
 
@@ -91,14 +96,14 @@ async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Pr
   };
   const took = { job: [] as number[], call: [] as number[] };
   const cpu = { job: 0, call: 0 };
-  for (let turn = 0; turn < WARM_TURNS + CALLS; turn += 1) {
+  for (let index = 0; index < WARM_UP_ROUNDS + CALLS; index += 1) {
     for (const kind of ['job', 'call'] as const) {
       const cpuBeforeMs = cpuMs(server.pid);
       const startedMs = performance.now();
       await kinds[kind]();
       const tookMs = performance.now() - startedMs;
-      await pause(TIDIED_MS);
-      if (turn < WARM_TURNS) continue;
+      await pause(CLEAN_UP_MS);
+      if (index < WARM_UP_ROUNDS) continue;
       took[kind].push(tookMs);
       cpu[kind] += cpuMs(server.pid) - cpuBeforeMs;
     }

@@ -2,58 +2,58 @@ import { resolve } from 'node:path';
 import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
 import { runLoadSuite } from './load-suite-command.ts';
+import { type BenchOptions, readBenchOptions } from './options.ts';
 import { runPeers } from './peers/command.ts';
 import { LOAD_SUITES, MEASURED_SUITES, runMeasuredSuite } from './registry.ts';
-import { hearSignals, unlessStopped } from './stopping.ts';
-import { readWords, type Words } from './words.ts';
+import { stopOnSignals, unlessStopped } from './stopping.ts';
 
 /**
  * `npm run bench -- <suite …>` runs suites by name; `npm run bench -- compare A.json B.json` compares two results.
  * `--help` lists all commands. Each result is written to bench/results/ as JSON and as an HTML page.
  */
 const REPLAY_SUITE = new URL('./suites/replay.ts', import.meta.url).pathname;
-const stopping = hearSignals();
+const stopping = stopOnSignals();
 try {
   const argv = process.argv.slice(2);
   if (argv[0] === 'peers') await unlessStopped(runPeers(argv.slice(1)), stopping.signal);
-  else await main(readWords(argv));
+  else await main(readBenchOptions(argv));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }
 process.exit(stopping.exitCode() || process.exitCode);
 
-async function main(words: Words): Promise<void> {
-  const [first] = words.names;
-  if (words.help || (first === undefined && words.suiteFile === '')) return console.log(help());
-  if (first === 'compare') return runCompare(words);
-  if (first === 'capacity') return runCapacity(words, stopping);
-  if (first === 'replay') return runReplay(words);
-  if (words.suiteFile !== '') return runLoad(words.suiteFile, words);
-  for (const name of words.names) if (!stopping.signal.aborted) await runNamed(name, words);
+async function main(options: BenchOptions): Promise<void> {
+  const [first] = options.names;
+  if (options.help || (first === undefined && options.suiteFile === '')) return console.log(help());
+  if (first === 'compare') return runCompare(options);
+  if (first === 'capacity') return runCapacity(options, stopping);
+  if (first === 'replay') return runReplay(options);
+  if (options.suiteFile !== '') return runLoad(options.suiteFile, options);
+  for (const name of options.names) if (!stopping.signal.aborted) await runNamed(name, options);
 }
 
-async function runNamed(name: string, words: Words): Promise<void> {
+async function runNamed(name: string, options: BenchOptions): Promise<void> {
   const loadFile = LOAD_SUITES[name];
-  if (loadFile !== undefined) return runLoad(loadFile, words);
+  if (loadFile !== undefined) return runLoad(loadFile, options);
   if (MEASURED_SUITES[name] !== undefined)
-    return unlessStopped(runMeasuredSuite(name, words), stopping.signal);
+    return unlessStopped(runMeasuredSuite(name, options), stopping.signal);
   throw new Error(
     `There is no suite ${name}: ${[...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)].join(', ')}.`,
   );
 }
 
 /** `replay FILE`: the calls of a log at their own times, as a suite under load. */
-function runReplay(words: Words): Promise<void> {
-  const [, log] = words.names;
+function runReplay(options: BenchOptions): Promise<void> {
+  const [, log] = options.names;
   if (log === undefined) throw new Error('replay needs a log: npm run bench -- replay access.log');
   process.env.BENCH_REPLAY_LOG = resolve(log);
-  process.env.BENCH_REPLAY_SPEED = String(words.speed);
-  return runLoad(REPLAY_SUITE, words);
+  process.env.BENCH_REPLAY_SPEED = String(options.speed);
+  return runLoad(REPLAY_SUITE, options);
 }
 
-function runLoad(file: string, words: Words): Promise<void> {
-  return words.against === '' ? runLoadSuite(file, words, stopping) : runAgainst(file, words, stopping);
+function runLoad(file: string, options: BenchOptions): Promise<void> {
+  return options.against === '' ? runLoadSuite(file, options, stopping) : runAgainst(file, options, stopping);
 }
 
 function help(): string {
@@ -68,7 +68,7 @@ function help(): string {
     '                       [--pid PORT=PID] [--images DIR] [--cases TEXT] [--out DIR]',
     '',
     `Load an instance: ${Object.keys(LOAD_SUITES).join(', ')}`,
-    `Measure beside a baseline in the same run: ${Object.keys(MEASURED_SUITES).join(', ')}`,
+    `Compare with a baseline in the same run: ${Object.keys(MEASURED_SUITES).join(', ')}`,
     '',
     'Without --url the bench starts the service itself, with embedded stores. Results lie in bench/results/.',
     'DARKROOM_KEY is the key where --key is not given. --seconds, --rate and --connections change every stage but the warm-up.',

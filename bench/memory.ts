@@ -123,10 +123,10 @@ function seededMix(): () => Call {
   );
   const total = calls.reduce((sum, { weight }) => sum + weight, 0);
   return () => {
-    let left = random() * total;
+    let rest = random() * total;
     const chosen = calls.find(({ weight }) => {
-      left -= weight;
-      return left < 0;
+      rest -= weight;
+      return rest < 0;
     });
     return (chosen ?? calls[0] ?? { call: callOf('metadata', 'svg') }).call;
   };

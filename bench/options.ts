@@ -4,7 +4,7 @@ import type { Overrides } from './load/overrides.ts';
 import { FORMATS, type Format } from './report/formats.ts';
 
 /** The options of the command line. Texts that were not given are empty. */
-export interface Words {
+export interface BenchOptions {
   /** The command line as a person would write it, without the key. */
   command: string;
   /** Suites; or `compare` and two files; or `capacity` and its cases; or `replay` and a log. */
@@ -38,7 +38,7 @@ const DEFAULT_ROUNDS = 8;
 const FEWEST_ROUNDS = 3;
 
 /** @throws Error with a sentence that says what is accepted. */
-export function readWords(argv: readonly string[]): Words {
+export function readBenchOptions(argv: readonly string[]): BenchOptions {
   const { values, positionals } = parseArgs({
     args: [...argv],
     allowPositionals: true,
@@ -96,10 +96,10 @@ export function readWords(argv: readonly string[]): Words {
 }
 
 function commandOf(argv: readonly string[]): string {
-  const shown = argv.map((word, index) =>
-    argv[index - 1] === '--key' ? '…' : word.replace(/^--key=.*/, '--key=…'),
+  const withoutKey = argv.map((arg, index) =>
+    argv[index - 1] === '--key' ? '…' : arg.replace(/^--key=.*/, '--key=…'),
   );
-  return `npm run bench -- ${shown.join(' ')}`;
+  return `npm run bench -- ${withoutKey.join(' ')}`;
 }
 
 /** The keys of a file, one on each line; else the one key of the command line or the environment. */

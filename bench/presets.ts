@@ -23,7 +23,7 @@ const STEPS: Array<{ op: string; parameters: Parameters }> = [
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
 
 /**
- * Measures a preset of five steps beside the same five steps as single calls, each of which sends the previous answer.
+ * Compares a preset of five steps with the same five steps as single calls, each of which sends the previous answer.
  */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
@@ -42,11 +42,11 @@ export async function run(): Promise<SuiteResult> {
 async function measure(server: BenchServer, { name, picture, type }: Case): Promise<Row> {
   const preset: number[] = [];
   const single: number[] = [];
-  for (let turn = 0; turn <= ROUNDS; turn += 1) {
+  for (let round = 0; round <= ROUNDS; round += 1) {
     const presetMs = await timed(() => transform(server, { preset: 'bench' }, picture, type));
     const singleMs = await timed(() => oneByOne(server, picture, type));
-    // The first turn only warms up the threads.
-    if (turn === 0) continue;
+    // The first round only warms up the threads.
+    if (round === 0) continue;
     preset.push(presetMs);
     single.push(singleMs);
   }
@@ -77,8 +77,8 @@ async function transform(
   body: Uint8Array<ArrayBuffer>,
   type: string,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; type: string }> {
-  const words = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
-  const response = await fetch(`${url}/api/v1/images/transform?${new URLSearchParams(words)}`, {
+  const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+  const response = await fetch(`${url}/api/v1/images/transform?${new URLSearchParams(parameters)}`, {
     method: 'POST',
     headers: { authorization: `ApiKey ${key}`, 'content-type': type },
     body,

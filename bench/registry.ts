@@ -1,9 +1,9 @@
 import { cpus } from 'node:os';
 import { join } from 'node:path';
+import type { BenchOptions } from './options.ts';
 import { plottedPage } from './report/plotted-page.ts';
 import { writeResult } from './results.ts';
 import type { Suite } from './suite.ts';
-import type { Words } from './words.ts';
 
 /** Suites that load an instance, by name: each file exports one value. */
 export const LOAD_SUITES: Record<string, string> = Object.fromEntries(
@@ -13,7 +13,7 @@ export const LOAD_SUITES: Record<string, string> = Object.fromEntries(
   ]),
 );
 
-/** Suites that measure a part of the service beside a baseline in the same run. */
+/** Suites that compare a part of the service with a baseline in the same run. */
 export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
   transform: () => import('./transform.ts'),
   encoders: () => import('./encoders.ts'),
@@ -34,9 +34,12 @@ export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
  * Runs a suite. The exit code is 1 when the suite missed one of its aims. @throws Error for options that only a suite
  * under load has.
  */
-export async function runMeasuredSuite(name: string, { url, against, out, formats }: Words): Promise<void> {
+export async function runMeasuredSuite(
+  name: string,
+  { url, against, out, formats }: BenchOptions,
+): Promise<void> {
   if (url !== '' || against !== '')
-    throw new Error(`${name} measures beside a baseline on this machine: leave --url and --against out.`);
+    throw new Error(`${name} compares with a baseline on this machine: leave --url and --against out.`);
   const suite = await MEASURED_SUITES[name]?.();
   if (suite === undefined) throw new Error(`There is no suite ${name}.`);
   const result = {

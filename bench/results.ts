@@ -6,7 +6,7 @@ import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 export const RESULTS = join(import.meta.dirname, 'results');
 
 /** A result and its forms. */
-interface Written {
+interface ResultFiles {
   /** Contents of the JSON file. */
   result: object;
   html: string;
@@ -22,19 +22,19 @@ interface Written {
  * paths.
  * @returns the path of the JSON.
  */
-export async function writeResult(name: string, written: Written): Promise<string> {
+export async function writeResult(name: string, written: ResultFiles): Promise<string> {
   const { result, html, folder = '', formats = [], flat } = written;
   const target = folder || RESULTS;
   await mkdir(target, { recursive: true });
   const stamp = new Date().toISOString().slice(0, 19).replaceAll(':', '-');
   const file = await writeNew(join(target, `${name}-${stamp}`), `${JSON.stringify(result, null, 2)}\n`);
-  const beside = (ending: string, text: string) => writeFile(file.replace(/json$/, ending), text);
-  await beside('html', html);
+  const writeSibling = (ending: string, text: string) => writeFile(file.replace(/json$/, ending), text);
+  await writeSibling('html', html);
   const endings = ['.html'];
   if (flat !== undefined)
     for (const format of formats) {
       const { ending, write } = FORMATS[format];
-      await beside(ending, write(flat));
+      await writeSibling(ending, write(flat));
       endings.push(`.${ending}`);
     }
   console.log(`→ ${relative(process.cwd(), file)}, ${endings.join(', ')}`);
@@ -43,8 +43,8 @@ export async function writeResult(name: string, written: Written): Promise<strin
 
 /** Writes a file that is not there yet: two results of one second get two names. */
 async function writeNew(path: string, text: string): Promise<string> {
-  for (let turn = 1; ; turn += 1) {
-    const file = `${path}${turn === 1 ? '' : `-${turn}`}.json`;
+  for (let count = 1; ; count += 1) {
+    const file = `${path}${count === 1 ? '' : `-${count}`}.json`;
     try {
       await writeFile(file, text, { flag: 'wx' });
       return file;

@@ -87,15 +87,15 @@ function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   }
 }
 
-/** Opens an account besides that of the bench. @returns its API key. */
+/** Opens another account than that of the bench. @returns its API key. */
 export function openAccount(
   { directory }: BenchServer,
   { email, plan, credits }: { email: string; plan: 'free' | 'pro' | 'scale'; credits: number },
 ): string {
-  const words = ['account', 'create', '--email', email, '--plan', plan, '--credits', String(credits)];
+  const args = ['account', 'create', '--email', email, '--plan', plan, '--credits', String(credits)];
   const printed = execFileSync(
     process.execPath,
-    [join(import.meta.dirname, '../src/host/admin.ts'), ...words, '--json'],
+    [join(import.meta.dirname, '../src/host/admin.ts'), ...args, '--json'],
     { env: { ...ownEnvironment(), DATA_DIR: directory }, encoding: 'utf8' },
   );
   return (JSON.parse(printed) as { key: string }).key;

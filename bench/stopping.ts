@@ -4,7 +4,7 @@ const SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 /** The person, or a machine, ended the run before it had measured anything. */
 export class StoppedError extends Error {}
 
-/** The wish to end a run early. */
+/** The request to end a run early. */
 export interface Stopping {
   signal: AbortSignal;
   /** Exit code of a shell for a program that a signal has ended: 128 and its number. 0 without a signal. */
@@ -12,10 +12,10 @@ export interface Stopping {
 }
 
 /**
- * Hears all signals in one way. The first one ends the run, which reports the data measured so far; a second one ends
- * the process now. Either way `atExit` has the last word.
+ * Treats all signals alike. The first one ends the run, which reports the data measured so far; a second one ends the
+ * process at once. The cleanups of `atExit` run in both cases.
  */
-export function hearSignals(): Stopping {
+export function stopOnSignals(): Stopping {
   const controller = new AbortController();
   let exitCode = 0;
   for (const [name, number] of Object.entries(SIGNALS))

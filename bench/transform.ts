@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import autocannon from 'autocannon';
 import sharp from 'sharp';
-import type { BareAnswer, BareCase, BareQuestion } from './bare-sharp.ts';
+import type { BareAnswer, BareCase, BareRequest } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
@@ -40,7 +40,7 @@ const WARM_UP_CASE = '200 px JPEG to 64 px JPEG';
 /** Warm-up of each case, on both sides. */
 const CASE_WARM_UP_MS = 500;
 
-/** Measures transforms over HTTP beside bare sharp, in turn, in one run. */
+/** Compares transforms over HTTP with bare sharp, in turn, in one run. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ IMAGE_WAIT_MS: '60000' });
   const bare = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
@@ -67,7 +67,7 @@ export async function run(): Promise<SuiteResult> {
     await server.stop();
   }
   console.table(rows);
-  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them; ratio CPU is bare sharp's CPU of a call beside the whole service's.`;
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them; ratio CPU is bare sharp's CPU of a call over the whole service's.`;
   return { method, rows };
 }
 
@@ -138,7 +138,7 @@ function barely(
   const bareCase = { input: input.toString('base64'), size, format, quality };
   return new Promise((resolve) => {
     bare.once('message', (answer: BareAnswer) => resolve(answer));
-    bare.send({ bareCase, inFlight, durationMs } satisfies BareQuestion);
+    bare.send({ bareCase, inFlight, durationMs } satisfies BareRequest);
   });
 }
 

@@ -25,12 +25,12 @@ const HANGING = 900;
 const SECONDS = 10;
 /** Outcomes per second. The last rate exceeds the capacity, and shows the maximum. */
 const RATES = [100, 500, 1_000, 2_000];
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 /** One host for all of the stores opened in turn, because the processes reach the stores that were provided last. */
 const HOST = hostForProcesses();
 
 const METHOD = [
-  `${PROCESSES} API processes (without calls) announce outcomes in an open loop, each in a write of its own, round ${ENDPOINTS} endpoints of as many accounts;`,
+  `${PROCESSES} API processes (without calls) announce outcomes in an open loop, each in a write of its own, over ${ENDPOINTS} endpoints of as many accounts;`,
   'receivers in a process of their own, on the same cores, take each delivery over a new connection.',
   'Time is from the instant of the outcome to the arrival of the first attempt. "hanging" endpoints get the same events and never answer.',
   'CPU time is that of all processes together, receiver and embedded stores included: it holds whatever else the machine does.',
@@ -110,7 +110,7 @@ async function measureRate(
   let repeated = 0;
   let lastMs = startMs;
   const expected = perSecond * SECONDS;
-  while (delaysMs.length < expected && performance.now() - startMs < PATIENCE_MS) {
+  while (delaysMs.length < expected && performance.now() - startMs < TIMEOUT_MS) {
     await sleep(100);
     receiver.send('report');
     const [report] = (await once(receiver, 'message')) as [ReceiverReport];
@@ -135,9 +135,9 @@ async function registerEndpoints(documents: Documents, base: string, hanging: nu
   const endpoints = await EndpointsStore.open(documents);
   const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));
   const common = { description: '', events: ['job.completed' as const], enabled: true };
-  const long = new Date(Date.now() - 60_000);
+  const longAgo = new Date(Date.now() - 60_000);
   const add = (accountId: string, url: string) =>
-    endpoints.insert(accountId, { ...common, url, secret: newSecret() }, long);
+    endpoints.insert(accountId, { ...common, url, secret: newSecret() }, longAgo);
   await Promise.all(accountIds.map((id) => add(id, `${base}/${randomText(6)}`)));
   for (let n = 0; n < hanging; n += 1) await add(accountIds[n % ENDPOINTS] ?? '', `${base}/hang/${n}`);
   return accountIds;

@@ -5,11 +5,11 @@ import type { StageResult } from '../load/stage.ts';
 import type { LoadSuite } from '../load/suite.ts';
 import { type CaseResult, rounded } from '../load/tally.ts';
 import { environmentOf, openTarget, type Target } from '../load/target.ts';
+import type { BenchOptions } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
-import type { Words } from '../words.ts';
 import { brokenCondition, type Condition, readObjective } from './objective.ts';
 import { type Found, type Probe, searchCapacity } from './search.ts';
 
@@ -53,14 +53,14 @@ export interface CapacityResult extends Found<CapacityProbe> {
  * `capacity [case …] --slo 'p99<200ms,errors<0.1%'`: searches for the highest open rate of each case alone that meets
  * the objective. With --suite the cases are those of a suite of one's own.
  */
-export async function runCapacity(words: Words, { signal }: Stopping): Promise<void> {
-  const objective = words.slo || DEFAULT_OBJECTIVE;
+export async function runCapacity(options: BenchOptions, { signal }: Stopping): Promise<void> {
+  const objective = options.slo || DEFAULT_OBJECTIVE;
   const conditions = readObjective(objective);
-  const suiteFile = words.suiteFile || OWN_SUITE;
+  const suiteFile = options.suiteFile || OWN_SUITE;
   const suite = await importSuite(suiteFile);
-  const names = chosen(suite, words.names.slice(1));
-  const target = await unlessStopped(openTarget({ ...words, ...environmentOf(suite) }), signal);
-  const { imagesFolder: picturesFolder, overrides, out } = words;
+  const names = chosen(suite, options.names.slice(1));
+  const target = await unlessStopped(openTarget({ ...options, ...environmentOf(suite) }), signal);
+  const { imagesFolder: picturesFolder, overrides, out } = options;
   try {
     const loader = await openLoader({ suiteFile, picturesFolder, target, signal });
     const results: CapacityResult[] = [];
@@ -77,10 +77,10 @@ export async function runCapacity(words: Words, { signal }: Stopping): Promise<v
     const rows = results.map(rowOf);
     console.table(rows);
     const at = new Date().toISOString();
-    const report = { kind: 'capacity', at, objective, url: words.url || null, host: hostFacts(), results };
+    const report = { kind: 'capacity', at, objective, url: options.url || null, host: hostFacts(), results };
     const html = plottedPage({ title: `capacity ${at}`, report, script: 'capacity.js' });
     const flat = { suite: 'capacity', at, rows, checks: [] };
-    await writeResult('capacity', { result: report, html, folder: out, formats: words.formats, flat });
+    await writeResult('capacity', { result: report, html, folder: out, formats: options.formats, flat });
   } finally {
     await target.stop();
   }

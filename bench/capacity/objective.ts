@@ -41,11 +41,11 @@ export function brokenCondition(result: CaseResult, conditions: readonly Conditi
     if (value !== null && value < below) continue;
     // No error at all meets every condition, also that of no error.
     if (measure === 'errors' && value === 0) continue;
-    return value === null ? `${text}: no right answer` : `${text}: ${shown(measure, value)}`;
+    return value === null ? `${text}: no right answer` : `${text}: ${figureText(measure, value)}`;
   }
   return null;
 }
 
-function shown(measure: Condition['measure'], value: number): string {
+function figureText(measure: Condition['measure'], value: number): string {
   return measure === 'errors' ? `${Number((value * 100).toFixed(2))} %` : `${value} ms`;
 }

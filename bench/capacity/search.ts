@@ -36,7 +36,7 @@ const MOST_PROBES = 24;
 export async function searchCapacity<P extends Probe>({ first, probe }: SearchOptions<P>): Promise<Found<P>> {
   const found: Found<P> = { best: null, next: null, isCutShort: true };
   let rate = first;
-  for (let turn = 0; turn < MOST_PROBES; turn += 1) {
+  for (let count = 0; count < MOST_PROBES; count += 1) {
     let tried = await probe(rate);
     if (tried?.holds === false) tried = await probe(rate);
     if (tried === null) return found;

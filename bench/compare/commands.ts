@@ -5,11 +5,11 @@ import { importSuite } from '../load/checked-suite.ts';
 import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { overridden } from '../load/overrides.ts';
 import { environmentOf, openTarget } from '../load/target.ts';
+import type { BenchOptions } from '../options.ts';
 import { hostFacts, type LoadReport } from '../report/load-report.ts';
 import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
-import type { Words } from '../words.ts';
 import { openOtherSide } from './other-side.ts';
 import { type Round, runRounds } from './rounds.ts';
 import { type ComparedRow, compareRounds, compareRuns, worseThan } from './rows.ts';
@@ -17,25 +17,28 @@ import { type ComparedRow, compareRounds, compareRuns, worseThan } from './rows.
 const NOT_INTERLEAVED = 'The runs were not interleaved: a busier machine can look like a slower service.';
 
 /** `compare A.json B.json`: compares two reports of one suite. */
-export async function runCompare(words: Words): Promise<void> {
-  const [, fileA, fileB] = words.names;
+export async function runCompare(options: BenchOptions): Promise<void> {
+  const [, fileA, fileB] = options.names;
   if (fileA === undefined || fileB === undefined)
     throw new Error('compare needs two results: npm run bench -- compare A.json B.json');
   const [a, b] = [await readReport(fileA), await readReport(fileB)];
   if (a.suite !== b.suite) throw new Error(`${fileA} is of the suite ${a.suite}, ${fileB} of ${b.suite}.`);
-  const method = `${basename(fileB)} (B) beside ${basename(fileA)} (A), by the slices of their stages. ${NOT_INTERLEAVED}`;
-  await leave({ name: `compare-${a.suite}`, method, rows: compareRuns(a.stages, b.stages) }, words);
+  const method = `${basename(fileB)} (B) against ${basename(fileA)} (A), by the slices of their stages. ${NOT_INTERLEAVED}`;
+  await reportComparison(
+    { name: `compare-${a.suite}`, method, rows: compareRuns(a.stages, b.stages) },
+    options,
+  );
 }
 
 /** `<suite> --against REF`: compares interleaved rounds of this tree (B) with another side (A). */
-export async function runAgainst(file: string, words: Words, { signal }: Stopping): Promise<void> {
+export async function runAgainst(file: string, options: BenchOptions, { signal }: Stopping): Promise<void> {
   const suiteFile = resolve(file);
-  const suite = overridden(await importSuite(suiteFile), words.overrides);
-  const { against, rounds, imagesFolder: picturesFolder } = words;
-  const options = { ...words, ...environmentOf(suite) };
-  const a = await unlessStopped(openOtherSide(against, options), signal);
+  const suite = overridden(await importSuite(suiteFile), options.overrides);
+  const { against, rounds, imagesFolder: picturesFolder } = options;
+  const targetOptions = { ...options, ...environmentOf(suite) };
+  const a = await unlessStopped(openOtherSide(against, targetOptions), signal);
   try {
-    const b = await unlessStopped(openTarget(options), signal);
+    const b = await unlessStopped(openTarget(targetOptions), signal);
     try {
       for (const [side, { url, keys }] of Object.entries({ A: a, B: b })) {
         const instance = await unlessStopped(inspectInstance(url, keys), signal);
@@ -45,7 +48,7 @@ export async function runAgainst(file: string, words: Words, { signal }: Stoppin
       const done = await runRounds({ suite, suiteFile, picturesFolder, a, b, rounds, signal, onRound });
       const method = `B is this tree, A is ${against}: ${done.length} interleaved rounds of each stage, ratios pair by pair, intervals by Student's t over their logarithms with Holm's correction (5 % false alarms in all rows of a kind). CPU time is that of all processes of a side.`;
       const rows = compareRounds(done);
-      await leave({ name: `${suite.name}-against`, method, rows, rounds: done }, words);
+      await reportComparison({ name: `${suite.name}-against`, method, rows, rounds: done }, options);
     } finally {
       await b.stop();
     }
@@ -55,8 +58,8 @@ export async function runAgainst(file: string, words: Words, { signal }: Stoppin
 }
 
 /** Compares a run with the report of `--baseline`. Where that does not exist, the run is kept there. */
-export async function compareWithBaseline(report: LoadReport, words: Words): Promise<void> {
-  const { baseline } = words;
+export async function compareWithBaseline(report: LoadReport, options: BenchOptions): Promise<void> {
+  const { baseline } = options;
   if (!existsSync(baseline)) {
     await writeFile(baseline, `${JSON.stringify(report, null, 2)}\n`);
     return console.log(`${baseline} did not exist: this run is kept there as the baseline.`);
@@ -64,10 +67,10 @@ export async function compareWithBaseline(report: LoadReport, words: Words): Pro
   const before = await readReport(baseline);
   if (before.suite !== report.suite)
     throw new Error(`${baseline} is of the suite ${before.suite}, and not of ${report.suite}.`);
-  const method = `This run (B) beside ${basename(baseline)} of ${before.at} (A). ${NOT_INTERLEAVED}`;
-  await leave(
+  const method = `This run (B) against ${basename(baseline)} of ${before.at} (A). ${NOT_INTERLEAVED}`;
+  await reportComparison(
     { name: `${report.suite}-baseline`, method, rows: compareRuns(before.stages, report.stages) },
-    words,
+    options,
   );
 }
 
@@ -79,32 +82,35 @@ interface Comparison {
 }
 
 /** Prints and writes a comparison. The exit code is 1 where B is worse. */
-async function leave({ name, method, rows, rounds }: Comparison, words: Words): Promise<void> {
-  const shown = rows.map(({ change: _, a, b, ...row }) => ({ ...row, a: a ?? 'none', b: b ?? 'none' }));
+async function reportComparison(
+  { name, method, rows, rounds }: Comparison,
+  options: BenchOptions,
+): Promise<void> {
+  const printed = rows.map(({ change: _, a, b, ...row }) => ({ ...row, a: a ?? 'none', b: b ?? 'none' }));
   console.log(method);
-  console.table(shown);
+  console.table(printed);
   const at = new Date().toISOString();
   const report = {
     kind: 'comparison',
     suite: name,
     at,
     host: hostFacts(),
-    command: words.command,
+    command: options.command,
     method,
     rows,
     rounds,
   };
-  const worse = new Set(worseThan(rows, words.failOver));
+  const worse = new Set(worseThan(rows, options.failOver));
   const checks = rows.map((row) => {
     const what = `${row.stage}, ${row.case}: ${row.measure}`;
-    return { name: what, failure: worse.has(row) ? `${what} ${row.verdict}` : null };
+    return { name: what, failure: worse.has(row) ? `${what} ${row.conclusion}` : null };
   });
   await writeResult(name, {
     result: report,
     html: plottedPage({ title: `${name} ${at}`, report, script: 'comparison.js' }),
-    folder: words.out,
-    formats: words.formats,
-    flat: { suite: name, at, rows: shown, checks },
+    folder: options.out,
+    formats: options.formats,
+    flat: { suite: name, at, rows: printed, checks },
   });
   for (const { failure } of checks) if (failure !== null) console.error(failure);
   if (worse.size > 0) process.exitCode = 1;

@@ -36,7 +36,7 @@ export async function openOtherSide(against: string, options: TargetOptions): Pr
   }
 }
 
-/** Copies the packages where they are the same; installs others as the ref's lock file says. */
+/** Copies the packages where they are the same; installs others from the lock file of the ref. */
 async function installInto(tree: string): Promise<void> {
   const [ours, theirs] = await Promise.all(
     [ROOT, tree].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8')),
@@ -45,6 +45,6 @@ async function installInto(tree: string): Promise<void> {
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: tree, stdio: 'ignore' });
 }
 
-function git(...words: string[]): void {
-  execFileSync('git', words, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+function git(...args: string[]): void {
+  execFileSync('git', args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
 }

@@ -27,7 +27,7 @@ export interface ComparedRow {
   b: number | null;
   /** Null when there is too little data to compare. */
   change: Change | null;
-  verdict: string;
+  conclusion: string;
 }
 
 export interface ComparedRound {
@@ -50,7 +50,7 @@ const FAMILIES: ReadonlyArray<readonly ComparedMeasure[]> = [
   ['perSecond', 'p50', 'p95', 'p99'],
 ];
 
-interface Candidate extends Omit<ComparedRow, 'change' | 'verdict'> {
+interface Candidate extends Omit<ComparedRow, 'change' | 'conclusion'> {
   estimate: Estimate | null;
   /** Reason why there is no estimate. */
   reason: string;
@@ -82,7 +82,7 @@ export function compareRuns(a: readonly StageResult[], b: readonly StageResult[]
 }
 
 /**
- * Compares interleaved rounds, pair by pair. Pairs in which the loader was the limit say nothing about speed, but their
+ * Compares interleaved rounds, pair by pair. Pairs in which the loader was the limit give no speed, but their
  * errors and their CPU time count.
  */
 export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
@@ -163,7 +163,7 @@ function candidateOf(options: {
   const isShare = measure === 'errorShare';
   const scale = (value: number | null) => (value === null ? null : isShare ? value : Math.log(value));
   const [a, b] = [options.a.map(scale), options.b.map(scale)];
-  const shown = (values: Values) => {
+  const meanOf = (values: Values) => {
     const known = values.filter(isMeasured);
     if (known.length === 0) return null;
     return rounded(isShare ? mean(known) : Math.exp(mean(known)), isShare ? 4 : 2);
@@ -176,7 +176,7 @@ function candidateOf(options: {
       )
     : unpairedEstimate(a.filter(isMeasured), b.filter(isMeasured));
   const reason = isEnough ? 'too little was measured' : `too few answers: ${fewest} of ${needed}`;
-  const row = { stage, case: options.case, measure, a: shown(a), b: shown(b) };
+  const row = { stage, case: options.case, measure, a: meanOf(a), b: meanOf(b) };
   return { ...row, estimate: isEnough && limit === null ? estimate : null, reason: limit ?? reason };
 }
 
@@ -192,9 +192,9 @@ function judged(candidates: readonly Candidate[]): ComparedRow[] {
         ? [{ candidate, estimate: candidate.estimate }]
         : [],
     );
-    const verdicts = holm(members.map(({ estimate }) => estimate));
+    const corrected = holm(members.map(({ estimate }) => estimate));
     members.forEach(({ candidate, estimate }, index) => {
-      const { falseAlarms = 0.05, isShown = false } = verdicts[index] ?? {};
+      const { falseAlarms = 0.05, isShown = false } = corrected[index] ?? {};
       const [low, high] = boundsOf(estimate, falseAlarms);
       const change = (value: number) => (candidate.measure === 'errorShare' ? value : Math.exp(value) - 1);
       changes.set(candidate, { by: change(estimate.mean), low: change(low), high: change(high), isShown });
@@ -203,15 +203,15 @@ function judged(candidates: readonly Candidate[]): ComparedRow[] {
   return candidates.map((candidate) => {
     const { estimate: _, reason, ...row } = candidate;
     const change = changes.get(candidate) ?? null;
-    return { ...row, change, verdict: change === null ? reason : said(change, row.measure) };
+    return { ...row, change, conclusion: change === null ? reason : changeText(change, row.measure) };
   });
 }
 
-function said({ by, low, high, isShown }: Change, measure: ComparedMeasure): string {
+function changeText({ by, low, high, isShown }: Change, measure: ComparedMeasure): string {
   const unit = measure === 'errorShare' ? 'points' : '%';
   const text = (share: number) => {
-    const shown = rounded(share * 100, 1);
-    return `${shown > 0 ? '+' : ''}${shown} ${unit}`;
+    const amount = rounded(share * 100, 1);
+    return `${amount > 0 ? '+' : ''}${amount} ${unit}`;
   };
   const interval = `${text(low)} to ${text(high)}`;
   return isShown ? `${text(by)} (${interval})` : `no difference shown (${interval})`;

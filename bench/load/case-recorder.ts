@@ -7,8 +7,8 @@ const SLICES = 10;
 /** Different errors that are counted by name; more of them are one `other`. */
 const MOST_ERRORS = 50;
 
-/** What a stage knows of one case at its end. */
-export interface BookEntry {
+/** The figures of one case at the end of its stage. */
+export interface CaseRecord {
   result: CaseResult;
   slices: Figures[];
   timeline: Second[];
@@ -21,8 +21,8 @@ interface Slice {
   inside: number;
 }
 
-/** What a stage asks of one case. */
-export interface CaseTerms {
+/** The facts of a case that its figures need. */
+export interface CaseOptions {
   name: string;
   /** Null in a closed stage. */
   askedPerSecond: number | null;
@@ -32,14 +32,14 @@ export interface CaseTerms {
 }
 
 /**
- * The book of one case in a stage: every call that is sent is entered, and ends as right, wrong or unanswered.
+ * Records the calls of one case in a stage: each one that is sent ends as right, wrong or unanswered.
  * Throughput counts the answers that came inside of the stage, those of calls that were sent again included. Latencies
  * and errors are those of the first sending of every call.
  */
-export class Book {
+export class CaseRecorder {
   readonly #startMs: number;
   readonly #sliceMs: number;
-  readonly #whole = new Tally();
+  readonly #total = new Tally();
   readonly #slices: Slice[] = Array.from({ length: SLICES }, () => ({ tally: new Tally(), inside: 0 }));
   readonly #timeline: Timeline;
   readonly #errors: Record<string, number> = {};
@@ -66,7 +66,7 @@ export class Book {
     this.#timeline.sent(dueMs, sentMs);
   }
 
-  /** Enters a call that became due, and which a slow loader did not send in the stage. */
+  /** Records a call that became due, and which a slow loader did not send in the stage. */
   unsent(): void {
     this.#late += 1;
   }
@@ -78,7 +78,7 @@ export class Book {
 
   ended(outcome: Outcome): void {
     const { end, error, dueMs, timing } = outcome;
-    this.#whole.add(outcome);
+    this.#total.add(outcome);
     this.#timeline.ended(outcome);
     this.#slice(dueMs).tally.add(outcome);
     if (!this.#isOver) this.#countInside(outcome);
@@ -108,8 +108,8 @@ export class Book {
    * @param seconds length of the stage.
    * @throws Error when a call has not ended, or has ended twice: the figures would be wrong.
    */
-  entry(seconds: number, { name, askedPerSecond, isRetried, items }: CaseTerms): BookEntry {
-    const figures = this.#whole.figures(this.#inside / seconds);
+  record(seconds: number, { name, askedPerSecond, isRetried, items }: CaseOptions): CaseRecord {
+    const figures = this.#total.figures(this.#inside / seconds);
     if (figures.sent !== this.#sent)
       throw new Error(`The case ${name} sent ${this.#sent} calls, but ${figures.sent} of them have ended.`);
     return {
@@ -126,7 +126,7 @@ export class Book {
         timingMs: Object.fromEntries(
           Object.entries(this.#timing).map(([part, ms]) => [part, rounded(ms / figures.right)]),
         ),
-        curve: this.#whole.curve(),
+        curve: this.#total.curve(),
       },
       slices: this.#slices.map(({ tally, inside }) => tally.figures(inside / (this.#sliceMs / 1000))),
       timeline: this.#timeline.seconds(),

@@ -14,9 +14,9 @@ const closed = { additionalProperties: false };
 const Text = Type.String({ minLength: 1 });
 const Positive = Type.Number({ exclusiveMinimum: 0 });
 const Names = Type.Record(Type.String(), Type.Unknown(), { minProperties: 1 });
-const words = (...values: string[]) => Type.Unsafe<string>({ type: 'string', enum: values });
+const oneOf = (...values: string[]) => Type.Unsafe<string>({ type: 'string', enum: values });
 
-/** The outline of a suite. Stages and thresholds are checked one by one, for sentences that name their place. */
+/** The outline of a suite. Stages and thresholds are checked one by one, for sentences that name their path. */
 const Suite = Type.Object(
   {
     name: Text,
@@ -35,7 +35,7 @@ const STAGE = {
   name: Text,
   seconds: Positive,
   isWarmUp: Type.Optional(Type.Literal(true)),
-  loop: words('closed', 'open'),
+  loop: oneOf('closed', 'open'),
 };
 const ClosedStage = Type.Object(
   { ...STAGE, connections: Type.Record(Type.String(), Type.Integer({ minimum: 1 }), { minProperties: 1 }) },
@@ -53,7 +53,7 @@ const Limit = Type.Object(
   {
     stage: Text,
     case: Text,
-    measure: words('perSecond', 'p50', 'p95', 'p99', 'errorShare'),
+    measure: oneOf('perSecond', 'p50', 'p95', 'p99', 'errorShare'),
     atMost: Type.Optional(Type.Number()),
     atLeast: Type.Optional(Type.Unknown()),
   },
@@ -90,77 +90,78 @@ export function mistakesIn(suite: unknown): string[] {
   return form.length > 0 ? form : namesIn(suite as LoadSuite);
 }
 
-function stageForm(stage: Stage, place: string): string[] {
-  // Without a readable loop, the form of a closed stage says what is wrong with it.
+function stageForm(stage: Stage, path: string): string[] {
+  // Without a readable loop, it is checked as a closed stage.
   const isOpen = stage?.loop === 'open';
-  const found = violations(stage, isOpen ? OpenStage : ClosedStage, place);
+  const found = violations(stage, isOpen ? OpenStage : ClosedStage, path);
   if (!isOpen || found.length > 0) return found;
   return Object.entries(stage.perSecond).flatMap(([name, rate]) =>
-    rateForm(rate, `${place}.perSecond.${name}`),
+    rateForm(rate, `${path}.perSecond.${name}`),
   );
 }
 
-function thresholdForm(threshold: Threshold, place: string): string[] {
-  const found = violations(threshold, Limit, place);
+function thresholdForm(threshold: Threshold, path: string): string[] {
+  const found = violations(threshold, Limit, path);
   if (found.length > 0) return found;
   const { atMost, atLeast } = threshold;
-  if (atMost === undefined && atLeast === undefined) return [`${place} has neither atMost nor atLeast.`];
-  return atLeast === undefined ? [] : rateForm(atLeast, `${place}.atLeast`);
+  if (atMost === undefined && atLeast === undefined) return [`${path} has neither atMost nor atLeast.`];
+  return atLeast === undefined ? [] : rateForm(atLeast, `${path}.atLeast`);
 }
 
-function rateForm(rate: unknown, place: string): string[] {
+function rateForm(rate: unknown, path: string): string[] {
   const isRamp = rate !== null && typeof rate === 'object' && 'from' in rate;
   const isGiven = rate !== null && typeof rate === 'object' && 'atMs' in rate;
-  if (isRamp) return violations(rate, Ramp, place);
-  if (isGiven) return violations(rate, GivenTimes, place);
-  return violations(rate, typeof rate === 'object' ? RateOf : NotNegative, place);
+  if (isRamp) return violations(rate, Ramp, path);
+  if (isGiven) return violations(rate, GivenTimes, path);
+  return violations(rate, typeof rate === 'object' ? RateOf : NotNegative, path);
 }
 
 /** Names that refer to no case or stage, each with the nearest one. */
 function namesIn({ cases, stages, thresholds = [] }: LoadSuite): string[] {
   const measuredBy = new Map<string, string[]>();
   const sentences: string[] = [];
-  const needs = (place: string, name: string, known: readonly string[]) => {
+  const isKnown = (path: string, name: string, known: readonly string[]) => {
     if (!known.includes(name))
-      sentences.push(`${place} is "${name}", which is not there.${didYouMean(name, known)}`);
+      sentences.push(`${path} is "${name}", which is not there.${didYouMean(name, known)}`);
     return known.includes(name);
   };
   stages.forEach((stage, index) => {
-    const place = `stages[${index}]`;
+    const path = `stages[${index}]`;
     const sent = stage.loop === 'closed' ? stage.connections : stage.perSecond;
     if (measuredBy.has(stage.name))
-      sentences.push(`${place}.name is "${stage.name}", as of an earlier stage.`);
+      sentences.push(`${path}.name is "${stage.name}", as of an earlier stage.`);
     for (const [name, rate] of Object.entries(sent)) {
-      needs(`${place}, its case`, name, Object.keys(cases));
+      isKnown(`${path}, its case`, name, Object.keys(cases));
       if (typeof rate !== 'object' || !('times' in rate)) continue;
-      const of = `${place}.perSecond.${name}.stage`;
-      if (needs(of, rate.stage, [...measuredBy.keys()])) needs(of, name, measuredBy.get(rate.stage) ?? []);
+      const of = `${path}.perSecond.${name}.stage`;
+      if (isKnown(of, rate.stage, [...measuredBy.keys()]))
+        isKnown(of, name, measuredBy.get(rate.stage) ?? []);
     }
     measuredBy.set(stage.name, Object.keys(sent));
   });
-  const shown = stages.filter(({ isWarmUp }) => !isWarmUp).map(({ name }) => name);
+  const measured = stages.filter(({ isWarmUp }) => !isWarmUp).map(({ name }) => name);
   thresholds.forEach(({ stage, case: name, atLeast }, index) => {
-    const place = `thresholds[${index}]`;
-    if (needs(`${place}.stage`, stage, shown)) needs(`${place}.case`, name, measuredBy.get(stage) ?? []);
-    if (typeof atLeast === 'object' && needs(`${place}.atLeast.stage`, atLeast.stage, shown))
-      needs(`${place}.case`, name, measuredBy.get(atLeast.stage) ?? []);
+    const path = `thresholds[${index}]`;
+    if (isKnown(`${path}.stage`, stage, measured)) isKnown(`${path}.case`, name, measuredBy.get(stage) ?? []);
+    if (typeof atLeast === 'object' && isKnown(`${path}.atLeast.stage`, atLeast.stage, measured))
+      isKnown(`${path}.case`, name, measuredBy.get(atLeast.stage) ?? []);
   });
   return sentences;
 }
 
-function violations(value: unknown, schema: TSchema, place: string): string[] {
+function violations(value: unknown, schema: TSchema, path: string): string[] {
   if (ajv.validate(schema, value)) return [];
-  return (ajv.errors ?? []).map((error) => sentenceOf(error, place));
+  return (ajv.errors ?? []).map((error) => sentenceOf(error, path));
 }
 
-function sentenceOf(error: ErrorObject, place: string): string {
-  const path = pathOf(error);
-  const at = [place, spell(path)].filter((part) => part !== '').join('.') || 'The default export';
-  const contract = { owner: place || 'a suite', noun: 'field' } as const;
+function sentenceOf(error: ErrorObject, path: string): string {
+  const inner = pathOf(error);
+  const at = [path, spell(inner)].filter((part) => part !== '').join('.') || 'The default export';
+  const contract = { owner: path || 'a suite', noun: 'field' } as const;
   const schema = error.parentSchema as TSchema;
   if (error.keyword === 'minProperties') return `${at} is empty.`;
-  if (error.keyword === 'additionalProperties') return undeclared(at, path.at(-1) ?? '', schema, contract);
-  if (error.keyword === 'required') return missing(at, schema.properties?.[path.at(-1) ?? ''], contract);
+  if (error.keyword === 'additionalProperties') return undeclared(at, inner.at(-1) ?? '', schema, contract);
+  if (error.keyword === 'required') return missing(at, schema.properties?.[inner.at(-1) ?? ''], contract);
   const hint =
     typeof error.data === 'string' ? didYouMean(error.data, (schema.enum as string[] | undefined) ?? []) : '';
   return `${mismatch(at, error.data, schema, contract)}${hint}`;

@@ -1,13 +1,13 @@
 import { meanRate } from './arrivals.ts';
 import type { LoadSuite } from './suite.ts';
 
-/** What an instance says of itself before it is loaded. */
+/** Facts that an instance reports before it is loaded. */
 export interface InstanceFacts {
   /** Version of the Darkroom; null where the URL answers, but not as one. */
   version: string | null;
   /** Number of different accounts of the keys. */
   accounts: number;
-  /** Limits of one account; null where the instance has none to tell. */
+  /** Limits of one account; null where the instance reports none. */
   limits: AccountLimits | null;
 }
 

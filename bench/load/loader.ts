@@ -9,13 +9,13 @@ import { apiOf } from './target.ts';
  * CPU and event loop delay can be measured. It is controlled over IPC, one message at a time; `stop` ends the current
  * stage, which answers with its results so far.
  */
-export type LoaderQuestion =
+export type LoaderRequest =
   | { kind: 'prepare'; suiteFile: string; picturesFolder: string; url: string; keys: readonly string[] }
   | { kind: 'stage'; stage: Stage; rates: Record<string, Rate>; round: number }
   | { kind: 'stop' };
 
 export type LoaderAnswer =
-  /** Says which pictures the calls send, a phrase for each. */
+  /** The pictures that the calls send, a phrase for each. */
   | { kind: 'prepared'; pictures: string[] }
   | { kind: 'progress'; progress: Progress }
   | { kind: 'done'; result: StageResult }
@@ -26,28 +26,28 @@ const cases: Record<string, PreparedCase> = {};
 let stopping = new AbortController();
 
 process.on('disconnect', () => process.exit());
-process.on('message', (question: LoaderQuestion) => {
-  answer(question).catch((error: Error) => send({ kind: 'failed', message: error.message }));
+process.on('message', (request: LoaderRequest) => {
+  handle(request).catch((error: Error) => send({ kind: 'failed', message: error.message }));
 });
 
-async function answer(question: LoaderQuestion): Promise<void> {
-  if (question.kind === 'prepare') {
-    return send({ kind: 'prepared', pictures: await prepare(question) });
+async function handle(request: LoaderRequest): Promise<void> {
+  if (request.kind === 'prepare') {
+    return send({ kind: 'prepared', pictures: await prepare(request) });
   }
-  if (question.kind === 'stop') return stopping.abort();
+  if (request.kind === 'stop') return stopping.abort();
   stopping = new AbortController();
   const { signal } = stopping;
-  const { stage, rates, round } = question;
+  const { stage, rates, round } = request;
   const onProgress = (progress: Progress) => send({ kind: 'progress', progress });
   send({ kind: 'done', result: await runStage({ url, stage, rates, round, cases, signal, onProgress }) });
 }
 
-async function prepare(question: Extract<LoaderQuestion, { kind: 'prepare' }>): Promise<string[]> {
-  url = question.url;
-  const { default: suite } = (await import(question.suiteFile)) as { default: LoadSuite };
-  const pictures = await readPictures(question.picturesFolder);
+async function prepare(request: Extract<LoaderRequest, { kind: 'prepare' }>): Promise<string[]> {
+  url = request.url;
+  const { default: suite } = (await import(request.suiteFile)) as { default: LoadSuite };
+  const pictures = await readPictures(request.picturesFolder);
   for (const [name, loadCase] of Object.entries(suite.cases)) {
-    const next = await nextOf(loadCase, { ...question, pictures });
+    const next = await nextOf(loadCase, { ...request, pictures });
     cases[name] = { loadCase, next };
   }
   return pictures.map(phraseOf);
@@ -60,7 +60,7 @@ function phraseOf({ name, bytes }: Picture): string {
   return `${name} ${size}, ${(bytes.length / 1e6).toFixed(2)} MB`;
 }
 
-/** Prepares a case once per key, because accounts do not see each other's assets. The keys take turns. */
+/** Prepares a case once per key, because accounts do not see each other's assets. The keys are used in turn. */
 async function nextOf(
   loadCase: LoadCase,
   { url, keys, pictures }: { url: string; keys: readonly string[]; pictures: readonly Picture[] },

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { cpuMs } from '../cpu.ts';
-import type { LoaderAnswer, LoaderQuestion } from './loader.ts';
+import type { LoaderAnswer, LoaderRequest } from './loader.ts';
 import type { Progress, StageResult } from './stage.ts';
 import type { LoadSuite, OpenStage, Rate, Stage } from './suite.ts';
 import type { Target } from './target.ts';
@@ -20,7 +20,7 @@ export interface LoadResult {
   stages: StageResult[];
   spans: Span[];
   samples: Sample[];
-  /** The run was stopped: the last stage is shorter than the suite says, and later ones were not run. */
+  /** The run was stopped: the last stage is shorter than the suite asks for, and later ones were not run. */
   isStopped: boolean;
 }
 
@@ -57,10 +57,10 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
     loader.stop();
   }
   const samples = watching.stop();
-  const isShown = (name: string) => suite.stages.find((stage) => stage.name === name)?.isWarmUp !== true;
+  const isMeasured = (name: string) => suite.stages.find((stage) => stage.name === name)?.isWarmUp !== true;
   const isStopped = signal?.aborted === true;
   const { pictures } = loader;
-  return { pictures, stages: stages.filter(({ name }) => isShown(name)), spans, samples, isStopped };
+  return { pictures, stages: stages.filter(({ name }) => isMeasured(name)), spans, samples, isStopped };
 }
 
 export interface StageRun {
@@ -95,7 +95,7 @@ export async function openLoader(
     child.kill();
     throw error;
   }
-  const stopStage = () => child.connected && child.send({ kind: 'stop' } satisfies LoaderQuestion);
+  const stopStage = () => child.connected && child.send({ kind: 'stop' } satisfies LoaderRequest);
   signal?.addEventListener('abort', stopStage);
   return {
     pictures,
@@ -114,21 +114,21 @@ export async function openLoader(
 
 function ask(
   child: ChildProcess,
-  question: LoaderQuestion,
+  request: LoaderRequest,
   onProgress?: (progress: Progress) => void,
 ): Promise<LoaderAnswer> {
   return new Promise((resolve, reject) => {
-    const lost = (code: number | null) => reject(new Error(`The loading process ended with ${code}.`));
-    const listen = (answer: LoaderAnswer) => {
+    const onExit = (code: number | null) => reject(new Error(`The loading process ended with ${code}.`));
+    const onMessage = (answer: LoaderAnswer) => {
       if (answer.kind === 'progress') return onProgress?.(answer.progress);
-      child.off('message', listen);
-      child.off('exit', lost);
+      child.off('message', onMessage);
+      child.off('exit', onExit);
       if (answer.kind === 'failed') reject(new Error(answer.message));
       else resolve(answer);
     };
-    child.on('message', listen);
-    child.once('exit', lost);
-    child.send(question);
+    child.on('message', onMessage);
+    child.once('exit', onExit);
+    child.send(request);
   });
 }
 

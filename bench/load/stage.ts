@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dueTimes, meanRate } from './arrivals.ts';
-import { Book, type BookEntry, type CaseTerms } from './book.ts';
+import { type CaseOptions, type CaseRecord, CaseRecorder } from './case-recorder.ts';
 import { runClosed, runOpen } from './loops.ts';
 import { seededBy } from './random.ts';
 import { type KeyedCall, type Outcome, Sender } from './sender.ts';
@@ -34,7 +34,7 @@ export interface LoaderLoad {
 export interface StageResult {
   name: string;
   loop: 'closed' | 'open';
-  /** Duration without the drain; shorter than the suite says where the stage was stopped. */
+  /** Duration without the drain; shorter than the suite asks for where the stage was stopped. */
   seconds: number;
   cases: Record<string, CaseResult>;
   /** Each case in equal slices of the stage, from which a confidence interval is computed. */
@@ -85,7 +85,7 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
   const { stage, signal, drainMs = DRAIN_MS } = options;
   const names = Object.keys(stage.loop === 'closed' ? stage.connections : stage.perSecond);
   const startMs = performance.now();
-  const own = watchItself();
+  const own = measureOwnLoad();
   const progress = showProgress(options.onProgress);
   const over = endOf(stage, signal);
   const running: RunningCase[] = [];
@@ -96,12 +96,12 @@ export async function runStage(options: StageOptions): Promise<StageResult> {
     await Promise.race([over.reached, ended.then(() => over.reached)]);
     const seconds = (performance.now() - startMs) / 1000;
     const use = own.stop();
-    for (const { book } of running) book.close();
+    for (const { recorder } of running) recorder.close();
     await within(signal.aborted ? Math.min(STOPPED_DRAIN_MS, drainMs) : drainMs, ended);
     for (const { sender } of running) sender.abandon();
     await ended;
 
-    const entries = running.map((one) => [one.name, one.book.entry(seconds, one)] as const);
+    const entries = running.map((one) => [one.name, one.recorder.record(seconds, one)] as const);
     const loader = loaderLoad({ ...use, lateShare: lateShareOf(entries.map(([, { result }]) => result)) });
     return {
       name: stage.name,
@@ -125,8 +125,8 @@ async function within(timeMs: number, work: Promise<unknown>): Promise<void> {
   done.abort();
 }
 
-interface RunningCase extends CaseTerms {
-  book: Book;
+interface RunningCase extends CaseOptions {
+  recorder: CaseRecorder;
   sender: Sender;
   /** Resolves when every call has ended; rejects where the suite could not build one. */
   ended: Promise<void>;
@@ -139,15 +139,15 @@ function runCase(
   const { url, stage, rates, round, cases, startMs, over, onOutcome } = context;
   const { loadCase, next } = preparedOf(cases, name, stage);
   const durationMs = stage.seconds * 1000;
-  const book = new Book(startMs, durationMs);
+  const recorder = new CaseRecorder(startMs, durationMs);
   const sender = new Sender(url, loadCase);
   const isRetried = stage.loop === 'open' && stage.retries === true;
 
   const send = (turn: number, dueMs: number): Promise<void> => {
     const call = next(turn);
-    book.sent(dueMs);
+    recorder.sent(dueMs);
     return sender.send(call, dueMs, loadCase).then((outcome) => {
-      book.ended(outcome);
+      recorder.ended(outcome);
       onOutcome(outcome);
       if (isRetried && outcome.end === 'wrong' && outcome.retryAfterMs !== null)
         return retry(call, outcome.retryAfterMs);
@@ -156,17 +156,17 @@ function runCase(
   /** Sends a refused call once more, unless the stage is over by then. */
   const retry = async (call: KeyedCall, retryAfterMs: number): Promise<void> => {
     await sleep(retryAfterMs, undefined, { signal: over }).catch(() => undefined);
-    if (!over.aborted) book.retried(await sender.send(call, performance.now(), loadCase));
+    if (!over.aborted) recorder.retried(await sender.send(call, performance.now(), loadCase));
   };
 
-  const one = { name, book, sender, isRetried, items: loadCase.items ?? 1 };
+  const one = { name, recorder, sender, isRetried, items: loadCase.items ?? 1 };
   if (stage.loop === 'closed') {
     const connections = stage.connections[name] ?? 1;
     return { ...one, askedPerSecond: null, ended: runClosed({ connections, send, over }) };
   }
   const rate = rates[name] ?? 1;
   const due = dueTimes(rate, { durationMs, random: seededBy(name, stage.name, round) });
-  const ended = runOpen({ due, startMs, durationMs, send, over, onUnsent: () => book.unsent() });
+  const ended = runOpen({ due, startMs, durationMs, send, over, onUnsent: () => recorder.unsent() });
   return { ...one, askedPerSecond: meanRate(rate, stage.seconds), ended };
 }
 
@@ -196,7 +196,7 @@ function endOf(
   return { signal: over.signal, reached: reached.promise, end };
 }
 
-function watchItself(): { stop(): { cpuShare: number; lagP99Ms: number } } {
+function measureOwnLoad(): { stop(): { cpuShare: number; lagP99Ms: number } } {
   const startMs = performance.now();
   const before = process.cpuUsage();
   const lag = monitorEventLoopDelay({ resolution: 5 });
@@ -263,9 +263,9 @@ export function loaderLoad(use: { cpuShare: number; lagP99Ms: number; lateShare:
 }
 
 function columnsOf(
-  entries: ReadonlyArray<readonly [string, BookEntry]>,
+  entries: ReadonlyArray<readonly [string, CaseRecord]>,
 ): Pick<StageResult, 'cases' | 'slices' | 'timeline'> {
-  const column = <V>(read: (entry: BookEntry) => V) =>
+  const column = <V>(read: (entry: CaseRecord) => V) =>
     Object.fromEntries(entries.map(([name, entry]) => [name, read(entry)]));
   return {
     cases: column(({ result }) => result),

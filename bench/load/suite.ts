@@ -12,7 +12,7 @@ export interface Call {
   expects?: Expectation;
 }
 
-/** What a right answer is, beside its status. */
+/** The expected answer, apart from its status. */
 export interface Expectation {
   /** Content type, without its parameters; `image/` stands for every image. */
   type: string;

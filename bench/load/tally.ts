@@ -35,7 +35,7 @@ export interface CaseResult extends Figures {
   drained: number;
   /** Rate of the suite, for an open stage. */
   askedPerSecond: number | null;
-  /** Calls that were sent per second. Beside the asked rate it shows what chance and a slow loader changed. */
+  /** Calls that were sent per second. Compared with the asked rate, it shows what chance and a slow loader changed. */
   offeredPerSecond: number;
   /** Calls that the loader sent more than 50 ms after they were due, or not at all. */
   sentLate: number;

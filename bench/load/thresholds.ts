@@ -11,7 +11,7 @@ export function checkedThresholds(thresholds: readonly Threshold[], stages: read
   });
 }
 
-/** Checks the growth of memory of a suite that bounds it; nothing where the run was too short to tell. */
+/** Checks the growth of memory of a suite that bounds it; nothing where the run was too short for a trend. */
 export function checkedMemory(
   { mostMegabytesPerHour }: LoadSuite,
   memory: { megabytesPerHour: number | null } | null,

@@ -40,9 +40,9 @@ export function watch(url: string, pid: number | null): Watch {
   const seconds = () => (performance.now() - startMs) / 1000;
   let before = cpuByPid(pid);
   let beforeMs = startMs;
-  let isLooking = false;
+  let isSampling = false;
 
-  async function look(): Promise<void> {
+  async function takeSample(): Promise<void> {
     const now = pid === null ? [] : processesBelow(pid);
     const nowMs = performance.now();
     const elapsedMs = nowMs - beforeMs;
@@ -59,12 +59,12 @@ export function watch(url: string, pid: number | null): Watch {
   }
 
   const timer = setInterval(() => {
-    if (isLooking) return;
-    isLooking = true;
-    look()
+    if (isSampling) return;
+    isSampling = true;
+    takeSample()
       .catch(() => undefined)
       .finally(() => {
-        isLooking = false;
+        isSampling = false;
       });
   }, EVERY_MS);
   return {
@@ -79,10 +79,10 @@ export function watch(url: string, pid: number | null): Watch {
 /** The role of a process by its command line: all threads of Node have the same name. */
 function roleOf(pid: number, name: string): string {
   try {
-    // Chromium writes its whole command line as one word.
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/);
-    const script = words.find((word) => /\.[jt]s$/.test(word));
-    if (script === undefined) return basename(words[0] || name);
+    // Chromium writes its whole command line as one argument.
+    const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/);
+    const script = args.find((arg) => /\.[jt]s$/.test(arg));
+    if (script === undefined) return basename(args[0] || name);
     return /host\/(main|server)\.ts$/.test(script) ? 'API process' : basename(script);
   } catch {
     return name;

@@ -6,7 +6,7 @@ import type { PeerCase, Side } from './sides.ts';
 /** A right answer: the picture in the format and width that were asked for. */
 export interface PeerAnswer {
   bytes: number;
-  /** SSIMULACRA 2 beside the source, scaled to the answer's size by Lanczos in all its pixels. */
+  /** SSIMULACRA 2 against the source, scaled to the answer's size by Lanczos in all its pixels. */
   likeness: number;
 }
 
@@ -21,20 +21,20 @@ const QUALITY_STEP = 4;
 const EXCERPT_LENGTH = 80;
 
 /** @throws WrongAnswerError for another status, no picture, or a picture of another format or width. */
-export async function judged(side: Side, asked: PeerCase, quality: number): Promise<PeerAnswer> {
-  const bytes = await bytesOf(await answerOf(side, asked, quality));
+export async function checkedAnswer(side: Side, peerCase: PeerCase, quality: number): Promise<PeerAnswer> {
+  const bytes = await bytesOf(await answerOf(side, peerCase, quality));
   const { format, width, height } = await metadataOf(bytes);
   const name = READ_AS[format] ?? format;
-  if (name !== asked.format) throw new WrongAnswerError(`answered ${name} instead of ${asked.format}`);
-  if (width !== asked.width)
-    throw new WrongAnswerError(`answered a width of ${width} px instead of ${asked.width} px`);
-  const likeness = ssimulacra2(await sourceAt(asked, { width, height }), await rasterOf(sharp(bytes)));
+  if (name !== peerCase.format) throw new WrongAnswerError(`answered ${name} instead of ${peerCase.format}`);
+  if (width !== peerCase.width)
+    throw new WrongAnswerError(`answered a width of ${width} px instead of ${peerCase.width} px`);
+  const likeness = ssimulacra2(await sourceAt(peerCase, { width, height }), await rasterOf(sharp(bytes)));
   return { bytes: bytes.byteLength, likeness };
 }
 
 /** Asks and reads the whole answer. @throws WrongAnswerError for another status, or a type that is no picture's. */
-export async function answered(side: Side, asked: PeerCase, quality: number): Promise<void> {
-  const response = await answerOf(side, asked, quality);
+export async function readAnswer(side: Side, peerCase: PeerCase, quality: number): Promise<void> {
+  const response = await answerOf(side, peerCase, quality);
   const bytes = await bytesOf(response);
   const type = response.headers.get('content-type') ?? 'no type';
   if (!type.startsWith('image/')) throw new WrongAnswerError(`answered ${bytes.byteLength} bytes of ${type}`);
@@ -47,10 +47,10 @@ export async function answered(side: Side, asked: PeerCase, quality: number): Pr
 export async function bytesAt(
   likeness: number,
   side: Side,
-  asked: PeerCase,
+  peerCase: PeerCase,
   quality: number,
 ): Promise<number | null> {
-  let last = await judged(side, asked, quality);
+  let last = await checkedAnswer(side, peerCase, quality);
   const direction = Math.sign(likeness - last.likeness);
   if (direction === 0) return last.bytes;
   for (
@@ -58,7 +58,7 @@ export async function bytesAt(
     next >= LEAST_QUALITY && next <= MOST_QUALITY;
     next += direction * QUALITY_STEP
   ) {
-    const answer = await judged(side, asked, next);
+    const answer = await checkedAnswer(side, peerCase, next);
     if ((answer.likeness - likeness) * direction >= 0) return between(likeness, last, answer);
     last = answer;
   }
@@ -71,8 +71,8 @@ function between(likeness: number, one: PeerAnswer, other: PeerAnswer): number {
   return one.bytes * (other.bytes / one.bytes) ** share;
 }
 
-async function answerOf(side: Side, asked: PeerCase, quality: number): Promise<Response> {
-  const response = await side.ask(asked, quality).catch((error: Error) => {
+async function answerOf(side: Side, peerCase: PeerCase, quality: number): Promise<Response> {
+  const response = await side.ask(peerCase, quality).catch((error: Error) => {
     throw new WrongAnswerError(
       `did not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
     );
@@ -100,8 +100,8 @@ function sourceAt(
   { picture }: PeerCase,
   { width, height }: { width: number; height: number },
 ): Promise<Raster> {
-  const whole = sharp(picture.bytes).autoOrient();
-  return rasterOf(whole.resize({ width, height, fit: 'fill', fastShrinkOnLoad: false }));
+  const upright = sharp(picture.bytes).autoOrient();
+  return rasterOf(upright.resize({ width, height, fit: 'fill', fastShrinkOnLoad: false }));
 }
 
 async function rasterOf(image: Sharp): Promise<Raster> {

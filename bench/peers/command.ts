@@ -22,7 +22,10 @@ const WIDTH_PX = 512;
 /** Smaller pictures are scaled down to this share of their width. */
 const SMALLEST_SCALE = 0.32;
 
-/** `peers --imgproxy URL …`: Darkroom beside servers that the user has running, asked for the same pictures in turn. */
+/**
+ * `peers --imgproxy URL …`: Darkroom compared with servers that the user has running, asked for the same pictures in
+ * turn.
+ */
 export async function runPeers(argv: readonly string[]): Promise<void> {
   const options = readPeerOptions(argv);
   const pictures = await readPictures(options.imagesFolder);
@@ -45,8 +48,8 @@ export async function runPeers(argv: readonly string[]): Promise<void> {
 
 async function measureAll(cases: readonly PeerCase[], sides: readonly [Side, ...Side[]]): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const asked of cases)
-    for (const row of await measureCase(asked, sides, EFFORT)) {
+  for (const peerCase of cases)
+    for (const row of await measureCase(peerCase, sides, EFFORT)) {
       rows.push(row);
       console.log(JSON.stringify(row));
     }
@@ -72,7 +75,7 @@ async function write(rows: Row[], { out }: PeerOptions): Promise<void> {
     at: new Date().toISOString(),
     cores: cpus().length,
     node: process.version,
-    method: `${inFlight} calls in flight at quality ${quality}, medians of ${rounds} rounds of ${roundMs} ms, all servers in turn. CPU is that of a server's process tree per call, ratio CPU is that beside Darkroom's by body in the same round. Peers fetch their source from the bench, each time at another address. SSIMULACRA 2 is that of the answer beside the source scaled by Lanczos; ratio bytes is the answer's size beside Darkroom's at that SSIMULACRA 2.`,
+    method: `${inFlight} calls in flight at quality ${quality}, medians of ${rounds} rounds of ${roundMs} ms, all servers in turn. CPU is that of a server's process tree per call, ratio CPU is that over Darkroom's by body in the same round. Peers fetch their source from the bench, each time at another address. SSIMULACRA 2 is that of the answer against the source scaled by Lanczos; ratio bytes is the answer's size over Darkroom's at that SSIMULACRA 2.`,
     rows,
   };
   await writeResult('peers', {

@@ -1,5 +1,5 @@
 import { median, percentile, type Row, round } from '../suite.ts';
-import { answered, bytesAt, judged, type PeerAnswer, WrongAnswerError } from './answers.ts';
+import { bytesAt, checkedAnswer, type PeerAnswer, readAnswer, WrongAnswerError } from './answers.ts';
 import type { PeerCase, Side } from './sides.ts';
 
 export interface Effort {
@@ -9,20 +9,20 @@ export interface Effort {
   quality: number;
 }
 
-/** What one side did in one round. */
-interface Turn {
+/** The figures of one side in one round. */
+interface RoundResult {
   perSecond: number;
   /** CPU time per call; null where the processes are not known. */
   cpuMs: number | null;
   durationsMs: number[];
 }
 
-/** What is known of a side in one case. */
+/** The measurements of a side in one case. */
 interface Measured {
   side: Side;
   /** Null until its first right answer. */
   answer: PeerAnswer | null;
-  turns: Turn[];
+  rounds: RoundResult[];
   /** Why it is not measured; empty where it is. */
   note: string;
 }
@@ -32,21 +32,21 @@ interface Measured {
  * @returns a row for each side. One that answers wrongly has a note in place of figures.
  */
 export async function measureCase(
-  asked: PeerCase,
+  peerCase: PeerCase,
   sides: readonly [Side, ...Side[]],
   effort: Effort,
 ): Promise<Row[]> {
-  const all: Measured[] = sides.map((side) => ({ side, answer: null, turns: [], note: '' }));
+  const all: Measured[] = sides.map((side) => ({ side, answer: null, rounds: [], note: '' }));
   for (const one of all)
     await unlessWrong(one, async () => {
-      one.answer = await judged(one.side, asked, effort.quality);
+      one.answer = await checkedAnswer(one.side, peerCase, effort.quality);
     });
   for (let number = 0; number <= effort.rounds; number += 1)
     for (const one of rotated(all, number))
       await unlessWrong(one, async () => {
-        const turn = await turnOf(asked, one.side, effort);
+        const result = await runRound(peerCase, one.side, effort);
         // The first round warms up all sides.
-        if (number > 0) one.turns.push(turn);
+        if (number > 0) one.rounds.push(result);
       });
   const [base] = all;
   const rows: Row[] = [];
@@ -54,8 +54,10 @@ export async function measureCase(
     const { answer, side, note } = one;
     const isCompared = base !== undefined && base !== one && base.note === '' && note === '';
     const bytesOfBase =
-      isCompared && answer !== null ? await bytesAt(answer.likeness, base.side, asked, effort.quality) : null;
-    rows.push({ case: asked.name, server: side.name, ...figuresOf(one, base, bytesOfBase), note });
+      isCompared && answer !== null
+        ? await bytesAt(answer.likeness, base.side, peerCase, effort.quality)
+        : null;
+    rows.push({ case: peerCase.name, server: side.name, ...figuresOf(one, base, bytesOfBase), note });
   }
   return rows;
 }
@@ -76,14 +78,18 @@ function rotated<T>(items: readonly T[], by: number): T[] {
   return items.map((_, index) => items[(index + by) % items.length] as T);
 }
 
-async function turnOf(asked: PeerCase, side: Side, { inFlight, roundMs, quality }: Effort): Promise<Turn> {
+async function runRound(
+  peerCase: PeerCase,
+  side: Side,
+  { inFlight, roundMs, quality }: Effort,
+): Promise<RoundResult> {
   const durationsMs: number[] = [];
   const cpuBefore = side.cpuMs();
   const startedMs = performance.now();
   const caller = async () => {
     while (performance.now() - startedMs < roundMs) {
       const sentMs = performance.now();
-      await answered(side, asked, quality);
+      await readAnswer(side, peerCase, quality);
       durationsMs.push(performance.now() - sentMs);
     }
   };
@@ -99,17 +105,17 @@ async function turnOf(asked: PeerCase, side: Side, { inFlight, roundMs, quality 
 
 /**
  * The columns of a side; all are empty where it answered wrongly.
- * @param bytesOfBase what the base needs at the same likeness; null where that is not known.
+ * @param bytesOfBase size of the answer of the base at the same likeness; null where that is not known.
  */
 function figuresOf(
-  { answer, turns, note }: Measured,
+  { answer, rounds, note }: Measured,
   base: Measured | undefined,
   bytesOfBase: number | null,
 ): Row {
   const isRight = answer !== null && note === '';
-  const cpu = turns.flatMap(({ cpuMs }) => cpuMs ?? []);
-  const cpuRatios = turns.flatMap(({ cpuMs }, index) => {
-    const ofBase = base?.turns[index]?.cpuMs ?? null;
+  const cpu = rounds.flatMap(({ cpuMs }) => cpuMs ?? []);
+  const cpuRatios = rounds.flatMap(({ cpuMs }, index) => {
+    const ofBase = base?.rounds[index]?.cpuMs ?? null;
     return cpuMs === null || ofBase === null ? [] : [cpuMs / ofBase];
   });
   const middle = (values: readonly number[], digits: number) =>
@@ -118,11 +124,11 @@ function figuresOf(
     'CPU ms': middle(cpu, 1),
     'ratio CPU': middle(cpuRatios, 2),
     'calls/s': middle(
-      turns.map(({ perSecond }) => perSecond),
+      rounds.map(({ perSecond }) => perSecond),
       1,
     ),
     'p50 ms': middle(
-      turns.map(({ durationsMs }) => percentile(durationsMs, 0.5)),
+      rounds.map(({ durationsMs }) => percentile(durationsMs, 0.5)),
       1,
     ),
     bytes: isRight ? answer.bytes : '',

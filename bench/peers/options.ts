@@ -6,7 +6,7 @@ export interface Peer {
   /** Its answer to a GET of this address; `{width}`, `{format}`, `{quality}` and `{source}` stand for the case. */
   pattern: string;
   port: number;
-  /** Root of its process tree; null where the listening port tells it. */
+  /** Root of its process tree; null: that of the process that listens on the port. */
   pid: number | null;
 }
 
@@ -58,9 +58,9 @@ export function readPeerOptions(argv: readonly string[]): PeerOptions {
         .join(', ')} or ${EXAMPLE} is expected.`,
     );
   const ports = peers.map(({ port }) => port);
-  const strange = [...pids.keys()].find((port) => !ports.includes(port));
-  if (strange !== undefined)
-    throw new Error(`--pid names port ${strange}, but the servers have ${ports.join(', ')}.`);
+  const unknownPort = [...pids.keys()].find((port) => !ports.includes(port));
+  if (unknownPort !== undefined)
+    throw new Error(`--pid names port ${unknownPort}, but the servers have ${ports.join(', ')}.`);
   return { peers, imagesFolder: values.images, cases: values.cases, out: values.out };
 }
 

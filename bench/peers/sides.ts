@@ -22,7 +22,7 @@ export interface Side {
   name: string;
   /** CPU time that its process trees have used, in milliseconds; null where they are not known. */
   cpuMs(): number | null;
-  ask(asked: PeerCase, quality: number): Promise<Response>;
+  ask(peerCase: PeerCase, quality: number): Promise<Response>;
 }
 
 /** A server that is asked by GET, and fetches its source from the bench. */
@@ -47,11 +47,11 @@ export function bodySide(server: BenchServer): Side {
   return {
     name: 'Darkroom, by body',
     cpuMs: () => cpuOf([server.pid]),
-    ask: (asked, quality) =>
-      transform(server, asked, {
+    ask: (peerCase, quality) =>
+      transform(server, peerCase, {
         quality,
-        type: asked.picture.type,
-        body: new Uint8Array(asked.picture.bytes),
+        type: peerCase.picture.type,
+        body: new Uint8Array(peerCase.picture.bytes),
       }),
   };
 }
@@ -62,12 +62,12 @@ export function assetSide(server: BenchServer): Side {
   return {
     name: 'Darkroom, by asset',
     cpuMs: () => cpuOf([server.pid]),
-    async ask(asked, quality) {
-      const { picture } = asked;
+    async ask(peerCase, quality) {
+      const { picture } = peerCase;
       const body =
         bodies.get(picture) ?? upload(server, picture).then((assetId) => JSON.stringify({ assetId }));
       bodies.set(picture, body);
-      return transform(server, asked, { quality, type: 'application/json', body: await body });
+      return transform(server, peerCase, { quality, type: 'application/json', body: await body });
     },
   };
 }

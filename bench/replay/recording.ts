@@ -1,4 +1,4 @@
-import { askedBy } from './addresses.ts';
+import { transformIn } from './addresses.ts';
 
 /** One transform of a log. */
 export interface RecordedCall {
@@ -6,15 +6,15 @@ export interface RecordedCall {
   atMs: number;
   /** Query of POST /images/transform. */
   query: string;
-  /** Name of the picture; null where the log does not tell it. */
+  /** Name of the picture; null where the log does not hold it. */
   source: string | null;
-  /** Size of the picture; null where the log does not tell it. */
+  /** Size of the picture; null where the log does not hold it. */
   bytes: number | null;
 }
 
 export interface Recording {
   calls: RecordedCall[];
-  /** Lines of nothing that can be replayed. */
+  /** Number of lines that cannot be replayed. */
   skipped: number;
 }
 
@@ -35,7 +35,7 @@ export function readRecording(text: string): Recording {
   return { calls: spread(relative), skipped: lines.length - calls.length };
 }
 
-/** A line of the access log of this service, whose transforms say what was asked for. */
+/** A line of the access log of this service, whose transforms name their query. */
 function ownCall(line: string): RecordedCall | null {
   const { route, time, asked, requestBytes } = parsed(line);
   if (typeof route !== 'string' || !route.endsWith('/images/transform')) return null;
@@ -49,8 +49,8 @@ function addressCall(line: string): RecordedCall | null {
   const atMs = timeIn(line);
   if (atMs === null) return null;
   for (const [address] of line.matchAll(/(?<=^|[\s"=])\/[^\s"]+/g)) {
-    const asked = askedBy(address);
-    if (asked !== null) return { atMs, ...asked, bytes: null };
+    const transform = transformIn(address);
+    if (transform !== null) return { atMs, ...transform, bytes: null };
   }
   return null;
 }

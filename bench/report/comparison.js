@@ -4,7 +4,7 @@
 const WIDEST = 0.5;
 const WIDTH = 300;
 
-/** The interval of a change as a line with its mean, beside the line of no change. */
+/** The interval of a change as a line with its mean, and the line of no change. */
 function interval({ by, low, high, isShown }) {
   const at = (change) => ((Math.max(-WIDEST, Math.min(WIDEST, change)) + WIDEST) / (2 * WIDEST)) * WIDTH;
   const line = (x1, x2, y1, y2, stroke) => `<line x1="${x1}" x2="${x2}" y1="${y1}" y2="${y2}" stroke="${stroke}" stroke-width="2"/>`;
@@ -26,7 +26,7 @@ function comparison() {
     add(main, element('h2', stage));
     const of = rows.filter((row) => row.stage === stage);
     const head = ['case', 'measure', 'A', 'B', 'change', `−${WIDEST * 100} % to +${WIDEST * 100} %`];
-    const made = add(main, table(head, of.map((row) => [row.case, row.measure, row.a ?? 'none', row.b ?? 'none', row.verdict, ''])));
+    const made = add(main, table(head, of.map((row) => [row.case, row.measure, row.a ?? 'none', row.b ?? 'none', row.conclusion, ''])));
     made.querySelectorAll('tbody tr').forEach((line, index) => {
       const { change } = of[index];
       if (change !== null) line.lastElementChild.append(interval(change));

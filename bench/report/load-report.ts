@@ -99,8 +99,8 @@ export function hostFacts(): HostFacts {
 
 function commit(): string | null {
   try {
-    const words = ['rev-parse', '--short', 'HEAD'];
-    return execFileSync('git', words, { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8' }).trim();
+    const args = ['rev-parse', '--short', 'HEAD'];
+    return execFileSync('git', args, { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8' }).trim();
   } catch {
     return null;
   }

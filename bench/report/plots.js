@@ -1,4 +1,4 @@
-/* What the pages of reports share. uPlot is on the page; the numbers are in the element #report. */
+/* Shared by the pages of all reports. uPlot is on the page; the numbers are in the element #report. */
 'use strict';
 
 const report = JSON.parse(document.getElementById('report').textContent);

@@ -1,4 +1,4 @@
-/* Draws the rows of a suite that measures beside a baseline, with the functions of plots.js. */
+/* Draws the rows of a suite that compares with a baseline, with the functions of plots.js. */
 
 /** Width of the bar of a ratio of 1, in pixels. */
 const ONE = 60;

@@ -23,8 +23,8 @@ export interface TuneResult extends Outcome {
 const WIDEST = 2;
 
 /**
- * Trials and recommendation as one HTML page that needs no network: each trial is a dot with its interval beside the
- * line of its base, and its figures are answers per second and milliseconds.
+ * Trials and recommendation as one HTML page that needs no network: each trial is a dot with its interval, and a line
+ * marks its base, and its figures are answers per second and milliseconds.
  */
 export function tunePage(result: TuneResult): string {
   const { host } = result;
@@ -38,7 +38,7 @@ export function tunePage(result: TuneResult): string {
 <p class="note">Goodness is the weighted mean of the ratios of right answers per second, reduced by a longer p99; above 1 is better. CPU is the ratio of
 CPU time per call; below 1 is cheaper. Intervals of 95 %; the line is the other side.</p>
 ${htmlTable(
-  ['settings', 'beside', 'rounds', 'goodness', `0 to ${WIDEST}`, 'CPU'],
+  ['settings', 'against', 'rounds', 'goodness', `0 to ${WIDEST}`, 'CPU'],
   result.trials.map((trial) => [
     escaped(nameOf(trial)),
     escaped(keyOf(trial.base)),
@@ -77,7 +77,7 @@ function details(trial: Trial): string {
 }
 
 function nameOf({ candidate, base }: Trial): string {
-  return keyOf(candidate) === keyOf(base) ? `${keyOf(base)} beside itself` : keyOf(candidate);
+  return keyOf(candidate) === keyOf(base) ? `${keyOf(base)} against itself` : keyOf(candidate);
 }
 
 function pair([a, b]: CaseFigures['p50']): string {

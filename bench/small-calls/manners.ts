@@ -14,7 +14,7 @@ interface Route {
 }
 
 /**
- * Measures the overhead of every call: small answers of one process beside the same answers of bare Fastify, in turn.
+ * Measures the overhead of every call: small answers of one process against the same answers of bare Fastify, in turn.
  */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ PROCESSES: '1' });
@@ -36,7 +36,7 @@ export async function run(): Promise<SuiteResult> {
     await server.stop();
   }
   console.table(rows);
-  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections: one API process of the service, and bare Fastify with the same answers and schemas, in turn. CPU is that of every process of the service, beside that of bare Fastify: on a busy machine it is the figure to look at.`;
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections: one API process of the service, and bare Fastify with the same answers and schemas, in turn. CPU is that of every process of the service, next to that of bare Fastify: on a busy machine it is the figure to look at.`;
   return { method, rows };
 }
 

@@ -11,8 +11,8 @@ const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 const WARM_MS = 2_000;
 
 /**
- * Measures the cost of tracing: one service that sends every span to a receiver on this machine, beside one without the
- * setting.
+ * Measures the cost of tracing: one service that sends every span to a receiver on this machine, against one without
+ * the setting.
  */
 export async function run(): Promise<SuiteResult> {
   const sink = fork(join(import.meta.dirname, 'sink.ts'));

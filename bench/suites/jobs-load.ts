@@ -3,7 +3,7 @@ import { batches, waitedJobs, webPages } from './calls.ts';
 
 const jobsLoad: LoadSuite = {
   name: 'jobs-load',
-  description: 'Waited jobs of one item, batches, and both beside the pictures of web pages.',
+  description: 'Waited jobs of one item, batches, and both during the pictures of web pages.',
   cases: { waited: waitedJobs, batch: batches(100), web: webPages },
   stages: [
     { name: 'warm up', seconds: 5, loop: 'closed', isWarmUp: true, connections: { waited: 1 } },

@@ -3,7 +3,8 @@ import { agents, cards, questions, transforms, webPages } from './calls.ts';
 
 const smoke: LoadSuite = {
   name: 'smoke',
-  description: 'A minute that says whether an instance works, and roughly how fast: each kind of call alone.',
+  description:
+    'A minute that shows whether an instance works, and roughly how fast: each kind of call alone.',
   cases: {
     small: transforms(0.03, 'op=resize&width=64&format=jpeg'),
     camera: transforms(12, 'op=resize&width=512&format=webp'),

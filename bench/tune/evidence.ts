@@ -14,7 +14,7 @@ export interface Evidence {
   cpu: Difference | null;
 }
 
-export type Verdict = 'better' | 'worse' | 'open';
+export type Conclusion = 'better' | 'worse' | 'open';
 
 /** Share of false alarms of a whole claim, in all looks at it together. */
 export const FALSE_ALARMS = 0.05;
@@ -33,11 +33,11 @@ export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_A
 }
 
 /**
- * What the rounds show. A setting is better where its goodness is, unless it costs more CPU time than it gains. It is
- * worse where its goodness is, or where it is no better and costs over 5 % more CPU time per call.
- * @param falseAlarms share of false alarms of the verdict, which the two measures share.
+ * The conclusion from the rounds. A setting is better where its goodness is, unless it costs more CPU time than it
+ * gains. It is worse where its goodness is, or where it is no better and costs over 5 % more CPU time per call.
+ * @param falseAlarms share of false alarms of the conclusion, which the two measures share.
  */
-export function verdictOn(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Verdict {
+export function conclusionOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Conclusion {
   const { goodness, cpu } = evidenceOf(rounds, falseAlarms / 2);
   if (goodness === null) return 'open';
   const isCostly = cpu !== null && cpu.low > COSTLY;
@@ -55,7 +55,7 @@ export function falseAlarmsOf(look: number): number {
 }
 
 /**
- * Number of rounds after which the goodness is likely to be told from chance: three standard errors below its
+ * Number of rounds after which the goodness is likely to be distinguished from chance: three standard errors below its
  * distance from 1. Infinite where it is not above 1.
  */
 export function roundsNeeded(rounds: readonly RoundRatios[]): number {

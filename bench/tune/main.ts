@@ -8,13 +8,13 @@ import { startTarget } from '../load/target.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
 import { RESULTS, writeResult } from '../results.ts';
-import { hearSignals, unlessStopped } from '../stopping.ts';
+import { stopOnSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
 import { figuresOf } from './figures.ts';
 import { ratiosOf, readWeights, type Weights } from './goodness.ts';
 import { tuneLiveCommand } from './live/command.ts';
-import { type Measured, type Outcome, search, type Trial, type TrialPlace } from './search.ts';
+import { type Measured, type Outcome, search, type Trial, type TrialProgress } from './search.ts';
 import { type CurrentSettings, TUNED, takeCurrentSettings, writeRecommended } from './settings.ts';
 import { stagesFor } from './stages.ts';
 import { createTrialClock } from './trial-clock.ts';
@@ -30,13 +30,13 @@ const MINUTE_MS = 60_000;
 
 const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5,big=0.5] [--minutes 15] [--env-file darkroom.env] [--out DIR]
 
-Tries settings of processes, threads, memory and queues beside the default, and recommends only what it showed to be better.
+Tries settings of processes, threads, memory and queues against the default, and recommends only what it showed to be better.
 Settings of your environment and of the file (${TUNED.join(', ')}) are measured as one; where they are worse than the
 default, the answer is to go back to it. Merges the answer into the file (ENV_FILE), which is kept as NAME.before.
 
 npm run tune -- --live tunes the running service under its own traffic (--live --help).`;
 
-const stopping = hearSignals();
+const stopping = stopOnSignals();
 try {
   await (process.argv.includes('--live') ? tuneLiveCommand(stopping) : main());
 } catch (error) {
@@ -72,12 +72,12 @@ async function main(): Promise<void> {
         measured({ candidate, base, rounds, weights, folder: values.images, onRound }),
       ),
     hasTimeFor: (...trials) => !stopping.signal.aborted && clock.hasTimeFor(...trials),
-    onTrial: (trial, place) => console.log(sentenceOf(trial, place, clock.leftMs())),
+    onTrial: (trial, progress) => console.log(sentenceOf(trial, progress, clock.leftMs())),
   });
-  await leave(outcome, { startMs, current, weights, file: values['env-file'], folder: values.out });
+  await reportOutcome(outcome, { startMs, current, weights, file: values['env-file'], folder: values.out });
 }
 
-/** A run of many minutes is not to end with a result that cannot be written. @throws Error with the way out. */
+/** A run of many minutes is not to end with a result that cannot be written. @throws Error that names the fix. */
 function assertWritable(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
@@ -107,7 +107,7 @@ interface TrialOptions {
   onRound: () => void;
 }
 
-/** Measures a candidate beside a base. A trial that is stopped answers with the rounds that are complete. */
+/** Measures a candidate against a base. A trial that is stopped answers with the rounds that are complete. */
 async function measured(options: TrialOptions): Promise<Measured> {
   try {
     return await runTrial(options);
@@ -144,22 +144,26 @@ async function runTrial({
   }
 }
 
-/** `3 of 11, 7 min left: IMAGE_THREADS=2 beside the default: 1.03 (0.98 to 1.08), CPU 0.99, in 2 rounds`. */
-function sentenceOf({ candidate, base, rounds, goodness, cpu }: Trial, place: TrialPlace, leftMs: number) {
+/** `3 of 11, 7 min left: IMAGE_THREADS=2 against the default: 1.03 (0.98 to 1.08), CPU 0.99, in 2 rounds`. */
+function sentenceOf(
+  { candidate, base, rounds, goodness, cpu }: Trial,
+  progress: TrialProgress,
+  leftMs: number,
+) {
   const name =
     keyOf(candidate) === keyOf(base)
-      ? `the ${keyOf(base)} beside itself`
-      : `${keyOf(candidate)} beside ${keyOf(base)}`;
+      ? `the ${keyOf(base)} against itself`
+      : `${keyOf(candidate)} against ${keyOf(base)}`;
   const figures =
     goodness === null
       ? 'no figure'
       : `${goodness.ratio.toFixed(3)} (${goodness.low.toFixed(3)} to ${goodness.high.toFixed(3)})`;
   const cost = cpu === null ? '' : `, CPU ${cpu.ratio.toFixed(3)}`;
-  const left = `${place.number} of ${place.of}, ${Math.ceil(leftMs / MINUTE_MS)} min left`;
+  const left = `${progress.number} of ${progress.of}, ${Math.ceil(leftMs / MINUTE_MS)} min left`;
   return `${left}: ${name}: ${figures}${cost}, in ${rounds} rounds`;
 }
 
-async function leave(
+async function reportOutcome(
   outcome: Outcome,
   context: { startMs: number; current: CurrentSettings; weights: Weights; file: string; folder: string },
 ): Promise<void> {

@@ -1,11 +1,11 @@
 import { type Candidate, joined, keyOf } from './candidates.ts';
 import {
+  conclusionOf,
   type Evidence,
   evidenceOf,
   falseAlarmsOf,
   type RoundRatios,
   roundsNeeded,
-  verdictOn,
 } from './evidence.ts';
 import type { CaseFigures } from './figures.ts';
 import { sentencesOf } from './sentences.ts';
@@ -17,19 +17,19 @@ export interface Measured {
   figures: CaseFigures[];
 }
 
-/** Measures a candidate beside a base: both are instances of their own, which take turns. */
+/** Measures a candidate against a base: both are instances of their own, which run in turn. */
 export type Measure = (candidate: Candidate, base: Candidate, rounds: number) => Promise<Measured>;
 
 export interface Trial extends Evidence {
   candidate: Candidate;
-  /** The settings that it was measured beside; empty: the default. */
+  /** The settings that it was measured against; empty: the default. */
   base: Candidate;
   rounds: number;
   figures: CaseFigures[];
 }
 
-/** The place of a trial among those that are planned at most. */
-export interface TrialPlace {
+/** The number of a trial, of those that are planned at most. */
+export interface TrialProgress {
   number: number;
   of: number;
 }
@@ -52,13 +52,13 @@ export interface SearchOptions {
   measure: Measure;
   /** False when there is no time for more trials with this number of rounds. */
   hasTimeFor: (...trials: number[]) => boolean;
-  onTrial?: (trial: Trial, place: TrialPlace) => void;
+  onTrial?: (trial: Trial, progress: TrialProgress) => void;
 }
 
-/** What the search has found out; the sentences of its outcome say it. */
+/** The findings of the search, from which the sentences of its outcome are made. */
 export interface Findings {
   current: Candidate;
-  aboutCurrent: { verdict: 'better' | 'worse' | 'open'; rounds: RoundRatios[] };
+  aboutCurrent: { conclusion: 'better' | 'worse' | 'open'; rounds: RoundRatios[] };
   /** Base of the confirmation: the present settings, unless they are shown to be worse than the default. */
   incumbent: Candidate;
   /** The confirmed candidate; null: the incumbent stays. */
@@ -97,16 +97,16 @@ const CONTENDERS = 3;
 /**
  * Finds a better setting by successive halving (Karnin, Koren and Somekh, 2013): all candidates are tried in a few
  * rounds, the better half of them in twice as many, and so on; pairs of the best are joined once. The best one is then
- * confirmed in separate rounds beside the present settings, or beside the default where those are shown to be worse.
+ * confirmed in separate rounds against the present settings, or against the default where those are shown to be worse.
  * Noise makes it take more rounds, as long as there is time; when time is short, it confirms the best so far.
  */
 export async function search(options: SearchOptions): Promise<Outcome> {
   const { candidates, current = {}, hasTimeFor } = options;
   const log = trialLog(options);
 
-  await log.tried({}, {}, NOISE_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
+  await log.run({}, {}, NOISE_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
   const aboutCurrent = await judgeCurrent(current, log, options);
-  const incumbent = aboutCurrent.verdict === 'worse' ? {} : current;
+  const incumbent = aboutCurrent.conclusion === 'worse' ? {} : current;
 
   let field = candidates.filter((candidate) => keyOf(candidate) !== keyOf(current));
   for (let rounds = FIRST_ROUNDS; field.length > 1 || rounds === FIRST_ROUNDS; rounds *= 2) {
@@ -117,12 +117,12 @@ export async function search(options: SearchOptions): Promise<Outcome> {
       const reserved = isFirst && tried === 0 ? FEWEST_CONFIRMING_ROUNDS : CONFIRMING_ROUNDS;
       if (!hasTimeFor(rounds, reserved)) break;
       tried += 1;
-      await log.tried(candidate, {}, rounds, field.length - tried + later);
+      await log.run(candidate, {}, rounds, field.length - tried + later);
     }
     if (tried < field.length) break;
     const better = byGoodness(field, log).slice(0, Math.ceil(field.length / 2));
     const best = keyOf(incumbent) === keyOf({}) ? better.slice(0, 3) : [incumbent, ...better.slice(0, 2)];
-    const pairs = joined(best).filter((pair) => log.beside(pair, {}).length === 0);
+    const pairs = joined(best).filter((pair) => log.roundsOf(pair, {}).length === 0);
     field = isFirst ? [...pairs, ...better] : better.slice(0, Math.floor(field.length / 2));
   }
 
@@ -142,33 +142,33 @@ export async function search(options: SearchOptions): Promise<Outcome> {
 interface TrialLog {
   trials: Trial[];
   /** @param later number of trials that are planned behind this one, at most. */
-  tried(candidate: Candidate, base: Candidate, rounds: number, later: number): Promise<RoundRatios[]>;
-  beside(candidate: Candidate, base: Candidate): RoundRatios[];
-  /** Those that were tried beside the default, each once. */
+  run(candidate: Candidate, base: Candidate, rounds: number, later: number): Promise<RoundRatios[]>;
+  roundsOf(candidate: Candidate, base: Candidate): RoundRatios[];
+  /** Those that were tried against the default, each once. */
   candidates(): Candidate[];
 }
 
 function trialLog({ measure, onTrial }: SearchOptions): TrialLog {
   const trials: Trial[] = [];
   const byPair = new Map<string, RoundRatios[]>();
-  const pairOf = (candidate: Candidate, base: Candidate) => `${keyOf(candidate)} beside ${keyOf(base)}`;
-  const beside = (candidate: Candidate, base: Candidate) => byPair.get(pairOf(candidate, base)) ?? [];
+  const pairOf = (candidate: Candidate, base: Candidate) => `${keyOf(candidate)} against ${keyOf(base)}`;
+  const roundsOf = (candidate: Candidate, base: Candidate) => byPair.get(pairOf(candidate, base)) ?? [];
   return {
     trials,
-    beside,
-    async tried(candidate, base, wanted, later) {
-      const { rounds, figures } = await measure(candidate, base, wanted);
-      byPair.set(pairOf(candidate, base), [...beside(candidate, base), ...rounds]);
+    roundsOf,
+    async run(candidate, base, roundCount, later) {
+      const { rounds, figures } = await measure(candidate, base, roundCount);
+      byPair.set(pairOf(candidate, base), [...roundsOf(candidate, base), ...rounds]);
       const trial = { candidate, base, rounds: rounds.length, ...evidenceOf(rounds), figures };
       trials.push(trial);
       onTrial?.(trial, { number: trials.length, of: trials.length + Math.ceil(later) });
       return rounds;
     },
     candidates() {
-      const besideDefault = trials.filter(
+      const againstDefault = trials.filter(
         ({ candidate, base }) => keyOf(base) === keyOf({}) && keyOf(candidate) !== keyOf({}),
       );
-      return [...new Map(besideDefault.map(({ candidate }) => [keyOf(candidate), candidate])).values()];
+      return [...new Map(againstDefault.map(({ candidate }) => [keyOf(candidate), candidate])).values()];
     },
   };
 }
@@ -183,19 +183,19 @@ async function judgeCurrent(
   log: TrialLog,
   { candidates, hasTimeFor }: SearchOptions,
 ): Promise<Findings['aboutCurrent']> {
-  if (keyOf(current) === keyOf({})) return { verdict: 'open', rounds: [] };
+  if (keyOf(current) === keyOf({})) return { conclusion: 'open', rounds: [] };
   for (let look = 1; look * CURRENT_ROUNDS <= MOST_CURRENT_ROUNDS; look += 1) {
     if (!hasTimeFor(CURRENT_ROUNDS)) break;
-    await log.tried(current, {}, CURRENT_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
-    const verdict = verdictOn(log.beside(current, {}), falseAlarmsOf(look));
-    if (verdict !== 'open') return { verdict, rounds: log.beside(current, {}) };
+    await log.run(current, {}, CURRENT_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
+    const conclusion = conclusionOf(log.roundsOf(current, {}), falseAlarmsOf(look));
+    if (conclusion !== 'open') return { conclusion, rounds: log.roundsOf(current, {}) };
   }
-  return { verdict: 'open', rounds: log.beside(current, {}) };
+  return { conclusion: 'open', rounds: log.roundsOf(current, {}) };
 }
 
 /**
- * Tries the best candidates beside the incumbent until one is shown to be better, or the time is over. Each look at the
- * figures uses a part of the false alarms that the whole search may have.
+ * Tries the best candidates against the incumbent until one is shown to be better, or the time is over. Each look at
+ * the figures uses a part of the false alarms that the whole search may have.
  */
 async function confirm(
   incumbent: Candidate,
@@ -205,7 +205,7 @@ async function confirm(
   const contenders = byGoodness(log.candidates(), log)
     .filter((candidate) => looksBetter(candidate, incumbent, log))
     .slice(0, CONTENDERS)
-    .map((candidate): Confirmation => ({ candidate, chosenBy: log.beside(candidate, {}), rounds: [] }));
+    .map((candidate): Confirmation => ({ candidate, chosenBy: log.roundsOf(candidate, {}), rounds: [] }));
   let look = 0;
   for (const contender of contenders) {
     while (contender.rounds.length < MOST_CONFIRMING_ROUNDS) {
@@ -213,12 +213,12 @@ async function confirm(
       const rounds = affordableRounds(roundsNeeded(known) - contender.rounds.length, hasTimeFor);
       if (rounds === 0) return { winner: null, unconfirmed: contenders };
       look += 1;
-      const measured = await log.tried(contender.candidate, incumbent, rounds, 0);
+      const measured = await log.run(contender.candidate, incumbent, rounds, 0);
       if (measured.length === 0) return { winner: null, unconfirmed: contenders };
       contender.rounds.push(...measured);
-      const verdict = verdictOn(contender.rounds, falseAlarmsOf(look));
-      if (verdict === 'better') return { winner: contender, unconfirmed: [] };
-      if (verdict === 'worse' || roundsNeeded(contender.rounds) > MOST_CONFIRMING_ROUNDS) break;
+      const conclusion = conclusionOf(contender.rounds, falseAlarmsOf(look));
+      if (conclusion === 'better') return { winner: contender, unconfirmed: [] };
+      if (conclusion === 'worse' || roundsNeeded(contender.rounds) > MOST_CONFIRMING_ROUNDS) break;
     }
   }
   return { winner: null, unconfirmed: contenders };
@@ -232,18 +232,18 @@ function affordableRounds(needed: number, hasTimeFor: SearchOptions['hasTimeFor'
 }
 
 function byGoodness(candidates: readonly Candidate[], log: TrialLog): Candidate[] {
-  const goodness = (candidate: Candidate) => evidenceOf(log.beside(candidate, {})).goodness?.ratio ?? 0;
+  const goodness = (candidate: Candidate) => evidenceOf(log.roundsOf(candidate, {})).goodness?.ratio ?? 0;
   return candidates
     .filter((candidate) => goodness(candidate) > 0)
     .sort((one, other) => goodness(other) - goodness(one));
 }
 
-/** Whether its rounds beside the default put it above the incumbent, without a CPU time that is shown to be worse. */
+/** Whether its rounds against the default put it above the incumbent, without a CPU time that is shown to be worse. */
 function looksBetter(candidate: Candidate, incumbent: Candidate, log: TrialLog): boolean {
   if (keyOf(candidate) === keyOf(incumbent)) return false;
-  const rounds = log.beside(candidate, {});
-  const least = evidenceOf(log.beside(incumbent, {})).goodness?.ratio ?? 1;
+  const rounds = log.roundsOf(candidate, {});
+  const least = evidenceOf(log.roundsOf(incumbent, {})).goodness?.ratio ?? 1;
   const isDefault = keyOf(incumbent) === keyOf({});
   const ratio = evidenceOf(rounds).goodness?.ratio ?? 0;
-  return ratio > (isDefault ? 1 : least) && verdictOn(rounds) !== 'worse';
+  return ratio > (isDefault ? 1 : least) && conclusionOf(rounds) !== 'worse';
 }

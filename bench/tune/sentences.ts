@@ -19,7 +19,7 @@ function wins({ candidate, rounds }: Confirmation, { incumbent }: Findings): str
 
 /** The present settings that give way to others, and are worse than the default themselves. */
 function aboutReplaced({ current, aboutCurrent }: Findings): string[] {
-  if (aboutCurrent.verdict !== 'worse') return [];
+  if (aboutCurrent.conclusion !== 'worse') return [];
   return [
     `${keyOf(current)}, which is set now, is worse than the default: ${figuresOf(aboutCurrent.rounds)}.`,
   ];
@@ -28,13 +28,13 @@ function aboutReplaced({ current, aboutCurrent }: Findings): string[] {
 function stays({ current, aboutCurrent }: Findings): string {
   const key = keyOf(current);
   if (key === keyOf({})) return 'Keep the default.';
-  const { verdict, rounds } = aboutCurrent;
+  const { conclusion, rounds } = aboutCurrent;
   if (rounds.length === 0)
-    return `Keep what is set: there was no time to measure ${key}, which is set now, beside the default.`;
+    return `Keep what is set: there was no time to measure ${key}, which is set now, against the default.`;
   const figures = figuresOf(rounds);
-  if (verdict === 'worse')
+  if (conclusion === 'worse')
     return `Go back to the default: ${key}, which is set now, is worse than it: ${figures}.`;
-  if (verdict === 'better')
+  if (conclusion === 'better')
     return `Keep ${key}, which is set now and is better than the default: ${figures}.`;
   return `Keep ${key}, which is set now; it was shown to be neither better nor worse than the default: ${figures}.`;
 }

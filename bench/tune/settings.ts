@@ -57,10 +57,10 @@ export function writeRecommended(
   const written = names.map((name) =>
     changed[name] === null ? `${name} is a comment now` : `${name}=${changed[name]}`,
   );
-  const inTheWay = names.filter((name) => ofEnvironment.includes(name));
+  const overriding = names.filter((name) => ofEnvironment.includes(name));
   return [
     `→ ${file}: ${written.join(', ')} (as it was before: ${file}.before)`,
-    ...inTheWay.map(
+    ...overriding.map(
       (name) =>
         `The environment sets ${name}=${settings[name]}, which wins over the file: ${changed[name] === null ? 'take it out' : `set ${changed[name]}`} there.`,
     ),

@@ -6,7 +6,7 @@ import type { Weights } from './goodness.ts';
 const LOADED_BY: Readonly<Record<string, string>> = { IMAGE_QUEUE: 'queue', IMAGE_MEMORY_MEGABYTES: 'big' };
 
 /**
- * The stages of a trial of a candidate beside a base: those of cases that have a weight, without those that load
+ * The stages of a trial of a candidate against a base: those of cases that have a weight, without those that load
  * settings in which neither differs from the default.
  */
 export function stagesFor(

@@ -35,10 +35,10 @@ export function createTrialClock(budgetMs: number, elapsedMs: () => number): Tri
       spentMs += elapsedMs() - beganMs;
       return result;
     },
-    hasTimeFor(...wanted) {
+    hasTimeFor(...roundCounts) {
       const roundMs = timed === 0 ? 0 : timedMs / timed;
       const beginMs = trials === 0 ? 0 : Math.max(0, spentMs - allRounds * roundMs) / trials;
-      const neededMs = wanted.reduce((sum, rounds) => sum + beginMs + rounds * roundMs, 0);
+      const neededMs = roundCounts.reduce((sum, rounds) => sum + beginMs + rounds * roundMs, 0);
       return elapsedMs() - startMs + neededMs < budgetMs;
     },
     leftMs: () => Math.max(0, budgetMs - (elapsedMs() - startMs)),

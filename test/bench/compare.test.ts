@@ -53,7 +53,7 @@ t.test('two runs of one kind show no difference', async (t) => {
   const rows = compareRuns(a, b);
   t.ok(rows.length > 0);
   t.ok(rows.every(({ change }) => change?.isShown === false));
-  t.ok(compareRuns(run([1]), run([2])).every(({ verdict }) => verdict === 'too little was measured'));
+  t.ok(compareRuns(run([1]), run([2])).every(({ conclusion }) => conclusion === 'too little was measured'));
 });
 
 t.test(
@@ -63,7 +63,7 @@ t.test(
     const b = [stageOf({ perSecond: 80, p50: 12.5 }, 0.01)];
     const rows = compareRuns(a, b);
     const failed = (failOver: number | null) => worseThan(rows, failOver).map(({ measure }) => measure);
-    t.match(rows.find(({ measure }) => measure === 'perSecond')?.verdict, /^-20(\.\d)? %/);
+    t.match(rows.find(({ measure }) => measure === 'perSecond')?.conclusion, /^-20(\.\d)? %/);
     t.ok(failed(0.05).includes('perSecond'), 'lower throughput is worse');
     t.ok(failed(0.05).includes('p50'), 'longer latency is worse');
     t.same(failed(0.245), [], 'the estimate is 25 %, but the bound of the interval is below 24.5 %');
@@ -74,12 +74,12 @@ t.test(
 
 t.test('a percentile with few answers beyond it is not compared', async (t) => {
   const few = [stageOf({ perSecond: 100, p50: 10, right: 100 }, 0.01)];
-  const verdicts = Object.fromEntries(
-    compareRuns(few, few).map(({ measure, verdict }) => [measure, verdict]),
+  const conclusions = Object.fromEntries(
+    compareRuns(few, few).map(({ measure, conclusion }) => [measure, conclusion]),
   );
-  t.match(verdicts.p50, /^no difference/);
-  t.match(verdicts.p95, /^no difference/);
-  t.equal(verdicts.p99, 'too few answers: 100 of 500');
+  t.match(conclusions.p50, /^no difference/);
+  t.match(conclusions.p95, /^no difference/);
+  t.equal(conclusions.p99, 'too few answers: 100 of 500');
 });
 
 const STAGES = ['small', 'camera', 'web', 'cards'];
@@ -145,7 +145,7 @@ t.test('a side that refuses half is worse, whatever slowness is allowed', async 
     );
   }
   const refused = worseThan(compareRounds(synthetic(1, { errorShare: 0.5 })), null)[0];
-  t.match(refused?.verdict, /^\+50 points/);
+  t.match(refused?.conclusion, /^\+50 points/);
 });
 
 t.test('figures of both sides are means of all rounds', async (t) => {
@@ -165,7 +165,7 @@ t.test('a round in which the loader was the limit is left out, whichever round i
   const limited = { ...stageOf({ perSecond: 1, p50: 1_000 }, 0), loader: limitedLoader };
   const row = (all: typeof rounds) => compareRounds(all).find(({ measure }) => measure === 'perSecond');
   t.equal(row([{ a: [limited], b: [limited] }, ...rounds])?.a, row(rounds)?.a);
-  t.equal(row([{ a: [limited], b: [limited] }])?.verdict, limitedLoader.limit);
+  t.equal(row([{ a: [limited], b: [limited] }])?.conclusion, limitedLoader.limit);
 });
 
 const limitedLoader = {
@@ -194,5 +194,5 @@ t.test('a stage in which the loader was the limit is not compared', async (t) =>
   const a = [{ ...stageOf({ perSecond: 100, p50: 10 }, 0.01), loader: limitedLoader }];
   const rows = compareRuns(a, [stageOf({ perSecond: 50, p50: 20 }, 0.01)]);
   t.ok(rows.length > 0);
-  t.ok(rows.every(({ change, verdict }) => change === null && verdict === limitedLoader.limit));
+  t.ok(rows.every(({ change, conclusion }) => change === null && conclusion === limitedLoader.limit));
 });

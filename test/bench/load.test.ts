@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';
 import { errorOf, readServerTiming, refusalOf } from '../../bench/load/answer.ts';
-import { Book } from '../../bench/load/book.ts';
+import { CaseRecorder } from '../../bench/load/case-recorder.ts';
 import { seededBy } from '../../bench/load/random.ts';
 import { ratesOf } from '../../bench/load/run.ts';
 import type { Outcome } from '../../bench/load/sender.ts';
@@ -233,44 +233,44 @@ const outcome: Outcome = {
 };
 const terms = { name: 'calls', askedPerSecond: 10, isRetried: false, items: 1 };
 
-t.test('a book has throughput, shares and percentiles of right answers alone', async (t) => {
-  const book = new Book(performance.now(), 10_000);
+t.test('a recorder has throughput, shares and percentiles of right answers alone', async (t) => {
+  const recorder = new CaseRecorder(performance.now(), 10_000);
   const startMs = performance.now();
   for (let ms = 1; ms <= 100; ms += 1) {
-    book.sent(startMs);
-    book.ended({ ...outcome, dueMs: startMs, endMs: startMs + ms });
+    recorder.sent(startMs);
+    recorder.ended({ ...outcome, dueMs: startMs, endMs: startMs + ms });
   }
-  book.sent(startMs);
-  book.ended({ ...outcome, dueMs: startMs, endMs: startMs + 9_000, end: 'wrong', error: 'rate_limited' });
-  const { result } = book.entry(10, terms);
+  recorder.sent(startMs);
+  recorder.ended({ ...outcome, dueMs: startMs, endMs: startMs + 9_000, end: 'wrong', error: 'rate_limited' });
+  const { result } = recorder.record(10, terms);
   t.match(result, { sent: 101, right: 100, wrong: 1, unanswered: 0, perSecond: 10, errorShare: 0.0099 });
   t.same(result.errors, { rate_limited: 1 });
   t.same(result.timingMs, { queue: 2 });
   t.ok(Math.abs(Number(result.latencyMs?.p50) - 50) < 0.1, `p50 ${result.latencyMs?.p50}`);
   t.ok(Math.abs(Number(result.latencyMs?.p99) - 99) < 0.1, `p99 ${result.latencyMs?.p99}`);
   t.ok(Number(result.latencyMs?.max) < 101, 'the refusal is in no percentile');
-  t.match(new Book(0, 1_000).entry(1, terms).result, { sent: 0, errorShare: null, latencyMs: null });
+  t.match(new CaseRecorder(0, 1_000).record(1, terms).result, { sent: 0, errorShare: null, latencyMs: null });
 });
 
-t.test('a book with a call that has not ended, or has ended twice, is refused', async (t) => {
-  const book = new Book(0, 1_000);
-  book.sent(0);
-  t.throws(() => book.entry(1, terms), /calls sent 1 calls, but 0 of them have ended/);
-  book.ended(outcome);
-  t.equal(book.entry(1, terms).result.sent, 1);
-  book.ended(outcome);
-  t.throws(() => book.entry(1, terms), /sent 1 calls, but 2/);
+t.test('a recorder with a call that has not ended, or has ended twice, is refused', async (t) => {
+  const recorder = new CaseRecorder(0, 1_000);
+  recorder.sent(0);
+  t.throws(() => recorder.record(1, terms), /calls sent 1 calls, but 0 of them have ended/);
+  recorder.ended(outcome);
+  t.equal(recorder.record(1, terms).result.sent, 1);
+  recorder.ended(outcome);
+  t.throws(() => recorder.record(1, terms), /sent 1 calls, but 2/);
 });
 
 t.test('a call is late by the time at which it was sent, in the second in which it was due', async (t) => {
   const nowMs = performance.now();
-  const book = new Book(nowMs - 3_000, 4_000);
+  const recorder = new CaseRecorder(nowMs - 3_000, 4_000);
   for (const dueMs of [nowMs - 2_500, nowMs]) {
-    book.sent(dueMs);
-    book.ended({ ...outcome, dueMs, endMs: nowMs });
+    recorder.sent(dueMs);
+    recorder.ended({ ...outcome, dueMs, endMs: nowMs });
   }
-  book.unsent();
-  const { result, timeline } = book.entry(4, terms);
+  recorder.unsent();
+  const { result, timeline } = recorder.record(4, terms);
   t.equal(result.sentLate, 2, 'one was sent late, one not at all');
   t.same(
     timeline.map(({ late }) => late),

@@ -2,13 +2,13 @@
 import t from 'tap';
 import { dueTimes, meanRate } from '../../bench/load/arrivals.ts';
 import { seeded } from '../../bench/load/random.ts';
-import { askedBy } from '../../bench/replay/addresses.ts';
+import { transformIn } from '../../bench/replay/addresses.ts';
 import { readRecording } from '../../bench/replay/recording.ts';
 import { storedTransforms } from '../../bench/suites/calls.ts';
 
 t.test('addresses of imgproxy and thumbor become transforms', async (t) => {
-  const query = (address: string) => askedBy(address)?.query ?? null;
-  const source = (address: string) => askedBy(address)?.source;
+  const query = (address: string) => transformIn(address)?.query ?? null;
+  const source = (address: string) => transformIn(address)?.source;
   t.equal(
     query('/insecure/rs:fill:300:200:0/q:80/plain/http://x/a.jpg@webp'),
     'op=resize&width=300&height=200&fit=cover&quality=80&format=webp',
@@ -28,7 +28,7 @@ t.test('addresses of imgproxy and thumbor become transforms', async (t) => {
   t.equal(query('/unsafe/300x/x/a.jpg'), 'op=resize&width=300');
 
   for (const other of ['/healthz', '/api/v1/images/transform', '/static/300x200/a.jpg', '/'])
-    t.equal(askedBy(other), null, other);
+    t.equal(transformIn(other), null, other);
 });
 
 t.test('a log is read with its times, whoever wrote it', async (t) => {

@@ -90,7 +90,7 @@ t.test('the page of a comparison draws each interval', async (t) => {
     plottedPage({ title: 'proof', report: comparison, script: 'comparison.js' }),
   );
   t.same(problems, []);
-  t.match(await page.innerText('main'), String(rows[0]?.verdict));
+  t.match(await page.innerText('main'), String(rows[0]?.conclusion));
   t.equal(await page.locator('svg').count(), rows.filter(({ change }) => change !== null).length);
 });
 

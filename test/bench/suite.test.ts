@@ -8,8 +8,8 @@ import { importSuite, mistakesIn } from '../../bench/load/checked-suite.ts';
 import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load/instance.ts';
 import { overridden } from '../../bench/load/overrides.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
+import { readBenchOptions } from '../../bench/options.ts';
 import { writeResult } from '../../bench/results.ts';
-import { readWords } from '../../bench/words.ts';
 import { serve } from '../support/loopback.ts';
 
 const loadCase = {
@@ -117,21 +117,21 @@ t.test('keys come from a file, the command line or the environment', async (t) =
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'keys');
   await writeFile(file, '# two accounts\ndrk_one\n\n  drk_two\n');
-  t.same(readWords(['smoke', '--keys', file]).keys, ['drk_one', 'drk_two']);
-  t.same(readWords(['smoke']).keys, []);
+  t.same(readBenchOptions(['smoke', '--keys', file]).keys, ['drk_one', 'drk_two']);
+  t.same(readBenchOptions(['smoke']).keys, []);
   process.env.DARKROOM_KEY = 'drk_environment';
   t.teardown(() => delete process.env.DARKROOM_KEY);
-  t.same(readWords(['smoke']).keys, ['drk_environment']);
-  t.same(readWords(['smoke', '--key', 'drk_line']).keys, ['drk_line']);
+  t.same(readBenchOptions(['smoke']).keys, ['drk_environment']);
+  t.same(readBenchOptions(['smoke', '--key', 'drk_line']).keys, ['drk_line']);
   await writeFile(file, '\n');
-  t.throws(() => readWords(['smoke', '--keys', file]), /holds no key/);
-  t.same(readWords(['--seconds', '1.5', '--rate', '20', '--connections', '4']).overrides, {
+  t.throws(() => readBenchOptions(['smoke', '--keys', file]), /holds no key/);
+  t.same(readBenchOptions(['--seconds', '1.5', '--rate', '20', '--connections', '4']).overrides, {
     seconds: 1.5,
     rate: 20,
     connections: 4,
   });
-  for (const wrong of ['0', '-1', 'many']) t.throws(() => readWords([`--rate=${wrong}`]), /--rate is/);
-  t.throws(() => readWords(['--connections', '1.5']), /a whole number above 0/);
+  for (const wrong of ['0', '-1', 'many']) t.throws(() => readBenchOptions([`--rate=${wrong}`]), /--rate is/);
+  t.throws(() => readBenchOptions(['--connections', '1.5']), /a whole number above 0/);
 });
 
 t.test('a result never replaces another one', async (t) => {

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { seeded } from '../../bench/load/random.ts';
-import { liveVerdict, type MinutePair, worsening } from '../../bench/tune/live/judge.ts';
+import { liveConclusion, type MinutePair, worsening } from '../../bench/tune/live/judge.ts';
 import { type Minute, minuteOf, type Reading, readingOf } from '../../bench/tune/live/reading.ts';
 import { LiveStopped, tuneLive } from '../../bench/tune/live/tune-live.ts';
 import { type LiveSettings, valuesOf } from '../../bench/tune/live/values.ts';
@@ -79,7 +79,7 @@ t.test('a bad setting is found, and what was in force is in force again', async 
     const host = simulated(initial, { p99: ({ PROCESSES }) => (PROCESSES === 1 ? 400 : 200), seed });
     const { recommended, trials, skipped, ended } = await run(initial, host);
     t.equal(recommended.PROCESSES, 2, `seed ${seed}`);
-    t.equal(trials[0]?.verdict, 'better');
+    t.equal(trials[0]?.conclusion, 'better');
     t.equal(trials[0]?.pairs.length, 5);
     t.same(host.inForce, initial);
     t.equal(ended, null);
@@ -103,7 +103,7 @@ t.test('alternate minutes have the kept value and the candidate', async (t) => {
   const { trials, recommended } = await run(DEFAULTS, host);
   t.same(recommended, DEFAULTS, 'noise recommends nothing');
   t.same(host.sets.slice(0, 4), ['PROCESSES=4', 'PROCESSES=2', 'PROCESSES=4', 'PROCESSES=2']);
-  t.ok(trials.every(({ verdict }) => verdict === 'open'));
+  t.ok(trials.every(({ conclusion }) => conclusion === 'open'));
 });
 
 t.test('a value under which p99 or refusals worsen is given up within seconds', async (t) => {
@@ -118,7 +118,7 @@ t.test('a value under which p99 or refusals worsen is given up within seconds', 
     const host = simulated(DEFAULTS, truth);
     const { trials } = await run(DEFAULTS, host);
     const trial = trials.find(({ name, to }) => name === 'IMAGE_THREADS' && to === 2);
-    t.equal(trial?.verdict, 'worse');
+    t.equal(trial?.conclusion, 'worse');
     t.match(trial?.gaveUp, reason);
     t.equal(trial?.pairs.length, 1);
     const spentMs = host.waits.filter(({ settings }) => bad(settings)).reduce((sum, { ms }) => sum + ms, 0);
@@ -183,20 +183,20 @@ t.test('the values keep to the cores, and the default is one of them', async (t)
   t.same(valuesOf('IMAGE_QUEUE', { ...at, kept: { ...DEFAULTS, IMAGE_QUEUE: 1 } }), [64]);
 });
 
-t.test('a verdict needs a change that is shown, and nothing that is worse', async (t) => {
+t.test('a conclusion needs a change that is shown, and nothing that is worse', async (t) => {
   const pairs = (change: Partial<Minute>, other: Partial<Minute> = {}): MinutePair[] =>
     [0.99, 1, 1.01, 1, 1].map((factor) => {
       const candidate = { ...MINUTE, ...change, ...other };
       return { base: MINUTE, candidate: { ...candidate, p99Ms: (candidate.p99Ms ?? 0) * factor } };
     });
-  t.equal(liveVerdict(pairs({ p99Ms: 100 })), 'better');
-  t.equal(liveVerdict(pairs({ p99Ms: 300 })), 'worse');
-  t.equal(liveVerdict(pairs({ p99Ms: 195 })), 'open', 'nobody feels 3 %');
-  t.equal(liveVerdict(pairs({ cpuMsPerCall: 40 })), 'better');
-  t.equal(liveVerdict(pairs({ cpuMsPerCall: 60 })), 'worse');
-  t.equal(liveVerdict(pairs({ p99Ms: 100 }, { cpuMsPerCall: 60 })), 'open', 'faster, but dearer');
-  t.equal(liveVerdict(pairs({ rightShare: 0.8 })), 'worse');
-  t.equal(liveVerdict([]), 'open');
+  t.equal(liveConclusion(pairs({ p99Ms: 100 })), 'better');
+  t.equal(liveConclusion(pairs({ p99Ms: 300 })), 'worse');
+  t.equal(liveConclusion(pairs({ p99Ms: 195 })), 'open', 'nobody feels 3 %');
+  t.equal(liveConclusion(pairs({ cpuMsPerCall: 40 })), 'better');
+  t.equal(liveConclusion(pairs({ cpuMsPerCall: 60 })), 'worse');
+  t.equal(liveConclusion(pairs({ p99Ms: 100 }, { cpuMsPerCall: 60 })), 'open', 'faster, but dearer');
+  t.equal(liveConclusion(pairs({ rightShare: 0.8 })), 'worse');
+  t.equal(liveConclusion([]), 'open');
   t.equal(worsening({ ...MINUTE, right: 10, p99Ms: 900 }, [MINUTE]), null, 'too few calls for a p99');
   t.equal(worsening({ ...MINUTE, p99Ms: 390 }, [MINUTE]), null);
   t.equal(worsening({ ...MINUTE, refused: 4, rightShare: 0.9 }, [MINUTE]), null);

@@ -7,7 +7,7 @@ import { hostFacts } from '../../bench/report/load-report.ts';
 import { tunePage } from '../../bench/report/tune-page.ts';
 import suite from '../../bench/suites/tune.ts';
 import { type Candidate, firstCandidates, joined, keyOf } from '../../bench/tune/candidates.ts';
-import { falseAlarmsOf, verdictOn } from '../../bench/tune/evidence.ts';
+import { conclusionOf, falseAlarmsOf } from '../../bench/tune/evidence.ts';
 import { ratiosOf, readWeights } from '../../bench/tune/goodness.ts';
 import { CONFIRMING_ROUNDS, type Outcome, search, type Trial } from '../../bench/tune/search.ts';
 import { takeCurrentSettings, writeRecommended } from '../../bench/tune/settings.ts';
@@ -221,13 +221,13 @@ t.test('a setting that costs more CPU time than it gains is not recommended', as
   t.notOk(isChange);
   const rounds = (goodness: number, cpu: number) =>
     [0.99, 1, 1.01].map((factor) => ({ goodness: goodness * factor, cpu: cpu * factor }));
-  t.equal(verdictOn(rounds(1.2, 1)), 'better');
-  t.equal(verdictOn(rounds(1.2, 1.1)), 'better', 'it gains more than it costs');
-  t.equal(verdictOn(rounds(1.2, 1.5)), 'open');
-  t.equal(verdictOn(rounds(1, 1.2)), 'worse');
-  t.equal(verdictOn(rounds(1, 1.04)), 'open', 'within 5 %');
-  t.equal(verdictOn(rounds(0.8, 0.5)), 'worse');
-  t.equal(verdictOn([]), 'open');
+  t.equal(conclusionOf(rounds(1.2, 1)), 'better');
+  t.equal(conclusionOf(rounds(1.2, 1.1)), 'better', 'it gains more than it costs');
+  t.equal(conclusionOf(rounds(1.2, 1.5)), 'open');
+  t.equal(conclusionOf(rounds(1, 1.2)), 'worse');
+  t.equal(conclusionOf(rounds(1, 1.04)), 'open', 'within 5 %');
+  t.equal(conclusionOf(rounds(0.8, 0.5)), 'worse');
+  t.equal(conclusionOf([]), 'open');
 });
 
 t.test('many looks at the figures together have the false alarms of one', async (t) => {

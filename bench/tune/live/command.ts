@@ -24,7 +24,7 @@ Tunes the running service under its own traffic: tries other values of PROCESSES
 IMAGE_QUEUE by "set", each for a minute in turn with what is set. Goes back at once where p99 or refusals worsen, and in the end. The
 environment is that of the service (DATA_DIR or its stores, METRICS_TOKEN). --save merges what is better into ENV_FILE.`;
 
-/** `npm run tune -- --live`. @throws Error with the way out where the service cannot be tuned. */
+/** `npm run tune -- --live`. @throws Error that names the fix where the service cannot be tuned. */
 export async function tuneLiveCommand(stopping: Stopping): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -66,12 +66,12 @@ export async function tuneLiveCommand(stopping: Stopping): Promise<void> {
         throw new LiveStopped('Stopped.');
       }),
     onMinute: (minute, tried) => console.log(minuteSentence(minute, tried)),
-    onTrial: (trial) => console.log(`${trial.name}=${trial.to}: ${verdictSentence(trial)}`),
+    onTrial: (trial) => console.log(`${trial.name}=${trial.to}: ${conclusionSentence(trial)}`),
   });
-  await leave(outcome, { initial, isSaved: values.save, folder: values.out, eachMs });
+  await reportOutcome(outcome, { initial, isSaved: values.save, folder: values.out, eachMs });
 }
 
-/** Time of a minute that passes beside it: a process that is replaced finishes its calls. */
+/** Additional time of a minute, as a share of it: a process that is replaced finishes its calls first. */
 const SETTING_SHARE = 0.1;
 
 function defaults(): LiveSettings {
@@ -89,7 +89,7 @@ function metricsUrlOf(url: string, { http }: Settings): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${http.METRICS_PORT || http.PORT}/metrics`;
 }
 
-async function leave(
+async function reportOutcome(
   outcome: LiveOutcome,
   context: { initial: LiveSettings; isSaved: boolean; folder: string; eachMs: number },
 ): Promise<void> {
@@ -97,11 +97,11 @@ async function leave(
   const { trials, recommended, skipped, ended } = outcome;
   const rows = trials.map(rowOf);
   const changes = differing(recommended, initial);
-  const words = changes.map(([name, value]) => `${name}=${value}`);
+  const assignments = changes.map(([name, value]) => `${name}=${value}`);
   const advice =
-    words.length === 0
+    assignments.length === 0
       ? 'Keep what is set: nothing else was shown to be better.'
-      : `Use ${words.join(' ')}: shown to be better under this traffic (95 % confidence in each trial).`;
+      : `Use ${assignments.join(' ')}: shown to be better under this traffic (95 % confidence in each trial).`;
   const method = [
     advice,
     ...skipped,
@@ -115,14 +115,14 @@ async function leave(
   const at = new Date().toISOString();
   const result = { suite: 'tune-live', at, host: hostFacts(), method, rows, initial, eachMs, ...outcome };
   await writeResult('tune-live', { result, html: liveTunePage(result), folder });
-  if (words.length === 0) return;
+  if (assignments.length === 0) return;
   if (isSaved) {
     saveSettings(Object.fromEntries(changes.map(([name, value]) => [name, String(value)])), {
       keepsBefore: true,
     });
     console.log(`→ ${resolve(envFile())} (as it was before: ${envFile()}.before), for the next start`);
   }
-  for (const word of words) console.log(`In force at once: npm run admin -- set ${word}`);
+  for (const assignment of assignments) console.log(`In force at once: npm run admin -- set ${assignment}`);
 }
 
 function rowOf(trial: LiveTrial): Record<string, string | number> {
@@ -143,12 +143,12 @@ function rowOf(trial: LiveTrial): Record<string, string | number> {
     'refused %': pair(({ rightShare }) => (rightShare === null ? null : (1 - rightShare) * 100)),
     'p99 ms': pair(({ p99Ms }) => p99Ms),
     'CPU ms a call': pair(({ cpuMsPerCall }) => cpuMsPerCall),
-    verdict: verdictSentence(trial),
+    conclusion: conclusionSentence(trial),
   };
 }
 
 /** `better: p99 0.62 (0.5 to 0.77), CPU 1.01 (0.97 to 1.05)`. */
-function verdictSentence({ verdict, gaveUp, goodput, p99, cpu }: LiveTrial): string {
+function conclusionSentence({ conclusion, gaveUp, goodput, p99, cpu }: LiveTrial): string {
   if (gaveUp !== null) return `worse, gone back at once: ${gaveUp}`;
   const figure = (name: string, difference: Difference | null) => {
     if (difference === null) return `${name} none`;
@@ -156,12 +156,12 @@ function verdictSentence({ verdict, gaveUp, goodput, p99, cpu }: LiveTrial): str
     return `${name} ${ratio.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
   };
   const figures = [figure('goodput', goodput), figure('p99', p99), figure('CPU', cpu)].join(', ');
-  return `${verdict === 'open' ? 'no difference shown' : verdict}: ${figures}`;
+  return `${conclusion === 'open' ? 'no difference shown' : conclusion}: ${figures}`;
 }
 
 function minuteSentence({ perSecond, refused, p99Ms, cpuMsPerCall }: Minute, settings: LiveSettings): string {
-  const shown = (value: number | null) => (value === null ? 'none' : value.toFixed(1));
-  return `${named(settings)}: ${shown(perSecond)} right/s, ${refused} refused, p99 ${shown(p99Ms)} ms, CPU ${shown(cpuMsPerCall)} ms a call`;
+  const figure = (value: number | null) => (value === null ? 'none' : value.toFixed(1));
+  return `${named(settings)}: ${figure(perSecond)} right/s, ${refused} refused, p99 ${figure(p99Ms)} ms, CPU ${figure(cpuMsPerCall)} ms a call`;
 }
 
 function named(settings: LiveSettings): string {

@@ -16,9 +16,9 @@ export interface LiveEvidence {
   cpu: Difference | null;
 }
 
-/** A change that nobody feels. */
+/** Change of a measure that is too small to matter, as a share. */
 const SLIGHT = 0.05;
-/** Number of measures that a verdict looks at. */
+/** Number of measures that a conclusion looks at. */
 const MEASURES = 3;
 
 /** Conditions on which a candidate is given up within its minute. */
@@ -47,10 +47,10 @@ export function liveEvidence(pairs: readonly MinutePair[]): LiveEvidence {
 }
 
 /**
- * What the minutes show. A candidate is better where one measure is shown to be better by more than 5 %, and none to be
- * worse by as much; worse where it is the other way round.
+ * The conclusion from the minutes. A candidate is better where one measure is shown to be better by more than 5 %, and
+ * none to be worse by as much; worse in the opposite case.
  */
-export function liveVerdict(pairs: readonly MinutePair[]): 'better' | 'worse' | 'open' {
+export function liveConclusion(pairs: readonly MinutePair[]): 'better' | 'worse' | 'open' {
   const { goodput, p99, cpu } = liveEvidence(pairs);
   const isMore = (one: Difference | null) => one !== null && one.low > 1 && one.ratio > 1 + SLIGHT;
   const isLess = (one: Difference | null) => one !== null && one.high < 1 && one.ratio < 1 - SLIGHT;

@@ -8,7 +8,7 @@ import { LIVE_SETTINGS, type LiveSetting, type LiveSettings } from './values.ts'
 
 const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
 const SCRAPE_TIMEOUT_MS = 10_000;
-/** A busy service may miss one question for its metrics. */
+/** A busy service may miss one request for its metrics. */
 const SCRAPES = 3;
 
 interface Pools {
@@ -24,7 +24,7 @@ export interface RunningService {
 /**
  * The service that runs on the stores of the environment, through the operator's own commands.
  * @param metricsUrl address of its metrics.
- * @throws Error with the way out where none runs, its hosts differ, or its metrics cannot be read.
+ * @throws Error that names the fix where none runs, its hosts differ, or its metrics cannot be read.
  */
 export async function openRunningService(metricsUrl: string, token: string): Promise<RunningService> {
   const pools = (await admin('pools')) as Pools;
@@ -45,7 +45,7 @@ export async function openRunningService(metricsUrl: string, token: string): Pro
   return { settings, service };
 }
 
-/** @throws Error with the way out when the last try fails as well. */
+/** @throws Error that names the fix when the last try fails as well. */
 async function scraped(metricsUrl: string, token: string, tries: number): Promise<Reading> {
   const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
   try {
@@ -63,8 +63,8 @@ async function scraped(metricsUrl: string, token: string, tries: number): Promis
 }
 
 /** Runs a command of the operator. A signal of the terminal does not reach it. */
-async function admin(...words: string[]): Promise<unknown> {
-  const child = promisify(execFile)(process.execPath, [ADMIN, ...words, '--json'], {
+async function admin(...args: string[]): Promise<unknown> {
+  const child = promisify(execFile)(process.execPath, [ADMIN, ...args, '--json'], {
     detached: true,
   } as object);
   try {

@@ -1,4 +1,4 @@
-import { type LiveEvidence, liveEvidence, liveVerdict, type MinutePair, worsening } from './judge.ts';
+import { type LiveEvidence, liveConclusion, liveEvidence, type MinutePair, worsening } from './judge.ts';
 import { type Minute, minuteOf, type Reading } from './reading.ts';
 import { LIVE_SETTINGS, type LiveSetting, type LiveSettings, valuesOf } from './values.ts';
 
@@ -34,7 +34,7 @@ export interface LiveTrial extends LiveEvidence {
   from: number;
   to: number;
   pairs: MinutePair[];
-  verdict: 'better' | 'worse' | 'open';
+  conclusion: 'better' | 'worse' | 'open';
   /** Reason why it was given up within its minute; null where it was not. */
   gaveUp: string | null;
 }
@@ -53,7 +53,7 @@ export interface LiveOutcome {
 const SETTLING_SHARE = 0.1;
 const LOOK_SHARE = 1 / 12;
 const LONGEST_LOOK_MS = 5_000;
-/** Calls of a minute below which it says nothing. */
+/** Calls of a minute below which its figures have no meaning. */
 const FEWEST_CALLS = 10;
 /** The share of fewer threads that the traffic may take: the rest is for its bursts. */
 const BUSIEST_SHARE = 0.5;
@@ -92,7 +92,7 @@ export async function tuneLive(options: LiveOptions): Promise<LiveOutcome> {
         const trial = await runTrial({ name, value, kept }, host, options.pairs);
         outcome.trials.push(trial);
         onTrial?.(trial);
-        if (trial.verdict === 'better') outcome.recommended = { ...kept, [name]: value };
+        if (trial.conclusion === 'better') outcome.recommended = { ...kept, [name]: value };
       }
     }
     return outcome;
@@ -118,7 +118,7 @@ function carries(
   return threads >= cores || busyCores <= threads * BUSIEST_SHARE;
 }
 
-/** The wish to end: what was measured is reported. */
+/** The run is to end: it reports what was measured. */
 export class LiveStopped extends Error {}
 
 const isStop = (error: unknown) => error instanceof LiveStopped;
@@ -126,12 +126,12 @@ const isStop = (error: unknown) => error instanceof LiveStopped;
 async function runTrial(
   { name, value, kept }: { name: LiveSetting; value: number; kept: LiveSettings },
   host: LiveHost,
-  wanted: number,
+  pairCount: number,
 ): Promise<LiveTrial> {
   const pairs: MinutePair[] = [];
   const keptMinutes: Minute[] = [];
   let gaveUp: string | null = null;
-  while (pairs.length < wanted && gaveUp === null) {
+  while (pairs.length < pairCount && gaveUp === null) {
     const { minute: base } = await host.minute(kept, null);
     keptMinutes.push(base);
     const { minute: candidate, reason } = await host.minute({ ...kept, [name]: value }, keptMinutes);
@@ -139,8 +139,8 @@ async function runTrial(
     gaveUp = reason;
   }
   await host.putInForce(kept);
-  const verdict = gaveUp === null ? liveVerdict(pairs) : 'worse';
-  return { name, from: kept[name], to: value, pairs, ...liveEvidence(pairs), verdict, gaveUp };
+  const conclusion = gaveUp === null ? liveConclusion(pairs) : 'worse';
+  return { name, from: kept[name], to: value, pairs, ...liveEvidence(pairs), conclusion, gaveUp };
 }
 
 interface LiveHost {

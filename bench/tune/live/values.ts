@@ -17,7 +17,7 @@ const MOST_PER_CORE = 2;
 
 /**
  * The values of a setting that are worth some minutes: the default, then twice and half of what is kept.
- * @param kept the settings beside which they are tried.
+ * @param kept the settings against which they are tried.
  */
 export function valuesOf(
   name: LiveSetting,
