@@ -1,7 +1,7 @@
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
 
-/** The first instant of a day in UTC; null for what is no date, or a day that no calendar has, such as February 30. */
+/** The first instant of a day in UTC; null for other texts and for dates that do not exist, such as February 30. */
 export function readDate(text: string): Date | null {
   if (!DATE.test(text)) return null;
   const start = new Date(`${text}T00:00:00.000Z`);

@@ -19,7 +19,7 @@ interface ServiceSecret {
   value: string;
 }
 
-/** The store of the key. */
+/** The document of the signing key. */
 export const LINK_SECRET = { collection: 'serviceSecrets', id: 'links' } as const;
 
 export const SERVICE_SECRETS: DeclaredCollection = {
@@ -37,7 +37,7 @@ export async function openSignatures(documents: Documents): Promise<Signatures> 
   return signaturesOf(kept?.value ?? fresh);
 }
 
-/** @param secret as it is stored. */
+/** @param secret the stored key, in base64url. */
 export function signaturesOf(secret: string): Signatures {
   const key = Buffer.from(secret, 'base64url');
   const signatureOf = (purpose: string, subject: string, expires: string) =>

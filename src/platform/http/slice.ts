@@ -9,7 +9,7 @@ export interface Slice {
   sweeps?: readonly SweepTask[];
   /**
    * Ends the background work of the slice. It is called when the last call has ended, and before the threads end; the
-   * signal `draining` came earlier, when the process stopped taking calls.
+   * signal `draining` aborts earlier, when the process stops taking calls.
    */
   stop?(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
-import { type FilePart, openMultipart, wholeOf } from '../../platform/http/bodies/multipart.ts';
+import { type FilePart, joined, openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { isObject } from '../../platform/names/json.ts';
@@ -63,7 +63,7 @@ export async function readInput(request: FastifyRequest, says: Says = 'image and
 }
 
 export async function wholePart({ bytes, declaredType }: FilePart) {
-  return { bytes: wholeOf(await Array.fromAsync(bytes)), declaredType };
+  return { bytes: joined(await Array.fromAsync(bytes)), declaredType };
 }
 
 /** The fields that a JSON body may have; transform-schema.ts describes their values. */

@@ -31,7 +31,7 @@ export const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
  */
 export function createJsonCount(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonSizes> {
   const sizes: JsonSizes = { deepest: 0, values: 0, names: 0 };
-  const met = new Uint8Array(countsNames ? 2 ** 17 : 0);
+  const seen = new Uint8Array(countsNames ? 2 ** 17 : 0);
   let next = 0;
   let depth = 0;
   let isInString = false;
@@ -39,8 +39,8 @@ export function createJsonCount(json: Buffer, countsNames: boolean): (end: numbe
 
   function countName(): void {
     const slot = slotOf(hash);
-    if (met[slot] !== 0) return;
-    met[slot] = 1;
+    if (seen[slot] !== 0) return;
+    seen[slot] = 1;
     sizes.names += 1;
   }
 

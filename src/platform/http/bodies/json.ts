@@ -17,10 +17,10 @@ const MOST_VALUES = 1_000_000;
 /** The most different names of a large body. Each costs the parser 600 ns, ten times as much as a value. */
 const MOST_NAMES = 20_000;
 
-const written = (count: number) => count.toLocaleString('en');
+const formatted = (count: number) => count.toLocaleString('en');
 
 /** The bounds of a JSON body, for the pages that clients read. */
-export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 1024 / 1024} MB, ${written(MOST_VALUES)} names and values (${written(MOST_VALUES / 5)} rows of two fields) and ${written(MOST_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${DEEPEST_JSON} deep.`;
+export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 1024 / 1024} MB, ${formatted(MOST_VALUES)} names and values (${formatted(MOST_VALUES / 5)} rows of two fields) and ${formatted(MOST_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${DEEPEST_JSON} deep.`;
 
 /**
  * Parses a JSON text.
@@ -30,7 +30,7 @@ export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 10
 export function parseJson(raw: Buffer): unknown {
   const checking = checkInSlices(raw);
   while (checking.next().done !== true);
-  const text = withoutMark(raw.toString('utf8'));
+  const text = withoutByteOrderMark(raw.toString('utf8'));
   if (text.trim() === '') throw emptyBody();
   return parseText(text);
 }
@@ -84,14 +84,14 @@ function inBody(message: string, text: string, startsAt: number): string {
   });
 }
 
-/** @param said the message of JSON.parse, or one of the same form. */
-export function malformed(said: string, remedy = ''): ApiError {
-  const reason = said.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
+/** @param message the message of JSON.parse, or one of the same form. */
+export function malformed(message: string, remedy = ''): ApiError {
+  const reason = message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
   return badBody(`The body is not valid JSON: ${reason}.${remedy}`);
 }
 
 /** Some shells and editors put a byte order mark before every text, which JSON does not allow. */
-function withoutMark(text: string): string {
+function withoutByteOrderMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 

@@ -40,7 +40,7 @@ interface Multipart extends Disposable {
   skipped: readonly string[];
   /**
    * The whole second file, before or behind the first; null without one. Resolves like `fields`.
-   * @throws ApiError payload_too_large on its name, or of what is wrong behind the file.
+   * @throws ApiError payload_too_large on its name, or as `fields`.
    */
   second(): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string | null } | null>;
 }
@@ -65,7 +65,7 @@ export async function openMultipart(
   // After an error of the file, the caller does not await the fields.
   ended.promise.catch(() => undefined);
   const otherNames: string[] = [];
-  let another: { bytes: Promise<Buffer[]>; declaredType: string | null } | null = null;
+  let secondPart: { bytes: Promise<Buffer[]>; declaredType: string | null } | null = null;
   let part: Readable | null = null;
   let hasFailed = false;
   let received = 0;
@@ -94,10 +94,10 @@ export async function openMultipart(
     stream.on('error', () => undefined);
     // A part without a type is text/plain; if the type is not of an image, the bytes decide.
     const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
-    if (name === second && another === null) {
+    if (name === second && secondPart === null) {
       const bytes = Array.fromAsync(within(stream, fileLimitBytes, name));
       bytes.catch(fail);
-      another = { bytes, declaredType };
+      secondPart = { bytes, declaredType };
       return;
     }
     if (name !== 'file') {
@@ -135,21 +135,21 @@ export async function openMultipart(
     skipped: otherNames,
     async second() {
       await ended.promise;
-      return another && { bytes: wholeOf(await another.bytes), declaredType: another.declaredType };
+      return secondPart && { bytes: joined(await secondPart.bytes), declaredType: secondPart.declaredType };
     },
     [Symbol.dispose]: () => leave(),
   };
 }
 
 /** Joins chunks to one buffer with memory of its own. */
-export function wholeOf(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
   for (const chunk of chunks) {
-    whole.set(chunk, offset);
+    bytes.set(chunk, offset);
     offset += chunk.length;
   }
-  return whole;
+  return bytes;
 }
 
 function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInstance {
@@ -183,8 +183,8 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
 
 /** @param second the name of the second file, for calls with two. */
 function secondFile(second: string | undefined): ApiError {
-  const way = second === undefined ? 'send one image per call' : `name the second one "${second}"`;
-  return invalidParam('file', `The multipart body has more than one part named "file": ${way}.`);
+  const remedy = second === undefined ? 'send one image per call' : `name the second one "${second}"`;
+  return invalidParam('file', `The multipart body has more than one part named "file": ${remedy}.`);
 }
 
 function malformed(): ApiError {

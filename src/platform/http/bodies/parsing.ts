@@ -30,7 +30,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /**
-     * Parses the JSON body of a stream route, with the same limits and turns as all JSON bodies.
+     * Parses the JSON body of a stream route, with the same limits and the same queue as all JSON bodies.
      * @throws ApiError as `installBodyParsing`; payload_too_large on `body` for too many bytes.
      */
     readJson(): Promise<unknown>;
@@ -104,13 +104,13 @@ export function installBodyParsing(app: FastifyInstance, ownerOf: (request: Fast
     }
     if (raw !== undefined) request.body = parseJson(raw);
     // No GET has a body, and reading the options of its route would cost as much as the rest of this hook.
-    else if (request.method !== 'GET') standIn(request);
+    else if (request.method !== 'GET') setMissingBody(request);
     done();
   });
 }
 
-/** The value for a missing JSON body; a route without a body schema needs none. */
-function standIn(request: FastifyRequest): void {
+/** Sets an optional JSON body that is missing to `{}`; refuses the request if the body is required. */
+function setMissingBody(request: FastifyRequest): void {
   const { config, schema } = request.routeOptions;
   if (config.body === 'stream' || schema?.body === undefined) return;
   if (config.body !== 'optional') throw emptyBody(schema.body);
@@ -118,15 +118,15 @@ function standIn(request: FastifyRequest): void {
 }
 
 function unsupportedType(received: string, uploadsAt: string | undefined): ApiError {
-  const bytesGo =
+  const hint =
     uploadsAt !== undefined && /^(image|multipart)\//i.test(received)
       ? ` The bytes of an image go to ${uploadsAt}; this call only reserves an asset.`
       : '';
-  const said =
+  const problem =
     received === '' ? 'The body has no Content-Type' : `The Content-Type ${received} is not supported`;
   return new ApiError(
     'unsupported_media_type',
-    `${said}: send the header "Content-Type: application/json".${bytesGo}`,
+    `${problem}: send the header "Content-Type: application/json".${hint}`,
     { param: 'Content-Type', details: { supported: ['application/json'], received } },
   );
 }

@@ -33,7 +33,7 @@ export function* parseInSlices(raw: Buffer): Generator<void, unknown> {
     ? BYTE_ORDER_MARK.length
     : 0;
   const open: Open[] = [];
-  let whole: { value: unknown; endsAt: number } | undefined;
+  let root: { value: unknown; endsAt: number } | undefined;
   let isInString = false;
   let yieldsAt = SCANNED_BYTES;
   for (let index = startsAt; index < raw.length; index += 1) {
@@ -66,17 +66,17 @@ export function* parseInSlices(raw: Buffer): Generator<void, unknown> {
       const value = inner.isList ? inner.list : inner.object;
       const outer = open.at(-1);
       if (outer !== undefined) takeEntry(raw, outer, inner.openedAt, index + 1, value);
-      else if (whole !== undefined) throw unexpected(raw, inner.openedAt);
+      else if (root !== undefined) throw unexpected(raw, inner.openedAt);
       else {
         if (!isBlank(raw, startsAt, inner.openedAt)) throw unexpected(raw, startsAt);
-        whole = { value, endsAt: index + 1 };
+        root = { value, endsAt: index + 1 };
       }
     }
   }
   if (open.length > 0) throw malformed('Unexpected end of JSON input');
-  if (whole === undefined) return parseWhole(raw, startsAt);
-  if (!isBlank(raw, whole.endsAt, raw.length)) throw unexpected(raw, whole.endsAt);
-  return whole.value;
+  if (root === undefined) return parseWhole(raw, startsAt);
+  if (!isBlank(raw, root.endsAt, raw.length)) throw unexpected(raw, root.endsAt);
+  return root.value;
 }
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');

@@ -50,7 +50,7 @@ export async function collect(
 /**
  * Passes on the chunks of a body. An async iterator would cost as much CPU for its promises as the chunks do. A body
  * whose chunk is refused is paused and stays open.
- * @throws what `take` throws, or invalid_param on `body` when it was cut off.
+ * @throws the error of `take`, or invalid_param on `body` when it was cut off.
  */
 function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -63,14 +63,14 @@ function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void>
         reject(error);
       }
     };
-    const forget = finished(body, { writable: false }, (error) => {
+    const unsubscribe = finished(body, { writable: false }, (error) => {
       leave();
       if (error) reject(cutOff(error));
       else resolve();
     });
     function leave(): void {
       body.off('data', onData);
-      forget();
+      unsubscribe();
     }
     body.on('data', onData);
   });
@@ -114,6 +114,6 @@ function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffe
  * not be used any more.
  */
 function freeNow({ buffer, byteLength }: Buffer): void {
-  const isWhole = buffer.byteLength === byteLength && buffer instanceof ArrayBuffer;
-  if (isWhole && !buffer.detached) buffer.transfer(0);
+  const ownsBuffer = buffer.byteLength === byteLength && buffer instanceof ArrayBuffer;
+  if (ownsBuffer && !buffer.detached) buffer.transfer(0);
 }

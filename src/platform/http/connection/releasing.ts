@@ -29,18 +29,18 @@ export function installReleasing(
   server: FastifyInstance,
   { isWork, onReleased, clock }: ReleasingOptions,
 ): ReleasableConnections {
-  let inHand = 0;
+  let concurrent = 0;
   let callMs = 0;
   let countedMs = clock.elapsedMs();
-  let askedMs = countedMs;
-  let left = 0;
+  let measuredMs = countedMs;
+  let remaining = 0;
   let validUntilMs = countedMs;
 
   function count(change: number): void {
     const nowMs = clock.elapsedMs();
-    callMs += inHand * (nowMs - countedMs);
+    callMs += concurrent * (nowMs - countedMs);
     countedMs = nowMs;
-    inHand += change;
+    concurrent += change;
   }
 
   server.addHook('onRequest', (request, reply, done) => {
@@ -53,8 +53,13 @@ export function installReleasing(
   });
 
   server.addHook('onSend', (request, reply, _payload, done) => {
-    if (left > 0 && isWork(request) && !reply.hasHeader('connection') && clock.elapsedMs() < validUntilMs) {
-      left -= 1;
+    if (
+      remaining > 0 &&
+      isWork(request) &&
+      !reply.hasHeader('connection') &&
+      clock.elapsedMs() < validUntilMs
+    ) {
+      remaining -= 1;
       reply.header('connection', 'close');
       if (!request.raw.complete) closeAfterAnswer(request.socket);
       onReleased();
@@ -65,14 +70,14 @@ export function installReleasing(
   return {
     load() {
       count(0);
-      const passedMs = countedMs - askedMs;
-      const mean = passedMs > 0 ? callMs / passedMs : inHand;
+      const passedMs = countedMs - measuredMs;
+      const mean = passedMs > 0 ? callMs / passedMs : concurrent;
       callMs = 0;
-      askedMs = countedMs;
+      measuredMs = countedMs;
       return mean;
     },
     release(connections) {
-      left = connections;
+      remaining = connections;
       validUntilMs = clock.elapsedMs() + VALID_MS;
     },
   };

@@ -37,7 +37,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     done();
   });
 
-  /** Whether a fixed word, sent with a wrong method, was taken for an id. */
+  /** Refuses a wrong method on a fixed word, which the router took for an id. */
   function refuseWrongMethod(request: FastifyRequest): void {
     const path = pathOf(request);
     const methods = fixedWords.get(path);
@@ -70,14 +70,14 @@ export function installUnknownRoutes(app: FastifyInstance): void {
 /** The segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
 const NAMED_FROM_SEGMENTS = 4;
 
-/** The served routes, for the refusals of calls that meet none of them. */
+/** The served routes, for the refusals of calls that match none of them. */
 function createRouteTable() {
   const routes: Route[] = [];
 
-  /** The method to recommend for a path: the one that was asked for, if it is served. */
-  function methodOf(url: string, asked: string): string | undefined {
+  /** The method to recommend for a path: the preferred one, if it is served. */
+  function methodOf(url: string, preferred: string): string | undefined {
     const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
-    if (methods.includes(asked)) return asked;
+    if (methods.includes(preferred)) return preferred;
     return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
   }
 
@@ -109,22 +109,22 @@ function createRouteTable() {
      * spelling of its last segment, or of all of it if its level has no paths. If no path is similar, the existing
      * paths of the same level are listed.
      */
-    hintFor(asked: string, path: string): string {
+    hintFor(method: string, path: string): string {
       const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
       const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
       const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
       const lastSlash = path.lastIndexOf('/');
       const parent = path.slice(0, lastSlash);
-      const beside = below(parent);
-      const whole = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
+      const siblings = below(parent);
+      const urls = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
       const similar =
-        beside.size > 0
-          ? beside.get(nearest(path.slice(lastSlash + 1), [...beside.keys()]) ?? '')
-          : nearest(`/api/v1${tail}`, whole);
+        siblings.size > 0
+          ? siblings.get(nearest(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
+          : nearest(`/api/v1${tail}`, urls);
       const known = served?.url ?? similar;
-      if (known !== undefined) return ` Did you mean ${methodOf(known, asked)} ${readable(known)}?`;
-      if (beside.size === 0) return '';
-      return ` Below ${parent} there are ${[...beside.keys()].map(readable).join(', ')}.`;
+      if (known !== undefined) return ` Did you mean ${methodOf(known, method)} ${readable(known)}?`;
+      if (siblings.size === 0) return '';
+      return ` Below ${parent} there are ${[...siblings.keys()].map(readable).join(', ')}.`;
     },
     /** Routes below a path that change its resource, such as the cancel of a job. */
     changesBelow(path: string): string {

@@ -15,7 +15,7 @@ const COMMON: Options = {
   strict: true,
   strictTypes: false,
   // `elsewhere` and `instead` describe where fields belong that callers send to the wrong call. `documented` is the
-  // part of a schema that is only shown in OpenAPI.
+  // part of a schema that only OpenAPI contains.
   keywords: ['example', 'elsewhere', 'instead', 'documented'],
   formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
 };

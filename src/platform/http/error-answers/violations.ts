@@ -35,11 +35,11 @@ export function spell(path: readonly string[]): string {
   }, '');
 }
 
-/** @param place the name of the missing field in the sentence. */
-export function missing(place: string, schema: TSchema | undefined, contract: Contract): string {
+/** @param param the path of the missing field. */
+export function missing(param: string, schema: TSchema | undefined, contract: Contract): string {
   const expected =
     schema === undefined ? 'it' : `${expectationOf(schema, contract.formats)}${meaningOf(schema)}`;
-  return `${place} is missing, and ${contract.owner} needs it: send ${expected}.`;
+  return `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
 }
 
 /** Describes a text without a format: by the first sentence of its description. */
@@ -63,7 +63,7 @@ export function sentInstead(sent: unknown, schema: Partial<TSchema>): string {
  *   its `elsewhere` names where a field of another call belongs.
  */
 export function undeclared(
-  place: string,
+  param: string,
   name: string,
   schema: Partial<TSchema>,
   contract: Contract,
@@ -71,16 +71,16 @@ export function undeclared(
   const declared = Object.keys(schema.properties ?? {});
   if (name === '') return `A ${contract.noun} has no name: write name=value, or leave it out.`;
   const instead: unknown = Object.hasOwn(schema.instead ?? {}, name) ? schema.instead[name] : undefined;
-  if (typeof instead === 'string') return `${place} is not a field here: ${instead}.`;
+  if (typeof instead === 'string') return `${param} is not a field here: ${instead}.`;
   const hint = didYouMean(name, declared);
   if (typeof schema.elsewhere === 'string')
-    return `${place} is not a field here: ${schema.elsewhere}.${hint}`;
+    return `${param} is not a field here: ${schema.elsewhere}.${hint}`;
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
-  return `${place} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${hint}`;
+  return `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${hint}`;
 }
 
-export function mismatch(place: string, value: unknown, schema: TSchema, contract: Contract): string {
-  return `${place} is ${shown(value)}, but ${expectationOf(schema, contract.formats)} is expected.${remedyOf(value, schema)}`;
+export function mismatch(param: string, value: unknown, schema: TSchema, contract: Contract): string {
+  return `${param} is ${excerptOf(value)}, but ${expectationOf(schema, contract.formats)} is expected.${remedyOf(value, schema)}`;
 }
 
 /**
@@ -89,7 +89,7 @@ export function mismatch(place: string, value: unknown, schema: TSchema, contrac
  */
 function remedyOf(value: unknown, schema: TSchema): string {
   if (value === null) return ' Leave it out instead of sending null.';
-  if (isListOfText(schema) && typeof value === 'string') return ` Send a list of one: [${shown(value)}].`;
+  if (isListOfText(schema) && typeof value === 'string') return ` Send a list of one: [${excerptOf(value)}].`;
   if (!NUMBERS.includes(schema.type)) return '';
   const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
   if (digits === undefined) return '';
@@ -111,9 +111,9 @@ function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): b
   return type === 'integer' && minimum === 1 && maximum === 100 && value > 0 && value < 1;
 }
 
-const SHOWN_CHARACTERS = 60;
+const EXCERPT_CHARACTERS = 60;
 
-function shown(value: unknown): string {
+function excerptOf(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`;
+  return text.length <= EXCERPT_CHARACTERS ? text : `${text.slice(0, EXCERPT_CHARACTERS)}…`;
 }

@@ -36,7 +36,7 @@ const LOGGED_FIELDS = ['op', 'width', 'height', 'size', 'fit', 'format', 'qualit
 const SHORT = /^[\w.-]{1,16}$/;
 
 /** The op and size of an image call, as a query: `op=resize&width=512`. Undefined for other calls. */
-function askedBy({ query }: FastifyRequest): string | undefined {
+function queryOf({ query }: FastifyRequest): string | undefined {
   const fields = query as Record<string, unknown>;
   if (typeof fields?.op !== 'string') return undefined;
   return LOGGED_FIELDS.flatMap((name) => {
@@ -53,7 +53,7 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | nu
     route,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
-    asked: askedBy(request),
+    asked: queryOf(request),
     requestBytes: announcedBytes(request) ?? undefined,
     code: refusal?.code,
     param: refusal?.param,

@@ -13,11 +13,11 @@ declare module 'fastify' {
   }
 }
 
-const compressed = promisify(gzip);
+const gzipped = promisify(gzip);
 const LEAST_BYTES = 1_024;
 /** Compressed static responses by ETag; each is compressed once per process. */
-const PACKED_MAX = 200;
-const packed = new Map<string, Buffer>();
+const MOST_COMPRESSED = 200;
+const compressedTexts = new Map<string, Buffer>();
 
 /**
  * Sends long responses as gzip, or 304 if the client has the current one. It is installed as the first hook of the
@@ -38,13 +38,13 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
     return null;
   }
   if (payload.length < LEAST_BYTES || !takesGzip(request)) return payload;
-  const body = await pack(payload, etag);
+  const body = await compressedText(payload, etag);
   reply.header('content-encoding', 'gzip').header('content-length', String(body.length));
   return body;
 };
 
 /** Sends a static text with an ETag of its content. */
-export function sendStanding(reply: FastifyReply, type: string, text: string): FastifyReply {
+export function sendStatic(reply: FastifyReply, type: string, text: string): FastifyReply {
   return reply.header('etag', tagOf(text)).header('cache-control', 'no-cache').type(type).send(text);
 }
 
@@ -58,13 +58,13 @@ export function tagOfData(data: unknown): string {
   return `W/${tagOf(JSON.stringify(data))}`;
 }
 
-async function pack(text: string, etag: string | undefined): Promise<Buffer> {
+async function compressedText(text: string, etag: string | undefined): Promise<Buffer> {
   // The ETag is weak, because the bytes of an envelope differ by its timestamp.
-  const isStanding = etag !== undefined && !etag.startsWith('W/');
-  const known = isStanding ? packed.get(etag) : undefined;
+  const isStatic = etag !== undefined && !etag.startsWith('W/');
+  const known = isStatic ? compressedTexts.get(etag) : undefined;
   if (known !== undefined) return known;
-  const body = await compressed(text);
-  if (isStanding && packed.size < PACKED_MAX) packed.set(etag, body);
+  const body = await gzipped(text);
+  if (isStatic && compressedTexts.size < MOST_COMPRESSED) compressedTexts.set(etag, body);
   return body;
 }
 

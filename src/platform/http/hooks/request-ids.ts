@@ -10,7 +10,7 @@ export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   return typeof sent === 'string' && ACCEPTABLE.test(sent) ? sent : randomUUID();
 }
 
-/** Every answer carries its request id, refusals before authentication too. */
+/** Adds the request id to every answer, including refusals before authentication. */
 export function installRequestIds(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);

@@ -4,16 +4,15 @@ import type { ChildLoggerOptions } from 'pino';
 type Line = [object: unknown, message?: string, ...values: unknown[]];
 
 /**
- * The logger of the server, and of each request below it, which names the request's id in every line. It is made when a
- * line is written: most requests write none by it, and to make one costs pino as much as all hooks of a small call
- * together.
+ * The logger of the server and of each request; that of a request adds its id to every line. The pino logger is created
+ * with the first line, because most requests write none, and creating it costs as much as all hooks of a small call.
  */
 export class RequestLog implements FastifyBaseLogger {
-  readonly #make: () => FastifyBaseLogger;
-  #made: FastifyBaseLogger | null = null;
+  readonly #create: () => FastifyBaseLogger;
+  #created: FastifyBaseLogger | null = null;
 
-  constructor(make: () => FastifyBaseLogger) {
-    this.#make = make;
+  constructor(create: () => FastifyBaseLogger) {
+    this.#create = create;
   }
 
   get level(): string {
@@ -57,7 +56,7 @@ export class RequestLog implements FastifyBaseLogger {
   }
 
   get #log(): FastifyBaseLogger {
-    this.#made ??= this.#make();
-    return this.#made;
+    this.#created ??= this.#create();
+    return this.#created;
   }
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { RequestSpan, Tracing } from '../../tracing/tracing.ts';
 
-/** Gives each request a span, a child of the caller's where a traceparent came along. Off, no hook is installed. */
+/** Gives each request a span, below the caller's traceparent if there is one. Without tracing, it installs nothing. */
 export function installTracing(app: FastifyInstance, tracing: Tracing): void {
   if (!tracing.isOn) return;
   const spans = new WeakMap<FastifyRequest, RequestSpan>();
 
-  // A hook with a callback: all that follows runs within the span's context.
+  // This hook takes a callback, so that all later hooks run within the context of the span.
   app.addHook('onRequest', (request, _reply, done) => {
     const { traceparent } = request.headers;
     const parent = typeof traceparent === 'string' ? traceparent : undefined;

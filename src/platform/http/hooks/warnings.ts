@@ -15,7 +15,7 @@ const ROOM_FOR_MORE = 16;
 /** The warnings of an answer so far. */
 const added = new WeakMap<FastifyReply, readonly Warning[]>();
 
-/** Adds to the warnings of an answer, which `X-Service-Warnings` carries; nothing is sent where there are none. */
+/** Adds warnings to an answer, in the header `X-Service-Warnings`. */
 export function addWarnings(reply: FastifyReply, warnings: readonly Warning[]): void {
   if (warnings.length === 0) return;
   const all = [...(added.get(reply) ?? []), ...warnings];
@@ -24,8 +24,8 @@ export function addWarnings(reply: FastifyReply, warnings: readonly Warning[]): 
 }
 
 /**
- * A comma-separated list of `code` or `code:name`, each once; names are percent-encoded. What would make it longer than
- * 1,000 characters is counted in a last entry `more:<how many>`.
+ * A comma-separated list of `code` or `code:name`, each once; names are percent-encoded. Entries beyond 1,000
+ * characters are replaced by a last entry `more:<count>`.
  */
 export function warningsText(warnings: readonly Warning[]): string {
   const entries = [...new Set(warnings.map(entryOf))];
@@ -46,7 +46,7 @@ function entryOf({ code, name }: Warning): string {
   return name === undefined ? code : `${code}:${unreserved(name)}`;
 }
 
-/** All but the unreserved characters of RFC 3986 is escaped. */
+/** Escapes all but the unreserved characters of RFC 3986. */
 function unreserved(name: string): string {
   return encodeURIComponent(name.toWellFormed()).replace(
     /[!'()*]/g,

@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify';
 import { success } from '../envelope.ts';
 
 /**
- * The schema of an import's response: the imported entries, and one line per refused entry. @param title the schema's
- * own.
+ * The schema of an import's response: the imported entries, and one line per refused entry.
+ * @param title the title of the schema.
  */
 export function importResultOf<T extends TSchema>(title: string, entry: T) {
   return Type.Object(
@@ -20,7 +20,8 @@ export function importResultOf<T extends TSchema>(title: string, entry: T) {
 /**
  * The response to an import.
  * @param data the imported entries, as the API shows them.
- * @param sent the number of sent entries. @param of their name in the plural: 'presets'.
+ * @param sent the number of sent entries.
+ * @param of their name in the plural: 'presets'.
  */
 export function sendImported(
   reply: FastifyReply,

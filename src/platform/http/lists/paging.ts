@@ -83,8 +83,8 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
   if (page !== undefined) {
     throw invalidParam('cursor', 'cursor and page exclude each other: send nextCursor back as cursor alone.');
   }
-  const [mark, ...values] = decode(cursor);
-  const isOurs = mark === fingerprint(listing) && values.length === listing.sort.length;
+  const [bound, ...values] = decode(cursor);
+  const isOurs = bound === fingerprint(listing) && values.length === listing.sort.length;
   if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
     throw invalidParam(
       'cursor',

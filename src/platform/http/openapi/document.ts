@@ -7,8 +7,8 @@ import { pathExampleOf } from './examples.ts';
 export type Node = { [key: string]: unknown };
 
 /** The part of a route's config that its description needs. It passes through the generator and is then removed. */
-export const ROUTE_MARK = 'x-route';
-export interface RouteMark {
+export const ROUTE_FACTS = 'x-route';
+export interface RouteFacts {
   idempotency: boolean;
   isImageCall: boolean;
   isPublic: boolean;
@@ -54,9 +54,9 @@ const failure = (description: string) => ({
 
 /** The refusals that operations share. */
 const RESPONSES = {
-  Failure: failure('A refusal or a failure: `error.code` says which, `error.param` what to mend.'),
+  Failure: failure('A refusal or a failure: `error.code` says which, `error.param` the field to fix.'),
   InvalidBody: failure(
-    '`error.param` names the field to mend, or `body` for JSON that is empty, malformed, not UTF-8 or nested too deeply.',
+    '`error.param` names the field to fix, or `body` for JSON that is empty, malformed, not UTF-8 or nested too deeply.',
   ),
   BodyTooLarge: failure(`\`payload_too_large\`: \`error.details.limit\` is the bound. ${JSON_BOUNDS}`),
 };
@@ -74,7 +74,7 @@ const IDEMPOTENCY_KEY = {
 
 /**
  * Completes the generated document: shared parts become components, and every operation gets its headers and refusals.
- * @param document changed in place.
+ * @param document is modified.
  * @param webhooks the calls that the service makes.
  */
 export function completeDocument(document: Node, webhooks: Node): Node {
@@ -105,17 +105,17 @@ function callsFirst(paths: Node): Node {
 }
 
 function completeOperation(operation: Node): void {
-  const mark = operation[ROUTE_MARK] as RouteMark | undefined;
-  delete operation[ROUTE_MARK];
-  if (mark?.idempotency) {
+  const facts = operation[ROUTE_FACTS] as RouteFacts | undefined;
+  delete operation[ROUTE_FACTS];
+  if (facts?.idempotency) {
     const parameters = (operation.parameters ?? []) as unknown[];
     operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }];
   }
   const names = [
     ...ALWAYS,
-    ...(mark?.isPublic ? [] : WITH_CREDENTIAL),
-    ...(mark?.isImageCall ? OF_IMAGES : []),
-    ...(mark?.idempotency ? ['Idempotency-Replayed'] : []),
+    ...(facts?.isPublic ? [] : WITH_CREDENTIAL),
+    ...(facts?.isImageCall ? OF_IMAGES : []),
+    ...(facts?.idempotency ? ['Idempotency-Replayed'] : []),
   ];
   const responses = (operation.responses ?? {}) as Record<string, Node>;
   for (const [status, response] of Object.entries(responses)) {
@@ -186,7 +186,7 @@ function failureSchemas(): Node {
     }),
     Error: Type.Object({
       code: Type.Ref('#/components/schemas/ErrorCode'),
-      message: text('One sentence for a person, which says how to mend the call.'),
+      message: text('One sentence for a person, which says how to fix the call.'),
       retryable: Type.Boolean({ description: 'Whether the same call can be repeated.' }),
       param: Type.Optional(text('The parameter at fault; `body` when it is the body itself.')),
       details: Type.Optional(

@@ -2,12 +2,12 @@
  * Examples for path parameters on the documentation page: a built-in for calls that read, and an unused id for all
  * others, so that trying a call out neither changes nor deletes anything.
  */
-const OF_READING: Readonly<Record<string, string>> = {
+const READ_EXAMPLES: Readonly<Record<string, string>> = {
   op: 'resize',
   slug: 'builtin-web-optimized',
   templateId: 'builtin-template-social-card',
 };
-const OF_NOBODY: Readonly<Record<string, string>> = {
+const UNUSED_EXAMPLES: Readonly<Record<string, string>> = {
   assetId: `ast_${'0'.repeat(24)}`,
   jobId: `job_${'0'.repeat(24)}`,
   keyId: `key_${'0'.repeat(24)}`,
@@ -21,5 +21,5 @@ const OF_NOBODY: Readonly<Record<string, string>> = {
 
 /** The example of a parameter in a path; undefined for a parameter without an example. */
 export function pathExampleOf(method: string, name: string): string | undefined {
-  return (method === 'get' ? OF_READING[name] : undefined) ?? OF_NOBODY[name];
+  return (method === 'get' ? READ_EXAMPLES[name] : undefined) ?? UNUSED_EXAMPLES[name];
 }

@@ -34,17 +34,17 @@ const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;
  * @throws ApiError invalid_param on `ops` when it names none, or one that does not exist.
  */
 export function onlyOperations(document: Node, ids: string): Node {
-  const wanted = ids
+  const requested = ids
     .split(',')
     .map((id) => id.trim())
     .filter((id) => id !== '');
   const operations = operationsOf(document);
   const all = operations.map(({ operation }) => String(operation.operationId));
-  if (wanted.length === 0) {
+  if (requested.length === 0) {
     const message = 'ops is empty: name operationIds, such as ops=createJob,getJob, or leave it out.';
     throw invalidParam('ops', message, { received: ids, allowed: all });
   }
-  const unknown = wanted.filter((id) => !all.includes(id));
+  const unknown = requested.filter((id) => !all.includes(id));
   if (unknown.length > 0) {
     const hint = didYouMean(unknown[0] ?? '', all);
     const message = `ops names no operation with ${unknown.join(', ')}: send operationIds of /openapi.json, such as ops=createJob,getJob.${hint}`;
@@ -52,7 +52,8 @@ export function onlyOperations(document: Node, ids: string): Node {
   }
   const paths: Record<string, Node> = {};
   for (const { path, method, operation } of operations) {
-    if (wanted.includes(String(operation.operationId))) paths[path] = { ...paths[path], [method]: operation };
+    if (requested.includes(String(operation.operationId)))
+      paths[path] = { ...paths[path], [method]: operation };
   }
   const { webhooks: _, ...rest } = document;
   const part = { ...rest, paths };
@@ -62,14 +63,14 @@ export function onlyOperations(document: Node, ids: string): Node {
 /** The components that the operations of a document refer to, and those that they refer to. */
 function componentsOf({ paths, webhooks }: Node, all: Record<string, Node>): Node {
   const kept: Record<string, Node> = { securitySchemes: all.securitySchemes as Node };
-  const look = (value: unknown): void => {
+  const collect = (value: unknown): void => {
     for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(COMPONENT)) {
       const found = all[kind]?.[name];
       if (found === undefined || kept[kind]?.[name] !== undefined) continue;
       kept[kind] = { ...kept[kind], [name]: found };
-      look(found);
+      collect(found);
     }
   };
-  look({ paths, webhooks });
+  collect({ paths, webhooks });
   return kept;
 }

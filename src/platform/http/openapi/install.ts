@@ -2,8 +2,8 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { sendStanding } from '../hooks/compression.ts';
-import { completeDocument, type Node, ROUTE_MARK, type RouteMark } from './document.ts';
+import { sendStatic } from '../hooks/compression.ts';
+import { completeDocument, type Node, ROUTE_FACTS, type RouteFacts } from './document.ts';
 import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';
 import { PAGE } from './page.ts';
@@ -11,9 +11,9 @@ import { webhooksOf } from './webhooks.ts';
 
 interface OpenApiOptions {
   version: string;
-  /** Base of the addresses; known when the server listens. */
+  /** Returns the base of the addresses, which is known when the server listens. */
   publicUrl: () => string;
-  /** Schemas of what webhook endpoints receive, by the type of the event. */
+  /** The schemas of the bodies that webhook endpoints receive, by the type of the event. */
   webhookPayloads: Readonly<Record<string, object>>;
 }
 
@@ -29,7 +29,7 @@ type OpenApiQuery = Static<typeof OpenApiQuery>;
 const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs over thousands of assets, templates as pictures, presets, models and webhooks.
 
 Send \`Authorization: ApiKey <key>\`. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a closed set,
-\`error.param\` for the field to mend, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
+\`error.param\` for the field to fix, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
 Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.md); a page of Markdown for each op and each endpoint lies at
 /docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them.
 
@@ -63,7 +63,7 @@ function tagsOf(path: string): string[] {
   return TAGS.filter(([, , nouns]) => nouns.includes(noun)).map(([name]) => name);
 }
 
-/** /openapi.json from the routes' own schemas, and its pages at /docs. Register before any route is declared. */
+/** Serves /openapi.json, generated from all routes that are declared afterwards, and its page at /docs. */
 export async function installOpenApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -119,9 +119,9 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
     '/openapi.json',
     { config: { compress: true }, schema: { hide: true, querystring: OpenApiQuery } },
     async ({ query: { form, ops } }, reply) => {
-      const whole = textOf(form);
-      const text = ops === undefined ? whole : JSON.stringify(onlyOperations(JSON.parse(whole), ops));
-      return sendStanding(reply, 'application/json; charset=utf-8', text);
+      const full = textOf(form);
+      const text = ops === undefined ? full : JSON.stringify(onlyOperations(JSON.parse(full), ops));
+      return sendStatic(reply, 'application/json; charset=utf-8', text);
     },
   );
 }
@@ -132,7 +132,7 @@ function describe(route: RouteOptions, url: string): Node {
   const isOpen = config.access === 'public' || !url.startsWith('/api/');
   const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;
   const path = url.replaceAll(/:(\w+)/g, '{$1}');
-  const mark: RouteMark = {
+  const facts: RouteFacts = {
     idempotency: config.idempotency !== undefined,
     isImageCall: url.startsWith('/api/v1/images/'),
     isPublic: isOpen,
@@ -143,7 +143,7 @@ function describe(route: RouteOptions, url: string): Node {
     ...(security !== undefined && route.schema?.security === undefined && { security }),
     ...bodyOf(route),
     response: responsesOf(route),
-    [ROUTE_MARK]: mark,
+    [ROUTE_FACTS]: facts,
   };
 }
 

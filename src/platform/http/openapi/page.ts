@@ -1,6 +1,6 @@
 import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 
-const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1b1b1f"/><circle cx="16" cy="16" r="8" fill="none" stroke="#e0533a" stroke-width="4"/></svg>`;
+const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1b1b1f"/><circle cx="16" cy="16" r="8" fill="none" stroke="#e0533a" stroke-width="4"/></svg>`;
 
 const STYLE = `
 .swagger-ui .info { margin: 24px 0 }
@@ -19,10 +19,10 @@ const STYLE = `
 export const PAGE: Pick<FastifySwaggerUiOptions, 'theme' | 'logo' | 'uiConfig'> = {
   theme: {
     title: 'Darkroom API reference',
-    favicon: [{ filename: 'favicon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: MARK }],
+    favicon: [{ filename: 'favicon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: LOGO }],
     css: [{ filename: 'darkroom.css', content: STYLE }],
   },
-  logo: { type: 'image/svg+xml', content: MARK },
+  logo: { type: 'image/svg+xml', content: LOGO },
   uiConfig: {
     layout: 'BaseLayout',
     deepLinking: true,
@@ -40,8 +40,8 @@ export const PAGE: Pick<FastifySwaggerUiOptions, 'theme' | 'logo' | 'uiConfig'> 
  * This function runs in the browser. It adds the scheme `ApiKey` to a pasted key, and replaces the scheme of another
  * service.
  */
-function withScheme(asked: unknown): never {
-  const request = asked as { headers: Record<string, string> };
+function withScheme(input: unknown): never {
+  const request = input as { headers: Record<string, string> };
   const [, key] = /^(?:\w+ +)?(drk_\w+)$/.exec(String(request.headers.Authorization ?? '').trim()) ?? [];
   if (key) request.headers.Authorization = `ApiKey ${key}`;
   return request as never;

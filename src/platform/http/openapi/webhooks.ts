@@ -18,8 +18,8 @@ const HEADERS = [
 ];
 
 /**
- * The calls that the service makes: one operation for each type of event. @param payloads schemas of the bodies, by
- * type.
+ * The calls that the service makes: one operation for each type of event.
+ * @param payloads the schemas of the bodies, by type.
  */
 export function webhooksOf(payloads: Readonly<Record<string, object>>): Node {
   return Object.fromEntries(
@@ -27,7 +27,7 @@ export function webhooksOf(payloads: Readonly<Record<string, object>>): Node {
       const name = type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
       const post = {
         operationId: `on${name}`,
-        summary: `${type} is delivered to an endpoint that wants it`,
+        summary: `${type} is delivered to an endpoint that subscribes to it`,
         tags: ['Webhooks'],
         security: [],
         parameters: HEADERS,

@@ -1,19 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { JSON_BOUNDS } from '../bodies/json.ts';
 import { ApiError, ERROR_CODES, type ErrorCode } from '../errors.ts';
-import { sendStanding } from '../hooks/compression.ts';
+import { sendStatic } from '../hooks/compression.ts';
 import { type Node, operationsOf } from '../openapi/document.ts';
 import { endpointPage, type Operation } from './endpoint-page.ts';
 import { REMEDIES } from './remedies.ts';
 
 interface PagesOptions {
-  /** Pages that slices wrote, by their path below /docs and without `.md`. */
+  /** Returns the pages of the slices, by their path below /docs and without `.md`. */
   pages: () => Readonly<Record<string, string>>;
 }
 
 const MARKDOWN = 'text/markdown; charset=utf-8';
 
-/** GET /docs/{name}.md: the documentation as Markdown, one page per op, an endpoint and what all of them share. */
+/** GET /docs/{name}.md: the documentation as Markdown, with a page for each op, each endpoint, and the errors. */
 export async function pageRoutes(app: FastifyInstance, { pages }: PagesOptions): Promise<void> {
   const config = { answers: 'text/*', compress: true } as const;
   let written: Map<string, string> | undefined;
@@ -37,7 +37,7 @@ export async function pageRoutes(app: FastifyInstance, { pages }: PagesOptions):
             param: 'page',
           });
         }
-        return sendStanding(reply, MARKDOWN, page);
+        return sendStatic(reply, MARKDOWN, page);
       },
     );
   }
@@ -53,7 +53,7 @@ function errorsPage(): string {
 
 A failure is \`{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId"}, "timestamp"}\`. Branch on the
 code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key.
-Otherwise mend the field in param; details has what is allowed, and a sub-reason in details.reason.
+Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.
 
 ${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.
 

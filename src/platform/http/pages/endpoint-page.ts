@@ -7,7 +7,7 @@ interface Media {
   examples?: Record<string, { value: unknown }>;
 }
 
-/** An operation of the OpenAPI document, as far as its page shows it. */
+/** The parts of an operation of the OpenAPI document that its page uses. */
 export interface Operation {
   operationId: string;
   summary?: string;
@@ -83,8 +83,10 @@ function curlLines(call: string, operation: Operation, reader: SchemaReader): st
     (text, { name, example }) => text.replace(`{${name}}`, String(example ?? name)),
     path,
   );
-  const asked = parameters.filter((one) => one.in === 'query' && one.example !== undefined);
-  const query = asked.map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`).join('&');
+  const inQuery = parameters.filter((one) => one.in === 'query' && one.example !== undefined);
+  const query = inQuery
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
+    .join('&');
   const words = [
     `curl${method === 'GET' ? '' : ` -X ${method}`} "$DARKROOM${filled}${query === '' ? '' : `?${query}`}"`,
     ...(security?.length === 0 ? [] : ['-H "Authorization: ApiKey $KEY"']),
@@ -113,10 +115,16 @@ function exampleOf({ schema = {}, example, examples = {} }: Media, reader: Schem
 }
 
 function parameterLine(
-  { name, in: place, required, description = '', schema = {} }: NonNullable<Operation['parameters']>[number],
+  {
+    name,
+    in: location,
+    required,
+    description = '',
+    schema = {},
+  }: NonNullable<Operation['parameters']>[number],
   reader: SchemaReader,
 ): string {
-  return `- ${name} (${place}${required ? ', required' : ''}): ${reader.typeOf(schema)}. ${description}`;
+  return `- ${name} (${location}${required ? ', required' : ''}): ${reader.typeOf(schema)}. ${description}`;
 }
 
 function bodyLines(type: string, media: Media, reader: SchemaReader): string[] {

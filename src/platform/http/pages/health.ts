@@ -19,7 +19,7 @@ const Alive = Type.Object({ status: Type.Literal('ok') });
 const HealthReport = Type.Object({
   status: Type.Union([Type.Literal('ok'), Type.Literal('failing')]),
   parts: Type.Record(Type.String(), Type.String(), {
-    description: 'What each part says: `ok`, or that it fails.',
+    description: 'The state of each part: `ok`, or how it fails.',
   }),
   clockDifferenceMs: Type.Optional(
     Type.Integer({
@@ -63,12 +63,12 @@ async function healthOf({
     ),
   );
   const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
-  const said = await remarks();
+  const warnings = await remarks();
   return {
     status,
     parts: Object.fromEntries(parts),
     clockDifferenceMs: clockDifferenceMs(),
-    ...(said.length > 0 && { remarks: said }),
+    ...(warnings.length > 0 && { remarks: warnings }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { sendStanding } from '../hooks/compression.ts';
+import { sendStatic } from '../hooks/compression.ts';
 import { type Node, operationsOf } from '../openapi/document.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function llmsRoutes(
     },
     async (_request, reply) => {
       const text = llmsText(app.swagger() as unknown as Node, options.opNames);
-      return sendStanding(reply, 'text/plain; charset=utf-8', text);
+      return sendStatic(reply, 'text/plain; charset=utf-8', text);
     },
   );
 }
@@ -40,7 +40,7 @@ function llmsText(document: Node, opNames: readonly string[]): string {
 > Image processing over HTTP: transforms while you wait, jobs, HTML templates as pictures, presets, assets, models, webhooks.
 
 Send \`Authorization: ApiKey <key>\` with every call. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a
-closed set, \`error.param\` for the field to mend, and \`error.retryable\`. Read the guidelines before the first call.
+closed set, \`error.param\` for the field to fix, and \`error.retryable\`. Read the guidelines before the first call.
 
 ## Start here
 

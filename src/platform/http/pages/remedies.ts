@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts';
 
 /** What a caller can do about each error, for the page of errors. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
-  invalid_param: 'Mend the field in `param`; `details` has the bounds or the allowed values.',
+  invalid_param: 'Fix the field in `param`; `details` has the bounds or the allowed values.',
   invalid_state: 'Read the resource: it has ended, is not ready yet, or was used already.',
   unsupported_format:
     'Send a JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG of at most 50 megapixels, with its own Content-Type.',
@@ -15,7 +15,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   not_found: 'Correct the path or the id: the message names the list, or the nearest path.',
   method_not_allowed: 'Use a method of `details.allowed`.',
   not_acceptable: 'Leave out `Accept`, or accept one of `details.supported`.',
-  idempotency_key_reuse: 'Send a new Idempotency-Key: a mended call is another call.',
+  idempotency_key_reuse: 'Send a new Idempotency-Key: a corrected call is another call.',
   request_in_progress: 'Wait, then make the same call with the same key.',
   subscription_not_actionable: 'Read GET /api/v1/account: no subscription can be changed so.',
   payload_too_large: 'Send at most `details.limit` bytes.',
@@ -27,5 +27,5 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   rate_limited: 'Wait Retry-After seconds, and send fewer calls at once.',
   service_misconfigured: 'Tell the operator: the same call will fail again.',
   internal_error: 'Repeat it a few times; then report `requestId` to the operator.',
-  provider_unavailable: 'Wait Retry-After seconds; `details.reason` says what is full or away.',
+  provider_unavailable: 'Wait Retry-After seconds; `details.reason` says what is full or unavailable.',
 };

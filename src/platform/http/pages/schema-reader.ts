@@ -18,11 +18,11 @@ export function createSchemaReader(document: Node): SchemaReader {
   const { schemas } = document.components as { schemas: Record<string, Node> };
 
   function resolved(schema: Node): Node {
-    const { $ref, ...beside } = schema as { $ref?: string };
-    return $ref === undefined ? schema : { ...schemas[$ref.split('/').at(-1) ?? ''], ...beside };
+    const { $ref, ...siblings } = schema as { $ref?: string };
+    return $ref === undefined ? schema : { ...schemas[$ref.split('/').at(-1) ?? ''], ...siblings };
   }
 
-  /** The alternatives of a schema; itself where there are none. */
+  /** The alternatives of a schema, or the schema itself if it has none. */
   function choicesOf(schema: Node): Node[] {
     const { oneOf, anyOf } = resolved(schema);
     const choices = (oneOf ?? anyOf) as Node[] | undefined;
@@ -59,13 +59,13 @@ export function createSchemaReader(document: Node): SchemaReader {
   }
 
   function exampleOf(schema: Node, depth = 0): unknown {
-    const whole = resolved(schema);
-    const [example] = (whole.examples ?? []) as unknown[];
-    const [choice = whole] = choicesOf(whole);
-    const { type, enum: words, const: word, default: usual } = choice;
-    const value = example ?? word ?? usual ?? (words as unknown[] | undefined)?.[0];
+    const target = resolved(schema);
+    const [example] = (target.examples ?? []) as unknown[];
+    const [choice = target] = choicesOf(target);
+    const { type, enum: words, const: word, default: fallback } = choice;
+    const value = example ?? word ?? fallback ?? (words as unknown[] | undefined)?.[0];
     if (value !== undefined) return value;
-    if (choice !== whole && choice.examples !== undefined) return (choice.examples as unknown[])[0];
+    if (choice !== target && choice.examples !== undefined) return (choice.examples as unknown[])[0];
     switch (Array.isArray(type) ? type[0] : type) {
       case 'object':
         return objectOf(choice, depth);
