@@ -22,8 +22,8 @@ export interface SlotRequest {
   bytes: number;
   /** Memory of the request while it waits, in bytes: the body of a call. */
   heldBytes?: number;
-  /** The arrival of a call that `expect` let in: an overload does not refuse that call again. */
-  arrival?: Arrival | undefined;
+  /** The call as `expect` let it in: an overload does not refuse it again. */
+  incoming?: IncomingCall | undefined;
   /** Called once or more when the request is next in its queue, so that its input is read before its turn. */
   prepare?: (() => void) | undefined;
   /** Ends the waiting; acquire rejects with its reason. */
@@ -31,7 +31,7 @@ export interface SlotRequest {
 }
 
 /** A call that was let in and whose body is still being received. */
-export interface Arrival {
+export interface IncomingCall {
   /** Stops counting the call as one that will wait. A second call does nothing. */
   end(): void;
 }
@@ -82,7 +82,7 @@ export interface Admission {
    * so that slow senders do not fill the queue.
    * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
    */
-  expect(request: CallRequest): Arrival;
+  expect(request: CallRequest): IncomingCall;
   /** Expected wait of a call that arrives now, in whole seconds from 1 to 60. */
   retryAfterSeconds(): number;
   /**
@@ -102,7 +102,7 @@ interface Waiter {
   refuse(reason: unknown): void;
 }
 
-interface Arriving extends Arrival {
+interface CountedCall extends IncomingCall {
   accountId: string;
   sinceMs: number;
 }
@@ -115,7 +115,7 @@ const FIRST_GUESS_MS = 200;
 /** A queue of calls that has not been empty for longer than this is an overload; before that, it is a burst. */
 const OVERLOAD_AFTER_MS = 1_000;
 /** Time for which a call counts as waiting while its body is received. */
-const ARRIVAL_MS = 1_000;
+const RECEIVING_MS = 1_000;
 /** Factor by which the wait of a queued call may exceed the limit, because the wait is an estimate. */
 const LENIENCE = 1.3;
 const LONGEST_RETRY_SECONDS = 60;
@@ -138,7 +138,7 @@ export function createAdmission(options: {
   let { slots, budgetBytes } = options;
   const queues = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
   /** Calls whose bodies are being received, the oldest first. */
-  const arrivals = new Set<Arriving>();
+  const incomingCalls = new Set<CountedCall>();
   /** Slots taken, by account. */
   const taken = new Map<string, number>();
   let callsInARow = 0;
@@ -267,9 +267,9 @@ export function createAdmission(options: {
     const accounts = new Set([accountId]);
     for (const [waitingAccount] of queues.call.lines()) accounts.add(waitingAccount);
     let own = queues.call.sizeOf(accountId);
-    for (const arrival of arrivals) {
-      accounts.add(arrival.accountId);
-      if (arrival.accountId === accountId) own += 1;
+    for (const call of incomingCalls) {
+      accounts.add(call.accountId);
+      if (call.accountId === accountId) own += 1;
     }
     return waitOfMs(own + 1, accounts.size);
   }
@@ -293,10 +293,10 @@ export function createAdmission(options: {
     for (const waiter of late) waiter.refuse(capacity(secondsOf(longestWaitMs)));
   }
 
-  function dropLateArrivals(): void {
-    for (const arrival of arrivals) {
-      if (clock.elapsedMs() - arrival.sinceMs < ARRIVAL_MS) return;
-      arrivals.delete(arrival);
+  function dropSlowSenders(): void {
+    for (const call of incomingCalls) {
+      if (clock.elapsedMs() - call.sinceMs < RECEIVING_MS) return;
+      incomingCalls.delete(call);
     }
   }
 
@@ -315,7 +315,7 @@ export function createAdmission(options: {
   /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
   function refuseIfOverloaded({ accountId }: CallRequest): void {
     if (!isOverloaded()) return;
-    dropLateArrivals();
+    dropSlowSenders();
     const waitMs = expectedWaitMs(accountId);
     // Where one piece of work takes longer than the limit, one call may wait for it.
     const limitMs = Math.max(limits().waitMs ?? Infinity, meanServiceMs);
@@ -324,18 +324,18 @@ export function createAdmission(options: {
     throw capacity(secondsOf(waitMs));
   }
 
-  function expect(request: CallRequest): Arrival {
+  function expect(request: CallRequest): IncomingCall {
     if (queues.call.size > 0 || takenFor() >= slots) {
       refuseIfFull(request);
       refuseIfOverloaded(request);
     }
-    const arrival: Arriving = {
+    const incoming: CountedCall = {
       accountId: request.accountId,
       sinceMs: clock.elapsedMs(),
-      end: () => void arrivals.delete(arrival),
+      end: () => void incomingCalls.delete(incoming),
     };
-    arrivals.add(arrival);
-    return arrival;
+    incomingCalls.add(incoming);
+    return incoming;
   }
 
   function retryAfterSeconds(): number {
@@ -350,10 +350,10 @@ export function createAdmission(options: {
   return {
     async acquire(request) {
       request.signal.throwIfAborted();
-      dropLateArrivals();
-      const wasExpected = arrivals.has(request.arrival as Arriving);
-      // The arrival may be another pool's.
-      request.arrival?.end();
+      dropSlowSenders();
+      const wasExpected = incomingCalls.has(request.incoming as CountedCall);
+      // Another pool may have counted the call.
+      request.incoming?.end();
       if (waiting() === 0 && fits(request)) return take(request, 0);
       if (request.work !== 'job') {
         refuseIfFull(request);

@@ -3,7 +3,7 @@ import { MEGABYTE } from '../../platform/names/units.ts';
 
 /** The pools of all API processes together may take half of the memory: the rest is for browsers, stores and code. */
 const PART_OF_MEMORY = 2;
-/** What passes that take long, and items of large jobs, have beside the budget of quick passes. */
+/** The budgets of heavy passes and of items of large jobs are each the quick budget divided by this. */
 const PART_OF_QUICK = 2;
 /** Quick, heavy and batch together, as a multiple of quick. */
 const ALL_POOLS = 1 + 1 / PART_OF_QUICK + 1 / PART_OF_QUICK;

@@ -1,7 +1,7 @@
 import type { PoolMeter } from '../../platform/metrics/pools.ts';
 import type { Pixels, Work } from './pixels.ts';
 
-/** The image pool, each piece of work of it counted with the time that it waited. */
+/** The image pool, with a count of its work and of the time that each piece waited. */
 export function meteredPixels(pixels: Pixels, meter: PoolMeter): Pixels {
   function counted<T extends { queueMs: number }>(
     kind: string,

@@ -19,7 +19,7 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import { present } from '../../platform/names/present.ts';
 import type { SettingsOf } from '../../platform/settings/setting.ts';
 import type { Log } from '../../platform/tracing/log.ts';
-import type { Arrival, WorkClass } from './admission.ts';
+import type { IncomingCall, WorkClass } from './admission.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
@@ -48,8 +48,8 @@ interface PixelCall {
   accountId: string;
   /** Jobs yield to calls, wait without a limit, and are never refused for want of capacity. Absent: a call. */
   work?: WorkClass;
-  /** The arrival of the call, which `expect` returned before its body was received. */
-  arrival?: Arrival;
+  /** The call as `expect` let it in, before its body was received. */
+  incoming?: IncomingCall;
   /**
    * Whether this is an item of a large job, which yields the cores to other work. It costs some milliseconds more, and
    * the start of a child process.
@@ -67,7 +67,7 @@ export interface TransformCall extends PixelCall {
   pass: Pass;
   /** Files of the second assets that steps read, by asset id. */
   layers?: Record<string, Uint8Array>;
-  /** Whether the facts of the result are wanted, too. They are present where the same task can read them. */
+  /** Whether to measure the facts of the result, too. They are present where the same task can read them. */
   describes?: boolean;
 }
 
@@ -108,7 +108,7 @@ interface PixelStats {
   queued: number;
   /** Mean wait of the last calls, in milliseconds. */
   waitMs: number;
-  /** Estimated memory of the calls at work, and what it may be. */
+  /** Estimated memory of the running calls, and its limit. */
   reservedBytes: number;
   budgetBytes: number;
 }
@@ -126,7 +126,7 @@ export interface Pixels {
    * @param bytes size of the body, where it is known.
    * @throws provider_unavailable (capacity) where the queue takes no more.
    */
-  expect(accountId: string, bytes: number): Arrival;
+  expect(accountId: string, bytes: number): IncomingCall;
   /** The pool of quick passes. */
   stats(): PixelStats;
   /** The pool of passes that may take longer: their processes are called threads here. */
@@ -144,7 +144,7 @@ export interface Pixels {
 
 export interface PixelsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
-  /** The pools follow it, without a failed call. */
+  /** The pools are resized when it changes, without a failed call. */
   capacity: Capacity;
   log: Log;
   clock?: Clock;
@@ -181,7 +181,7 @@ interface CallContext {
   follow(native: Promise<unknown>): void;
   /** Called when a slot is free and the work begins. @param instead work that would take less time. */
   working(instead: readonly string[]): void;
-  /** The refusal at the deadline: for want of a slot, or because the work took so long. */
+  /** The refusal at the deadline: for want of a slot, or because the work took too long. */
   late(): ApiError;
 }
 
@@ -200,7 +200,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   /** Runs a call under its deadline, and knows when the last native work for it has ended. */
   function begin<T>(call: PixelCall, run: (context: CallContext) => Promise<T>): Work<T> {
     const { deadlineMs, work, signal: client } = call;
-    const cameMs = clock.elapsedMs();
+    const calledMs = clock.elapsedMs();
     let underWay: { sinceMs: number; instead: readonly string[] } | undefined;
     const working = (instead: readonly string[]) => {
       underWay = { sinceMs: clock.elapsedMs(), instead };
@@ -209,7 +209,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       const retryAfterSeconds = pools.quick.retryAfterSeconds();
       if (underWay === undefined) return deadlineExceeded(retryAfterSeconds);
       // The wait of a job does not count.
-      const waitedMs = work === 'job' ? 0 : underWay.sinceMs - cameMs;
+      const waitedMs = work === 'job' ? 0 : underWay.sinceMs - calledMs;
       const isSlow = clock.elapsedMs() - underWay.sinceMs > waitedMs;
       return isSlow ? tookTooLong(retryAfterSeconds, underWay.instead) : deadlineExceeded(retryAfterSeconds);
     };
@@ -222,7 +222,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     return { result, ended };
   }
 
-  /** A file as a thread reads it: itself, or the pixels of a drawing. A stored drawing is read at once. */
+  /** The input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
   async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: CallContext): Promise<Source> {
     const { accountId, work, bytes: file } = call;
     if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, pass);
@@ -240,12 +240,12 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   /**
-   * Runs a task in the pool that it belongs to by what it is estimated to take.
+   * Runs a task in the pool that its estimated duration assigns it to.
    * @throws the refusal of the call where the worker reports a failure.
    */
   async function runTask<T extends ImageTask>(
     makeTask: (opened: Opened, deadlineMs: number) => T | Promise<T>,
-    { accountId, work, arrival, inBatch = false, paramOf }: PixelCall,
+    { accountId, work, incoming, inBatch = false, paramOf }: PixelCall,
     { source, pass }: { source: Source; pass: Pass | null },
     context: CallContext,
   ): Promise<AnswerOf<T> & Queued> {
@@ -256,7 +256,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       context.working(insteadOf(header, pass, work));
       return makeTask(await source.open(), deadlineMs);
     };
-    const slotRequest = { accountId, work, arrival, bytes, heldBytes, prepare };
+    const slotRequest = { accountId, work, incoming, bytes, heldBytes, prepare };
     const { result, queueMs } = await pool.run<T>({ makeTask: begin, slotRequest, took, ...context });
     selfTest.answered();
     log.debug?.({ pool: name, estimatedBytes: bytes, queueMs, inBatch }, 'A pass ran in the pool');
@@ -290,7 +290,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       const { input, raw } = (await other.open()).file;
       return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw }) };
     };
-    // Both lie decoded in memory at once. Their waits for the rasterizer are not counted.
+    // Both are decoded in memory at once. Their waits for the rasterizer are not counted.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, queueMs: 0 };
     const compared = await runTask(makeTask, call, { source, pass: null }, context);

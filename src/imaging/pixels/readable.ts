@@ -17,10 +17,10 @@ export const READABLE_TYPES = [
 ];
 
 /**
- * The header of an image that the service reads, before anything is paid for it.
- * @param known what was read from these bytes before.
+ * The header of an image that the service reads, before any cost of decoding.
+ * @param known the header, where it was already read from these bytes.
  * @param framesOf answers how many of its frames will be decoded, which are counted; absent: all.
- * @throws unsupported_format when it is none, or these have more than 50 megapixels.
+ * @throws unsupported_format when it is not such an image, or these frames have more than 50 megapixels.
  */
 export function readable(
   bytes: Uint8Array,
@@ -28,7 +28,7 @@ export function readable(
   framesOf?: (header: Header) => number,
 ): Header {
   const header = known ?? readHeader(bytes);
-  if (!isRead(header)) throw unread(bytes, 'file');
+  if (!isSupported(header)) throw unsupported(bytes, 'file');
   if (header.stillMissing) {
     throw unsupportedFormat(
       'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.',
@@ -38,24 +38,24 @@ export function readable(
     );
   }
   checkPixels(header, framesOf?.(header) ?? header.frames);
-  if (header.cutShort) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
+  if (header.truncated) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
   return header;
 }
 
 /**
- * Refuses bytes that are no image that is read here.
- * @param param of the call that brought them.
+ * Refuses bytes that are not an image of a supported format.
+ * @param param the parameter of the call that brought them.
  * @throws unsupported_format on `param`.
  */
 export function checkIsImage(bytes: Uint8Array, param: string): void {
-  if (!isRead(readHeader(bytes))) throw unread(bytes, param);
+  if (!isSupported(readHeader(bytes))) throw unsupported(bytes, param);
 }
 
-function isRead(header: Header | null): header is Header {
+function isSupported(header: Header | null): header is Header {
   return header !== null && header.format !== 'heif';
 }
 
-function unread(bytes: Uint8Array, param: string): ApiError {
+function unsupported(bytes: Uint8Array, param: string): ApiError {
   if (bytes.length === 0) return unsupportedFormat('The image is empty: send its bytes.', undefined, param);
   const file = unsupportedFile(bytes);
   if (file === undefined) {
@@ -66,13 +66,13 @@ function unread(bytes: Uint8Array, param: string): ApiError {
   return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, param);
 }
 
-/** @throws unsupported_format when the frames that are wanted are above the limit. */
-function checkPixels({ pixels, frames, width, height }: Header, wanted: number): void {
-  const counted = wanted === 1 && frames > 1 ? width * height : pixels;
+/** @throws unsupported_format when the frames to read have more pixels than the limit. */
+function checkPixels({ pixels, frames, width, height }: Header, framesRead: number): void {
+  const counted = framesRead === 1 && frames > 1 ? width * height : pixels;
   if (counted <= LIMIT_PIXELS) return;
   const size = `The image has ${counted.toLocaleString('en')} pixels`;
   const message =
-    wanted > 1
+    framesRead > 1
       ? `${size}, its ${frames} frames together, and 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
       : `${size}, and 50 megapixels are read: send a smaller one.`;
   throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: counted });

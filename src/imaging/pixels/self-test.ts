@@ -11,9 +11,9 @@ interface TinyCall {
 
 /** Finds out whether the threads work. */
 interface SelfTest {
-  /** A call was answered, which proves the same for a few seconds. */
+  /** Records that a call was answered, which proves the same for a few seconds. */
   answered(): void;
-  /** Resolves when they work; rejects as the tiny call does otherwise. Those who ask together share one call. */
+  /** Resolves when they work; otherwise rejects as the tiny call does. Concurrent runs share one call. */
   run(): Promise<void>;
 }
 

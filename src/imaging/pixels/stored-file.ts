@@ -1,7 +1,7 @@
 import { type Header, headerOf } from './header/facts.ts';
 import type { ImageObject } from './image-object.ts';
 
-/** A file that is still in a store: it is read when its turn comes, so that a call that waits holds no bytes. */
+/** A file that is still in a store: it is read when its call has a slot, so that a waiting call holds no bytes. */
 export interface StoredFile {
   /** In bytes. */
   length: number;

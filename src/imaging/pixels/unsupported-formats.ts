@@ -2,9 +2,9 @@ import { isoBrands } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { HEIF_BRANDS } from './header/avif.ts';
 
-/** A file that is known and not read here. */
+/** A file of a known format that is not supported. */
 export interface UnsupportedFile {
-  /** As a person calls it. */
+  /** The name in messages. */
   name: string;
   mediaType: string;
   /** The remedy for its sender. */
@@ -45,7 +45,7 @@ export function unsupportedFile(bytes: Uint8Array): UnsupportedFile | undefined 
   return known?.[1] ?? textFile(start);
 }
 
-/** Text where an image should be is a page of an error, or an image that was encoded on the way. */
+/** Text in place of an image is an error page, or an encoded image. */
 function textFile(start: string): UnsupportedFile | undefined {
   const text = start.trimStart();
   if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {

@@ -17,7 +17,7 @@ export interface DrawingRequest extends Pick<RasterizeTask, 'density' | 'atLeast
   bytes: Uint8Array;
 }
 
-/** For whom it is drawn. */
+/** The account and the deadline of a drawing. */
 interface DrawingCaller {
   accountId: string;
   work?: WorkClass | undefined;
@@ -49,7 +49,7 @@ interface RasterizerOptions {
 const NATURAL_DENSITY = 72;
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const LOWEST_PRIORITY = 19;
-/** Said of a drawing that ended its process. */
+/** The message for a drawing that ended its process. */
 const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
@@ -79,7 +79,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
       const begin = async () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
         drawing = deadlineOf({ deadlineMs, client: deadline.signal, clock, late });
-        // Bytes that go to a process are handed over, and the caller still reads its file.
+        // The input is transferred and then freed, and the caller still reads its file.
         const input = new Uint8Array(bytes);
         return { task: { input, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };

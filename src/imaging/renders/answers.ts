@@ -26,14 +26,14 @@ export function lateness(
   clock: Clock,
   retryAfterSeconds: () => number,
 ): { onDrawing: () => void; late: () => ApiError } {
-  const cameMs = clock.elapsedMs();
-  let turnMs = Number.POSITIVE_INFINITY;
+  const calledMs = clock.elapsedMs();
+  let drawingMs = Number.POSITIVE_INFINITY;
   return {
     onDrawing() {
-      turnMs = clock.elapsedMs();
+      drawingMs = clock.elapsedMs();
     },
     late() {
-      const drewLongerThanItWaited = clock.elapsedMs() - turnMs > turnMs - cameMs;
+      const drewLongerThanItWaited = clock.elapsedMs() - drawingMs > drawingMs - calledMs;
       if (drewLongerThanItWaited)
         return unavailable(
           'deadline_exceeded',
@@ -49,8 +49,8 @@ export function lateness(
   };
 }
 
-/** Rethrows an error of a pool. Each is complete as it is, except that of a lost thread. */
-export function rethrown(error: unknown): never {
+/** Rethrows an error of a pool. Only that of a lost thread is not yet an error of the API. */
+export function rethrow(error: unknown): never {
   if (!(error instanceof LostThreadError)) throw error;
   throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
 }
@@ -79,13 +79,13 @@ function refusalOf({ reason, message }: RenderFailure, late: () => ApiError): Ap
     case 'no_browser':
       return unavailable(
         'worker_unreachable',
-        'This server has no browser that starts, so it renders nothing; its log tells the operator how to mend that.',
+        'This server has no browser that starts, so it renders nothing; its log shows the operator how to fix that.',
         NO_BROWSER_RETRY_SECONDS,
       );
   }
 }
 
-export function madeRoom(drawnMs: number, retryAfterSeconds: number): ApiError {
+export function stoppedForOthers(drawnMs: number, retryAfterSeconds: number): ApiError {
   return unavailable(
     'capacity',
     `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,

@@ -18,11 +18,11 @@ interface RenderPoolOptions {
    * Returns the thread that replaces one whose page is slow while others wait; null while there is none, and `review`
    * is called once there is. Absent: other pages wait for a slow page until `fairDrawingMs`.
    */
-  relieve?: (tired: RenderThread) => RenderThread | null;
+  relieve?: (blocked: RenderThread) => RenderThread | null;
   clock: Clock;
 }
 
-/** A page as its pool needs it. */
+/** A page to draw. */
 export interface PoolPage {
   accountId: string;
   work: WorkClass | undefined;
@@ -56,7 +56,7 @@ export interface RenderPool extends Pick<Admission, 'retryAfterSeconds' | 'stats
   review(): void;
   /** The threads that draw at present. */
   threads(): readonly RenderThread[];
-  /** Replaces the threads. A thread that is left out ends once its pages are finished. */
+  /** Replaces the threads. A removed thread ends once its pages are finished. */
   resize(threads: readonly RenderThread[]): void;
 }
 
@@ -72,14 +72,14 @@ const SLOW_FROM_MS = 300;
 const SLOW_FROM_AT_MOST_MS = 2_000;
 const SLOW_FROM_USUAL_TIMES = 4;
 
-interface Visit {
+interface ActivePage {
   accountId: string;
   /** The thread that draws it, or will draw it after another page; null while it has no slot. */
   thread: RenderThread | null;
   /** The start of its drawing; null while it waits. */
   drawnSinceMs: number | null;
   /** Ends it from within the pool. */
-  leaving: AbortController;
+  ending: AbortController;
   /** Moves it out of its thread. */
   moving: AbortController;
   endedAs: 'stopped' | 'withdrawn' | null;
@@ -88,7 +88,7 @@ interface Visit {
 export function createRenderPool(options: RenderPoolOptions): RenderPool {
   const { fairDrawingMs, clock } = options;
   let { threads } = options;
-  /** Threads that are removed, and still have pages. */
+  /** Removed threads that still have pages. */
   const retiring = new Set<RenderThread>();
   // Memory is not reserved, because it is bounded by the number of browsers, which draw one page at a time.
   const admission = createAdmission({
@@ -98,33 +98,33 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     clock,
   });
   const usual = createUsualTime();
-  const visits = new Set<Visit>();
+  const activePages = new Set<ActivePage>();
   let cancelReview: (() => void) | undefined;
 
-  function end(visit: Visit, how: 'stopped' | 'withdrawn'): void {
-    if (visit.endedAs !== null) return;
-    visit.endedAs = how;
-    visit.leaving.abort();
+  function end(active: ActivePage, how: 'stopped' | 'withdrawn'): void {
+    if (active.endedAs !== null) return;
+    active.endedAs = how;
+    active.ending.abort();
   }
 
   /**
    * The account is reported at once, because the thread goes on to the next page, which may be of the same account,
    * before it answers this one.
    */
-  function stop(visit: Visit): void {
-    end(visit, 'stopped');
-    options.onStopped(visit.accountId);
+  function stop(active: ActivePage): void {
+    end(active, 'stopped');
+    options.onStopped(active.accountId);
   }
 
   /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */
-  function takeOut(slow: Visit): boolean {
-    const { thread: tired } = slow;
-    const relief = tired === null ? null : (options.relieve?.(tired) ?? null);
+  function takeOut(slow: ActivePage): boolean {
+    const { thread: blocked } = slow;
+    const relief = blocked === null ? null : (options.relieve?.(blocked) ?? null);
     if (relief === null) return false;
-    threads = threads.map((thread) => (thread === tired ? relief : thread));
+    threads = threads.map((thread) => (thread === blocked ? relief : thread));
     end(slow, 'withdrawn');
     options.onStopped(slow.accountId);
-    for (const visit of visits) if (visit.thread === tired) visit.moving.abort();
+    for (const active of activePages) if (active.thread === blocked) active.moving.abort();
     return true;
   }
 
@@ -132,8 +132,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
    * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
    * A page whose own browser is only about to draw it does not count.
    */
-  const keepsOthersWaiting = ({ accountId, thread }: Visit) =>
-    visits
+  const keepsOthersWaiting = ({ accountId, thread }: ActivePage) =>
+    activePages
       .values()
       .some(
         (other) =>
@@ -148,11 +148,11 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   }
 
   /** Milliseconds until this page has to be checked again; null when it was withdrawn. */
-  function leftMs(visit: Visit, drawnSinceMs: number): number | null {
+  function untilCheckMs(active: ActivePage, drawnSinceMs: number): number | null {
     const drawnMs = clock.elapsedMs() - drawnSinceMs;
     const untilSlowMs = slowFromMs() - drawnMs;
     if (untilSlowMs > 0) return Math.min(untilSlowMs, fairDrawingMs - drawnMs);
-    if (takeOut(visit)) return null;
+    if (takeOut(active)) return null;
     return fairDrawingMs - drawnMs;
   }
 
@@ -164,13 +164,13 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     cancelReview?.();
     cancelReview = undefined;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const visit of visits) {
-      const { drawnSinceMs, endedAs } = visit;
-      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(visit)) continue;
-      const visitLeftMs = leftMs(visit, drawnSinceMs);
-      if (visitLeftMs === null) continue;
-      if (visitLeftMs <= 0) stop(visit);
-      else nextMs = Math.min(nextMs, visitLeftMs);
+    for (const active of activePages) {
+      const { drawnSinceMs, endedAs } = active;
+      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(active)) continue;
+      const waitMs = untilCheckMs(active, drawnSinceMs);
+      if (waitMs === null) continue;
+      if (waitMs <= 0) stop(active);
+      else nextMs = Math.min(nextMs, waitMs);
     }
     if (nextMs !== Number.POSITIVE_INFINITY) cancelReview = clock.after(Math.ceil(nextMs), review);
   }
@@ -182,13 +182,13 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   async function drawIn(
     slot: Slot,
     page: PoolPage,
-    visit: Visit,
+    active: ActivePage,
     ending: AbortSignal,
   ): Promise<RenderAnswer> {
     try {
       for (;;) {
         ending.throwIfAborted();
-        const answer = await drawOnce(page, visit, ending);
+        const answer = await drawOnce(page, active, ending);
         if (answer !== 'moved') return answer;
       }
     } finally {
@@ -198,15 +198,15 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
 
   async function drawOnce(
     page: PoolPage,
-    visit: Visit,
+    active: ActivePage,
     ending: AbortSignal,
   ): Promise<RenderAnswer | 'moved'> {
     const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
     const moving = new AbortController();
-    Object.assign(visit, { thread, moving, drawnSinceMs: null });
+    Object.assign(active, { thread, moving, drawnSinceMs: null });
     const onDrawing = () => {
       if (moving.signal.aborted) return;
-      visit.drawnSinceMs ??= clock.elapsedMs();
+      active.drawnSinceMs ??= clock.elapsedMs();
       page.onDrawing();
       review();
     };
@@ -230,68 +230,68 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   }
 
   /**
-   * Marks the account of a page whose browser was killed after a while, at its deadline or because its client left: it
-   * cost all others time.
+   * Marks the account of a page whose browser was killed after a while, at its deadline or because its client had gone:
+   * it cost all others time.
    */
-  function noteBurden({ accountId, drawnSinceMs }: Visit, answer: RenderAnswer): void {
+  function noteBurden({ accountId, drawnSinceMs }: ActivePage, answer: RenderAnswer): void {
     const wasKilled = answer.kind === 'render_failure' && answer.reason === 'deadline';
     if (!wasKilled || drawnSinceMs === null || clock.elapsedMs() - drawnSinceMs < BURDEN_FROM_MS) return;
     options.onStopped(accountId);
   }
 
-  function noteUsual({ accountId, drawnSinceMs }: Visit, answer: RenderAnswer): void {
+  function noteUsual({ accountId, drawnSinceMs }: ActivePage, answer: RenderAnswer): void {
     if (answer.kind === 'rendered' && drawnSinceMs !== null)
-      usual.saw(accountId, clock.elapsedMs() - drawnSinceMs);
+      usual.record(accountId, clock.elapsedMs() - drawnSinceMs);
   }
 
-  async function visitOf(page: PoolPage, visit: Visit): Promise<PoolOutcome> {
+  async function drawActive(page: PoolPage, active: ActivePage): Promise<PoolOutcome> {
     const { accountId, work } = page;
-    const ending = AbortSignal.any([page.signal, visit.leaving.signal]);
+    const ending = AbortSignal.any([page.signal, active.ending.signal]);
     const slot = await page.waiting(admission.acquire({ accountId, work, bytes: 0, signal: ending }));
     if (ending.aborted) {
       slot.release();
       ending.throwIfAborted();
     }
-    const answer = await drawIn(slot, page, visit, ending);
-    noteBurden(visit, answer);
-    noteUsual(visit, answer);
-    if (visit.endedAs !== null && answer.kind !== 'rendered') return { kind: visit.endedAs };
+    const answer = await drawIn(slot, page, active, ending);
+    noteBurden(active, answer);
+    noteUsual(active, answer);
+    if (active.endedAs !== null && answer.kind !== 'rendered') return { kind: active.endedAs };
     return { kind: 'answered', answer, queueMs: slot.queueMs };
   }
 
   return {
     async draw(page) {
-      const leaving = new AbortController();
-      const visit: Visit = {
+      const ending = new AbortController();
+      const active: ActivePage = {
         accountId: page.accountId,
         thread: null,
         drawnSinceMs: null,
-        leaving,
+        ending,
         moving: new AbortController(),
         endedAs: null,
       };
-      visits.add(visit);
+      activePages.add(active);
       review();
       try {
-        return await visitOf(page, visit);
+        return await drawActive(page, active);
       } catch (error) {
-        if (visit.endedAs !== null && error === leaving.signal.reason) return { kind: visit.endedAs };
+        if (active.endedAs !== null && error === ending.signal.reason) return { kind: active.endedAs };
         throw error;
       } finally {
-        visits.delete(visit);
+        activePages.delete(active);
         review();
       }
     },
     withdraw(accountId) {
-      for (const visit of visits) {
-        if (visit.accountId === accountId && visit.drawnSinceMs === null) end(visit, 'withdrawn');
+      for (const active of activePages) {
+        if (active.accountId === accountId && active.drawnSinceMs === null) end(active, 'withdrawn');
       }
     },
     resize(next) {
-      const left = threads.filter((thread) => !next.includes(thread));
+      const removed = threads.filter((thread) => !next.includes(thread));
       threads = next;
       admission.resize({ slots: next.length * options.slotsPerThread });
-      for (const thread of left) {
+      for (const thread of removed) {
         retiring.add(thread);
         endWhenFree(thread);
       }

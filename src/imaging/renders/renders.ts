@@ -7,7 +7,7 @@ import type { SettingsOf } from '../../platform/settings/setting.ts';
 import type { WorkClass } from '../pixels/admission.ts';
 import { deadlineOf, unlessAborted } from '../pixels/deadline.ts';
 import type { Work } from '../pixels/pixels.ts';
-import { lateness, madeRoom, pageOf, type RenderedPage, rethrown } from './answers.ts';
+import { lateness, pageOf, type RenderedPage, rethrow, stoppedForOthers } from './answers.ts';
 import type { rendersSettings } from './config.ts';
 import { createRenderPool, type PoolOutcome, type PoolPage, type RenderPool } from './pool.ts';
 import { sandboxObstacle } from './sandbox.ts';
@@ -20,7 +20,7 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   threads: number;
   /** RENDER_QUEUE. */
   queueLimit: number;
-  /** Whether the host allows the browser its sandbox, as far as that is known before one was started. */
+  /** Whether the host allows the browser its sandbox, as far as that is known before the first browser starts. */
   sandboxed: boolean;
   /** How long a page may be drawn while pages of other accounts wait, in milliseconds; absent: 5 s. */
   fairDrawingMs?: number;
@@ -32,7 +32,7 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
 export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   /** Jobs yield to calls and wait without a limit. Absent: a call. */
   work?: WorkClass;
-  /** Ends the waiting, and the drawing, when nobody waits for the picture any more. */
+  /** Ends the waiting and the drawing when the client has gone. */
   signal?: AbortSignal;
 }
 
@@ -71,7 +71,7 @@ const LONG_MS = 1_000;
 const SLOW_NICENESS = 10;
 
 /**
- * Opens the render threads as the operator's settings say.
+ * Opens the render threads by the operator's settings.
  * @param dataDir DATA_DIR; the bundled browser is unpacked in a folder below it.
  */
 export async function openRenders(
@@ -107,8 +107,8 @@ export function createRenders(options: RendersOptions): Renders {
     createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
   const slowThread = newThread(SLOW_NICENESS);
   const slowAccounts = createSlowAccounts(clock);
-  let slowPoolIdle: (() => void) | undefined;
-  let slowPoolRests: Promise<void> = Promise.resolve();
+  let cancelIdleStop: (() => void) | undefined;
+  let slowPoolStopped: Promise<void> = Promise.resolve();
 
   function onStopped(accountId: string): void {
     slowAccounts.mark(accountId);
@@ -138,16 +138,16 @@ export function createRenders(options: RendersOptions): Renders {
   });
 
   async function drawSlowly(page: PoolPage): Promise<PoolOutcome> {
-    slowPoolIdle?.();
-    await slowPoolRests;
+    cancelIdleStop?.();
+    await slowPoolStopped;
     try {
       const outcome = await slowPool.draw(page);
       if (tookLong(outcome)) slowAccounts.mark(page.accountId);
       return outcome;
     } finally {
-      slowPoolIdle?.();
-      slowPoolIdle = clock.after(SLOW_POOL_IDLE_MS, () => {
-        slowPoolRests = slowThread.rest();
+      cancelIdleStop?.();
+      cancelIdleStop = clock.after(SLOW_POOL_IDLE_MS, () => {
+        slowPoolStopped = slowThread.stopIfIdle();
       });
     }
   }
@@ -177,10 +177,10 @@ export function createRenders(options: RendersOptions): Renders {
     async function run(): Promise<RenderedPage> {
       const { outcome, pool } = await unlessAborted(drawn, deadline.signal);
       if (outcome.kind === 'answered') return pageOf(outcome.answer, outcome.queueMs, late);
-      throw madeRoom(fairDrawingMs, pool.retryAfterSeconds());
+      throw stoppedForOthers(fairDrawingMs, pool.retryAfterSeconds());
     }
 
-    const result = run().catch(rethrown).finally(deadline.end);
+    const result = run().catch(rethrow).finally(deadline.end);
     const ended = result
       .then(ignore, ignore)
       .then(() => drawn)
@@ -207,7 +207,7 @@ export function createRenders(options: RendersOptions): Renders {
     },
     async close() {
       await Promise.all([commonPool.idle(), slowPool.idle()]);
-      slowPoolIdle?.();
+      cancelIdleStop?.();
       await Promise.all([...commonPool.threads(), slowThread, standby].map((thread) => thread.stop()));
     },
   };

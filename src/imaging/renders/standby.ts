@@ -7,10 +7,10 @@ import type { RenderThread } from './thread.ts';
  */
 interface Standby {
   /**
-   * Returns the thread that replaces the tired one, which becomes the next standby as soon as its pages have ended.
+   * Returns the thread that replaces the slow one, which becomes the next standby as soon as its pages have ended.
    * Returns null while there is none; it is then started, and `onReady` reports it.
    */
-  relieve(tired: RenderThread): RenderThread | null;
+  relieve(slow: RenderThread): RenderThread | null;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
 }
@@ -30,8 +30,8 @@ const WARM_TIMEOUT_MS = 90_000;
 export function createStandby({ newThread, clock, onReady }: StandbyOptions): Standby {
   let thread = newThread();
   let state: 'cold' | 'warming' | 'ready' = 'cold';
-  let stopIdling: (() => void) | undefined;
-  let rested: Promise<void> = Promise.resolve();
+  let cancelIdleStop: (() => void) | undefined;
+  let stopped: Promise<void> = Promise.resolve();
 
   /**
    * Starts the browser. A thread that still draws answers once that page has ended, and after another browser has
@@ -40,7 +40,7 @@ export function createStandby({ newThread, clock, onReady }: StandbyOptions): St
   async function warm(): Promise<void> {
     if (state !== 'cold') return;
     state = 'warming';
-    await rested;
+    await stopped;
     const answer = await thread
       .call({ kind: 'warm' }, clock.nowMs() + WARM_TIMEOUT_MS)
       .catch(() => ({ kind: 'lost' }));
@@ -48,26 +48,26 @@ export function createStandby({ newThread, clock, onReady }: StandbyOptions): St
     if (state === 'ready') onReady();
   }
 
-  function rest(): void {
+  function stopIdle(): void {
     state = 'cold';
-    rested = thread.rest();
+    stopped = thread.stopIfIdle();
   }
 
   return {
-    relieve(tired) {
-      stopIdling?.();
-      stopIdling = clock.after(IDLE_MS, rest);
+    relieve(slow) {
+      cancelIdleStop?.();
+      cancelIdleStop = clock.after(IDLE_MS, stopIdle);
       const relief = state === 'ready' ? thread : null;
       if (relief !== null) {
-        thread = tired;
+        thread = slow;
         state = 'cold';
       }
       void warm();
       return relief;
     },
     async stop() {
-      stopIdling?.();
-      await rested;
+      cancelIdleStop?.();
+      await stopped;
       await thread.stop();
     },
   };

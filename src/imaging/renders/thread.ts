@@ -27,10 +27,10 @@ const STOP_MS = 10_000;
 const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
 
 /**
- * A call as it is sent to the thread. A message on `client` says that nobody waits for its answer any more; the thread
- * sends one back when the drawing begins.
+ * A call as it is sent to the thread. A message on `client` means that its client has gone; the thread sends one back
+ * when the drawing begins.
  */
-type Watched = RenderCall & { client?: MessagePort };
+type SentCall = RenderCall & { client?: MessagePort };
 
 /** The thread ended with the call in it. */
 export class LostThreadError extends Error {
@@ -38,8 +38,8 @@ export class LostThreadError extends Error {
 }
 
 /** The client of a call, and its callback, while the call is in progress. */
-export interface CallTies {
-  /** Aborts when nobody waits for the answer any more. The thread then ends the page, and answers. */
+export interface CallHooks {
+  /** Aborts when the client has gone. The thread then ends the page, and answers. */
   client?: AbortSignal | undefined;
   /** Called when a browser begins to draw this page alone, and again when a second one draws it. It needs `client`. */
   onDrawing?: (() => void) | undefined;
@@ -57,9 +57,9 @@ export interface RenderThread {
    * it.
    * @throws LostThreadError
    */
-  call(task: RenderCall, deadlineMs: number, ties?: CallTies): Promise<RenderAnswer>;
+  call(task: RenderCall, deadlineMs: number, hooks?: CallHooks): Promise<RenderAnswer>;
   /** Ends the browser, then the thread, when no call is in progress; the next call starts them again. */
-  rest(): Promise<void>;
+  stopIfIdle(): Promise<void>;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export function createRenderThread(
   options: RenderThreadOptions,
   { log, onUnsandboxed }: { log: RenderLog; onUnsandboxed: () => void },
 ): RenderThread {
-  const pool = new Piscina<Watched, RenderAnswer>({
+  const pool = new Piscina<SentCall, RenderAnswer>({
     filename: ENTRY,
     workerData: options,
     minThreads: 0,
@@ -92,11 +92,11 @@ export function createRenderThread(
   });
   let busy = 0;
 
-  async function call(task: RenderCall, deadlineMs: number, ties: CallTies = {}): Promise<RenderAnswer> {
+  async function call(task: RenderCall, deadlineMs: number, hooks: CallHooks = {}): Promise<RenderAnswer> {
     const hung = setTimeout(() => pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
     busy += 1;
     try {
-      return await send(task, ties);
+      return await send(task, hooks);
     } catch (error) {
       log.error(`A render thread was lost: ${String(error)}`);
       throw new LostThreadError('A render thread was lost.', { cause: error });
@@ -110,18 +110,18 @@ export function createRenderThread(
    * Sends the call with a message channel that is closed when the call ends, because a transferred signal would keep
    * its own channel open for ever.
    */
-  async function send(task: RenderCall, { client, onDrawing }: CallTies): Promise<RenderAnswer> {
-    if (client === undefined) return pool.run(task);
-    const { port1: teller, port2: told } = new MessageChannel();
-    const tell = () => teller.postMessage('left');
-    if (onDrawing !== undefined) teller.on('message', onDrawing);
-    client.addEventListener('abort', tell, { once: true });
-    if (client.aborted) tell();
+  async function send(task: RenderCall, { client: signal, onDrawing }: CallHooks): Promise<RenderAnswer> {
+    if (signal === undefined) return pool.run(task);
+    const { port1: port, port2: client } = new MessageChannel();
+    const abandon = () => port.postMessage('abandoned');
+    if (onDrawing !== undefined) port.on('message', onDrawing);
+    signal.addEventListener('abort', abandon, { once: true });
+    if (signal.aborted) abandon();
     try {
-      return await pool.run({ ...task, client: told }, { transferList: [told] });
+      return await pool.run({ ...task, client }, { transferList: [client] });
     } finally {
-      client.removeEventListener('abort', tell);
-      teller.close();
+      signal.removeEventListener('abort', abandon);
+      port.close();
     }
   }
 
@@ -135,7 +135,7 @@ export function createRenderThread(
       return busy;
     },
     call,
-    async rest() {
+    async stopIfIdle() {
       if (busy === 0) await end();
     },
     stop: end,

@@ -6,7 +6,7 @@ const MOST_ACCOUNTS = 64;
  * pages.
  */
 interface UsualTime {
-  saw(accountId: string, drawnMs: number): void;
+  record(accountId: string, drawnMs: number): void;
   /** The median over the accounts of the drawing time of their last page; 0 before the first page. */
   medianMs(): number;
 }
@@ -17,7 +17,7 @@ export function createUsualTime(): UsualTime {
    */
   const lastMs = new Map<string, number>();
   return {
-    saw(accountId, drawnMs) {
+    record(accountId, drawnMs) {
       lastMs.delete(accountId);
       lastMs.set(accountId, drawnMs);
       const [oldest] = lastMs.keys();

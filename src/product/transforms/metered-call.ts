@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Timings } from '../../../workers/protocol.ts';
-import type { Arrival, WorkClass } from '../../imaging/pixels/admission.ts';
+import type { IncomingCall, WorkClass } from '../../imaging/pixels/admission.ts';
 import type { Header } from '../../imaging/pixels/header/header.ts';
 import type { PixelResult, Pixels, Work } from '../../imaging/pixels/pixels.ts';
 import { checkIsImage } from '../../imaging/pixels/readable.ts';
@@ -37,7 +37,7 @@ export interface CallTerms {
   /** Absent: a call. */
   work?: WorkClass;
   /** Its place in the queue of an image pool, while its body is read. */
-  arrival?: Arrival;
+  incoming?: IncomingCall;
 }
 
 /** A synchronous run that succeeded. */
@@ -82,9 +82,9 @@ export function beginCall(
     caller,
     terms,
     expectedBy(pixels) {
-      const arrival = pixels.expect(caller.accountId, announcedBytes(request) ?? 0);
-      reply.raw.once('close', arrival.end);
-      return { ...terms, arrival };
+      const incoming = pixels.expect(caller.accountId, announcedBytes(request) ?? 0);
+      reply.raw.once('close', incoming.end);
+      return { ...terms, incoming };
     },
     admittedMs: () => reply.elapsedTime - admitMs,
     resultOf(work) {

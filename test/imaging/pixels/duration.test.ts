@@ -56,13 +56,13 @@ t.test('frames that are not read cost nothing', async (t) => {
 
 t.test('an estimate follows what this host takes, quickly when it was too short', async (t) => {
   const pace = createPace();
-  pace.saw('gif', 100, 300);
+  pace.record('gif', 100, 300);
   t.equal(pace.corrected('gif', 100), 200);
   t.equal(pace.corrected('jpeg', 100), 100, 'each kind by itself');
-  for (let call = 0; call < 200; call += 1) pace.saw('gif', 100, 100);
+  for (let call = 0; call < 200; call += 1) pace.record('gif', 100, 100);
   t.ok(pace.corrected('gif', 100) < 101);
-  for (let call = 0; call < 200; call += 1) pace.saw('gif', 100, 1_000_000);
+  for (let call = 0; call < 200; call += 1) pace.record('gif', 100, 1_000_000);
   t.ok(pace.corrected('gif', 100) <= 400, 'within bounds');
-  pace.saw('tiny', 0.1, 20);
+  pace.record('tiny', 0.1, 20);
   t.equal(pace.corrected('tiny', 1), 1, 'short passes say nothing');
 });

@@ -73,7 +73,7 @@ t.test('in an overload, a call whose body is under way counts as one that waits'
   first.end();
   first.end();
   const second = admission.expect({ accountId: 'b' });
-  void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, arrival: second });
+  void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming: second });
   await turn();
   t.equal(admission.stats().waiting, 2);
   t.throws(() => admission.expect({ accountId: 'b' }), 'it waits, and is counted once');
@@ -83,7 +83,7 @@ t.test('in an overload, a call whose body is under way counts as one that waits'
   void ask('d');
   await turn();
   t.equal(admission.stats().waiting, 3);
-  const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, arrival: third });
+  const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, incoming: third });
   await t.rejects(late, { code: 'provider_unavailable' }, 'a body that took longer keeps no place');
 });
 
@@ -92,9 +92,9 @@ t.test('however many bodies are under way, the queue takes as many calls as it m
   void ask('at work', 'a');
   await turn();
   const [first, second] = ['b', 'c'].map((accountId) => admission.expect({ accountId }));
-  void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, arrival: first });
+  void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming: first });
   await turn();
-  const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, arrival: second });
+  const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, incoming: second });
   await t.rejects(late, { code: 'provider_unavailable' });
 });
 

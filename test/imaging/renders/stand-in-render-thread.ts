@@ -1,11 +1,11 @@
-import type { CallTies, RenderThread } from '../../../src/imaging/renders/thread.ts';
+import type { CallHooks, RenderThread } from '../../../src/imaging/renders/thread.ts';
 import type { RenderAnswer, RenderCall } from '../../../workers/render/protocol.ts';
 
-/** A call as the stand-in has it: the test says when it is drawn, and what comes of it. */
+/** A call to the stand-in: the test decides when it is drawn, and its answer. */
 export interface StandInCall {
   /** Of the page; empty for a call without one. */
   html: string;
-  /** Whether its caller said that nobody waits any more. */
+  /** Whether its client has gone. */
   readonly abandoned: boolean;
   beginDrawing(): void;
   answer(answer?: RenderAnswer): void;
@@ -14,7 +14,7 @@ export interface StandInCall {
 export interface StandInThread extends RenderThread {
   /** All calls so far. */
   calls: StandInCall[];
-  rests: number;
+  idleStops: number;
 }
 
 export const RENDERED: RenderAnswer = {
@@ -33,11 +33,11 @@ export function standInThread(): StandInThread {
   let busy = 0;
   return {
     calls,
-    rests: 0,
+    idleStops: 0,
     get busy() {
       return busy;
     },
-    call(task: RenderCall, _deadlineMs: number, { client, onDrawing }: CallTies = {}) {
+    call(task: RenderCall, _deadlineMs: number, { client, onDrawing }: CallHooks = {}) {
       busy += 1;
       const answered = Promise.withResolvers<RenderAnswer>();
       calls.push({
@@ -52,8 +52,8 @@ export function standInThread(): StandInThread {
         busy -= 1;
       });
     },
-    async rest() {
-      this.rests += 1;
+    async stopIfIdle() {
+      this.idleStops += 1;
     },
     async stop() {},
   };

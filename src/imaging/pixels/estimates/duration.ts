@@ -5,14 +5,14 @@ import type { Header } from '../header/header.ts';
 import { encodeOf, framesOf, sizesOf } from './following.ts';
 
 /*
- * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35): what an encoder may
- * take depends on the picture, up to seven times for a palette, and these are nearer to the worst. What one host really
- * takes corrects them: see pools/pace.ts.
+ * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35). The time of an
+ * encoder depends on the picture, up to sevenfold for a palette, and these values are near the worst case. The
+ * durations of a host correct them: see pools/pace.ts.
  */
 
-/** Opening a picture, and a task's way to its worker. */
+/** Opening a picture, and sending the task to its worker. */
 const BASE_MS = 5;
-/** The cost of a frame beside its pixels. */
+/** The cost of a frame, without its pixels. */
 const FRAME_MS = 5;
 const DECODE_MS: Readonly<Record<string, number>> = {
   jpeg: 12,
@@ -83,10 +83,10 @@ function readFrames(header: Header, pass: Pass): number {
 }
 
 /** The whole file is read for a description, and for a pass over all its frames. */
-function decodingMs({ format, progressive, bitDepth, pixels, frames }: Header, wanted: number): number {
+function decodingMs({ format, progressive, bitDepth, pixels, frames }: Header, framesRead: number): number {
   const once = DECODE_MS[format] ?? 0;
   const perMegapixel = progressive || bitDepth > 8 ? once * TWICE : once;
-  return BASE_MS + wanted * FRAME_MS + ((pixels / 1e6) * perMegapixel * wanted) / frames;
+  return BASE_MS + framesRead * FRAME_MS + ((pixels / 1e6) * perMegapixel * framesRead) / frames;
 }
 
 /**

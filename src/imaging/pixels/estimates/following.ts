@@ -2,7 +2,7 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
 
-/** Follows a pass over its header, before a pixel is read: what estimates of memory and of time are made from. */
+/** Predicts a pass from its header, before a pixel is read: the basis of the estimates of memory and of time. */
 
 const MOVING: readonly OutputFormat[] = ['webp', 'gif'];
 
@@ -22,14 +22,14 @@ export function sizesOf(header: Header, { steps }: Pass): Size[] {
   return sizes;
 }
 
-/** How the result is written, whatever the steps of the pass say about it. */
+/** How the result is written, with the settings of the steps merged in. */
 export function encodeOf(header: Header, { steps, encode }: Pass): Encode & { format: OutputFormat } {
-  const said = steps.map(({ operation: name, params }) => {
+  const settings = steps.map(({ operation: name, params }) => {
     const operation = operationNamed(name);
     return operation?.kind === 'setting' ? operation.settings(params).encode : {};
   });
-  const whole: Encode = Object.assign({}, encode, ...said);
-  return { ...whole, format: whole.format ?? ownFormat(header) };
+  const merged: Encode = Object.assign({}, encode, ...settings);
+  return { ...merged, format: merged.format ?? ownFormat(header) };
 }
 
 /** How many frames the pass reads: all of them only where the result moves, and every step does. */

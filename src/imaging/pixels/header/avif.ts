@@ -64,7 +64,7 @@ function readItems(bytes: Bytes, meta: ByteRange) {
   if (primaryId === undefined || list === undefined) return null;
   const properties = [...isoBoxes(bytes, list)];
   const primary = heifAssociations(bytes, meta).find(({ id }) => id === primaryId);
-  const primaryProperties = (primary?.properties ?? []).flatMap((place) => properties[place - 1] ?? []);
+  const primaryProperties = (primary?.properties ?? []).flatMap((number) => properties[number - 1] ?? []);
   return { primaryProperties, properties, pages: countPages(bytes, meta) };
 }
 

@@ -4,7 +4,7 @@ import type { Cicp } from '../../../../workers/protocol.ts';
 export interface Header {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
   mimeType: string;
-  /** As stored, of the canvas or of the first page. 0 when a drawing does not say. */
+  /** As stored, of the canvas or of the first page. 0 when a drawing has no size. */
   width: number;
   height: number;
   /** Frames of an animation or pages of a document. */
@@ -19,14 +19,14 @@ export interface Header {
   /** Interlaced or progressive: a decoder needs the whole picture before it has the first line of it. */
   progressive: boolean;
   animated: boolean;
-  /** Its pixels are few colours by number: a palette, or fewer than 8 bits of grey. */
+  /** Its pixels are indexes into a palette, or have fewer than 8 bits of grey. */
   indexed?: true;
   /** The meaning of its colours, where the file gives it by code points and not by a profile. */
   cicp?: Cicp;
   /** An animation without a still picture of its own, which nothing here decodes. */
   stillMissing?: true;
-  /** The file ends inside of a frame, which its decoder takes for all of it. */
-  cutShort?: true;
+  /** The file ends inside of a frame, which its decoder takes as complete. */
+  truncated?: true;
 }
 
 type Known = Pick<Header, 'format' | 'width' | 'height' | 'channels'> & Partial<Header>;

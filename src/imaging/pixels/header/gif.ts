@@ -22,13 +22,13 @@ export function readGif(bytes: Bytes): Header | null {
   let [right, bottom] = [0, 0];
   let hasAlpha = false;
   let progressive = false;
-  let cutShort = false;
+  let endsInFrame = false;
   for (const block of gifBlocks(bytes)) {
     const { kind, at, truncated } = block;
     hasAlpha ||= isTransparent(bytes, block);
-    if (kind === 'image') cutShort = truncated;
+    if (kind === 'image') endsInFrame = truncated;
     if (kind !== 'image' || truncated) continue;
-    // The head of an image has its place and its size on the screen, then its flags.
+    // The image descriptor has its position and its size on the screen, then its flags.
     frames += 1;
     progressive ||= (bytes.u8(at + 9) & INTERLACED) !== 0;
     if (frames > 1) continue;
@@ -46,7 +46,7 @@ export function readGif(bytes: Bytes): Header | null {
     hasAlpha,
     progressive,
     animated: frames > 1,
-    ...(cutShort && { cutShort }),
+    ...(endsInFrame && { truncated: true }),
   });
 }
 

@@ -5,7 +5,7 @@ import type { Header } from './facts.ts';
 export function readingsOf({ format, cicp, frames, animated }: Header): Readings {
   // An animation is read as the still picture that stands for it.
   const pictures = animated ? 1 : frames;
-  // One of several pictures is chosen by its number in the file, which only the file itself has.
+  // Of several pictures, one is chosen by its number in the file, which the header does not have.
   const colours = cicp !== undefined && pictures === 1 ? { cicp } : {};
   return { ...colours, ...(format === 'avif' && { pictures }) };
 }

@@ -1,7 +1,7 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { type Header, headerOf } from './facts.ts';
 
-/** How far into the file its root element is looked for: comments and a DOCTYPE may stand before it. */
+/** Bytes in which the root element is searched: comments and a DOCTYPE may stand before it. */
 const PROLOGUE_BYTES = 65_536;
 /** The text that may stand before the root element; each alternative begins differently, so the match is linear. */
 const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
@@ -19,7 +19,7 @@ const PIXELS_OF_UNIT: Readonly<Record<string, number>> = {
   ex: 6,
 };
 
-/** A drawing's size is what its root element says; 0 where that depends on the content. Text is UTF-8 or UTF-16. */
+/** The size of a drawing is in its root element; 0 where it depends on the content. Text is UTF-8 or UTF-16. */
 export function readSvg(bytes: Bytes): Header | null {
   const text = decode(bytes.slice(0, PROLOGUE_BYTES));
   const prologue = PROLOGUE.exec(text)?.[0] ?? '';

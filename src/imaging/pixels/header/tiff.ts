@@ -11,7 +11,7 @@ const TAG = {
   samples: 277,
   extraSamples: 338,
 } as const;
-/** Refused when the entries of a page are not all there: its size is anybody's guess. */
+/** Null when the directory of a page is truncated: its size is then unknown. */
 export function readTiff(bytes: Bytes): Header | null {
   let first: Header | null = null;
   let frames = 0;
@@ -26,7 +26,7 @@ export function readTiff(bytes: Bytes): Header | null {
   return first === null ? null : { ...first, frames, pixels };
 }
 
-/** The first value of each tag that is a whole number; of a repeated tag the first that has one stands. */
+/** The first value of each tag that is a whole number; of a repeated tag, the first such value. */
 function numbersOf(bytes: Bytes, directory: TiffDirectory): Map<number, number> {
   const numbers = new Map<number, number>();
   for (const entry of directory.entries) {

@@ -20,14 +20,14 @@ export interface PoolOptions {
 }
 
 interface ChildProcessPoolOptions extends PoolOptions, ChildProcessOptions {
-  /** What is said when the task itself ended its process: the same call would do it again. */
+  /** The message where the task itself ended its process: the same call would do it again. */
   diedMessage: string;
 }
 
 /** Work for a process that can be killed. */
 interface ChildProcessCall<Task> extends Omit<SlotRequest, 'signal'> {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
-  /** Called when a slot is there. Its signal ends the work: the process is killed. */
+  /** Called when the call has its slot. The signal ends the work: the process is killed. */
   begin(): Promise<{ task: Task; signal: AbortSignal }>;
 }
 
@@ -46,19 +46,19 @@ interface ChildProcessPool<Task, Reply> extends Pick<Admission, 'stats' | 'retry
    */
   run(call: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
   /**
-   * Changes the number of slots and the memory for all of them; a process that is one too many ends when it had no work
-   * for a while.
+   * Changes the number of slots and the memory for all of them; a surplus process ends when it has been idle for a
+   * while.
    */
   resize(size: { slots: number; budgetBytes: number }): void;
   /** Waits for the work under way, then ends the processes. */
   close(): Promise<void>;
 }
 
-/** A process that did larger work than this is replaced: what it has not given back yet would be the next one's. */
+/** A process whose work was larger is replaced: memory that it has not freed would count against the next task. */
 const LARGE_BYTES = 256 * MEGABYTE;
 /** The same for a result. */
 const LARGE_RESULT_BYTES = 64 * MEGABYTE;
-/** A process without work for as long is ended. */
+/** Time without work after which a process is ended. */
 const IDLE_MS = 60_000;
 
 export function createChildProcessPool<Task extends { input: Uint8Array }, Reply>(
@@ -67,7 +67,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
   const { clock, onLost, diedMessage } = options;
   const admission = createAdmission(options);
   const { retryAfterSeconds, expect, stats } = admission;
-  /** Processes without work, and what stops the clock that ends them. */
+  /** Processes without work, each with the function that cancels its end. */
   const idle = new Map<TaskProcess, () => void>();
 
   function start(): TaskProcess {
@@ -82,8 +82,8 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
   function takeProcess(): TaskProcess {
     const [first] = idle;
     if (first === undefined) return start();
-    const [process, stopClock] = first;
-    stopClock();
+    const [process, cancelEnd] = first;
+    cancelEnd();
     idle.delete(process);
     return process;
   }
@@ -96,7 +96,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
     idle.set(process, clock.after(IDLE_MS, end));
   }
 
-  /** Asks a process, which a signal kills. */
+  /** Runs a task in a process, which the signal kills. */
   async function work(process: TaskProcess, task: Task, signal: AbortSignal, isLarge: boolean) {
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });

@@ -20,7 +20,7 @@ export interface ChildProcessOptions {
   file: URL;
   /** Memory that it may write to. */
   memoryMegabytes: number;
-  /** 0 as everybody, 19 the lowest priority. */
+  /** 0 is the usual priority, 19 the lowest. */
   niceness: number;
 }
 
@@ -45,7 +45,7 @@ interface Ending {
 
 const UNCAUGHT_EXCEPTION = 1;
 const OWN_DEATHS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGSEGV', 'SIGBUS', 'SIGILL'];
-/** All that the process may know of the environment: no credential of a store, no secret of the operator. */
+/** The environment of the process: no credential of a store, no secret of the operator. */
 const ENVIRONMENT = [
   'PATH',
   'HOME',
@@ -63,9 +63,9 @@ const ENVIRONMENT = [
 ];
 
 /**
- * Starts a process for work that nothing stops but a kill. The limits are laid on by a shell before Node starts, so
- * that no thread of the process is without them; RLIMIT_DATA counts what is really written to, where an address space
- * limit would count all that V8 reserves.
+ * Starts a process for work that nothing stops but a kill. A shell sets the limits before Node starts, so that they
+ * hold for every thread; RLIMIT_DATA counts the memory that is written to, where a limit of the address space would
+ * count all that V8 reserves.
  */
 export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProcessOptions): TaskProcess {
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
@@ -88,8 +88,8 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
     gone,
     async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
       try {
-        const question: ChildProcessTask<Task> = { task, sizeBytes: input.length };
-        child.send(question, (error) => error !== null && child.kill('SIGKILL'));
+        const message: ChildProcessTask<Task> = { task, sizeBytes: input.length };
+        child.send(message, (error) => error !== null && child.kill('SIGKILL'));
         pipe.write(input, (error) => (error ? undefined : freeNow(input)));
         const [answer] = (await once(child, 'message', { signal })) as [ProcessAnswer<Reply>];
         return { reply: answer.reply, data: await readBytes(pipe, answer.sizeBytes, signal) };

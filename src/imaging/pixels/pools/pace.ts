@@ -1,23 +1,21 @@
-/** Shorter passes are mostly about what is not their pixels. */
+/** The time of shorter passes is mostly not spent on pixels. */
 const SHORTEST_MS = 25;
 const LOWEST = 0.4;
-/** No few pictures made to be slow send every small one of the same kind elsewhere. */
+/** Bounds the effect of a few pictures that were made to be slow on every small one of the same kind. */
 const HIGHEST = 4;
-/**
- * How much the latest pass weighs: one that took longer than thought is a warning, one that was quicker proves little.
- */
+/** Weights of the latest pass: one that was slower than estimated is a warning, one that was quicker proves little. */
 const SLOWER_WEIGHT = 0.5;
 const QUICKER_WEIGHT = 0.05;
 
 /**
- * How long passes of a kind take on this host beside what they are estimated to take. Six photographs took 0.15 to 1.07
- * of it, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than 2 s,
- * would wait for the few processes of heavy work.
+ * The ratio of measured to estimated time of each kind of pass on this host. Six photographs took 0.15 to 1.07 of the
+ * estimate, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than
+ * 2 s, would wait for the few processes of heavy work.
  */
 interface Pace {
-  /** The estimate, corrected by what was seen of this kind. */
+  /** The estimate, corrected by the recorded passes of this kind. */
   corrected(kind: string, estimatedMs: number): number;
-  saw(kind: string, estimatedMs: number, tookMs: number): void;
+  record(kind: string, estimatedMs: number, tookMs: number): void;
 }
 
 export function createPace(): Pace {
@@ -25,7 +23,7 @@ export function createPace(): Pace {
   const factorOf = (kind: string) => factors.get(kind) ?? 1;
   return {
     corrected: (kind, estimatedMs) => factorOf(kind) * estimatedMs,
-    saw(kind, estimatedMs, tookMs) {
+    record(kind, estimatedMs, tookMs) {
       if (Math.max(estimatedMs, tookMs) < SHORTEST_MS) return;
       const known = factorOf(kind);
       const seen = Math.min(HIGHEST, Math.max(LOWEST, tookMs / estimatedMs));

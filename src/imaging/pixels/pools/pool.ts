@@ -6,7 +6,7 @@ import { capacity, workerUnreachable } from '../failures.ts';
 import { createChildProcessPool, type PoolOptions } from './child-process-pool.ts';
 import { createThreads, type ResultOf } from './threads.ts';
 
-/** A task on its way to a worker. */
+/** A task for a pool. */
 interface PoolCall<T extends ImageTask> {
   /**
    * Makes the task, and reads its input first where that is in a store. It is called when the call has its slot, so

@@ -39,12 +39,12 @@ interface PoolsOptions {
 
 /** No thread is busy for longer than about this with a pass that nobody may want any more. */
 const HEAVY_FROM_MS = 2_000;
-/** A tenth of a core that others want too, and all that they leave: less would starve it on a busy host. */
+/** Grants a tenth of a contended core, and all idle time: less would starve the pass on a busy host. */
 const HEAVY_NICENESS = 10;
 /**
- * A quarter of a core that calls want too, so that a batch always goes on, and all that they leave. The threads of a
- * call are scheduled some six times within its few milliseconds: at equal priority each time waits for a batch's turn
- * to end.
+ * Grants a quarter of a core that calls contend for, so that a batch always goes on, and all idle time. The threads of
+ * a call are scheduled some six times within its few milliseconds: at equal priority, each time waits for the end of a
+ * batch's time slice.
  */
 const BATCH_NICENESS = 5;
 /**
@@ -52,14 +52,14 @@ const BATCH_NICENESS = 5;
  * 0.6, median 0.5. Below it, starting the thread costs more than it saves.
  */
 const DIVIDED_FROM_MS = 20;
-/** Bodies of calls that wait may take this part of the memory that image work may take. */
+/** The bodies of waiting calls may take the quick budget divided by this. */
 const HELD_SHARE = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/thread.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
 
 /**
- * Nothing stops a thread inside libvips: what may take longer than 2 s runs in a process that can be killed, so that no
- * account's pass holds up the calls of the others. Items of a large job run in a process for another reason: libuv's
+ * Nothing stops a thread inside libvips: a pass that may take longer than 2 s runs in a process that can be killed, so
+ * that no account's pass holds up the calls of the others. Items of a large job run in a process because libuv's
  * threads are shared by all that a process does, so only a process of its own can have a priority of its own.
  */
 export function openPools(options: PoolsOptions): Pools {
@@ -99,14 +99,14 @@ export function openPools(options: PoolsOptions): Pools {
     heavy.resize(sizes.heavy);
   });
 
-  /** Whether the call that asks is the only one that has a slot, and none waits. */
+  /** Whether the calling pass is the only one that has a slot, and none waits. */
   function isAlone(): boolean {
-    let inHand = 0;
+    let passes = 0;
     for (const pool of [quick, heavy, batch]) {
       const { busy, waiting, jobsWaiting } = pool.stats();
-      inHand += busy + waiting + jobsWaiting;
+      passes += busy + waiting + jobsWaiting;
     }
-    return inHand === 1;
+    return passes === 1;
   }
 
   return {
@@ -121,8 +121,8 @@ export function openPools(options: PoolsOptions): Pools {
         name,
         pool: pools[name],
         took(tookMs, succeeded) {
-          // A refusal comes early and says nothing of the pace.
-          if (succeeded || tookMs > estimateMs) pace.saw(kind, estimateMs, tookMs);
+          // A refusal comes early and is no measure of the pace.
+          if (succeeded || tookMs > estimateMs) pace.record(kind, estimateMs, tookMs);
         },
       };
     },
@@ -138,7 +138,7 @@ export function openPools(options: PoolsOptions): Pools {
   };
 }
 
-/** Passes with the same encoder take about as long beside their estimate. */
+/** Passes with the same encoder have about the same ratio of time to estimate. */
 function kindOf(header: Header, pass: Pass | null): string {
   if (pass === null) return 'description';
   const { format, lossless } = encodeOf(header, pass);

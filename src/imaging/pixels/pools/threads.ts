@@ -22,10 +22,10 @@ export type AnswerOf<T extends ImageTask> = T extends TransformTask
 export type ResultOf<T extends ImageTask> = AnswerOf<T> | Failure;
 
 /**
- * A call, and the item of a job beside it: sharp's own work is on threads of libuv, so neither holds up the other's.
+ * A call, and the item of a job beside it: sharp works on threads of libuv, so neither holds up the other.
  */
 const TASKS_A_THREAD = 2;
-/** Longer than any task: what still runs then is lost to libvips. */
+/** Longer than any task: one that still runs then hangs inside libvips. */
 const RETIRE_MS = 180_000;
 
 /** Threads that run image tasks: one each, or a call beside the item of a job. */
