@@ -30,7 +30,7 @@ import { createIncoming } from './uploads/incoming.ts';
 import { createIntake } from './uploads/intake.ts';
 import { createOutputs, type Outputs } from './uploads/outputs.ts';
 import { uploadRoutes } from './uploads/routes.ts';
-import { createArrivals } from './uploads/uploads.ts';
+import { createUploads } from './uploads/uploads.ts';
 
 interface AssetsOptions {
   gate: Gate;
@@ -101,12 +101,12 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const links = createLinks(options.signatures, options.publicUrl, now);
   const records = await openAssetRecords(store, options.coordination);
   const removal = createRemoval({ store, records, quota, objects, log });
-  const arrivals = createArrivals({ ...options, store, quota, collections, intake, removal });
+  const uploads = createUploads({ ...options, store, quota, collections, intake, removal });
   const outputs = createOutputs({ store, collections, removal, objects, pixels: options.pixels, now });
 
   return {
     async routes(app: FastifyInstance) {
-      await app.register(uploadRoutes, { gate, arrivals, incoming, links });
+      await app.register(uploadRoutes, { gate, uploads, incoming, links });
       await app.register(assetRoutes, { gate, store, removal, links, now });
       await app.register(contentRoutes, { gate, store, objects, links, now });
       await app.register(collectionRoutes, { gate, collections });
@@ -117,8 +117,8 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     storedAssets: (accountId) => quota.stored(accountId),
 
     async missingAssets(accountId, assetIds) {
-      const there = new Set(await store.findDone(accountId, assetIds));
-      return assetIds.filter((id) => !there.has(id));
+      const done = new Set(await store.findDone(accountId, assetIds));
+      return assetIds.filter((id) => !done.has(id));
     },
 
     jobs: {
@@ -138,7 +138,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       outputs,
     },
 
-    sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, quota, removal, arrivals }),
+    sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, quota, removal, uploads }),
     stop: async () => records.close(),
   };
 }

@@ -38,14 +38,14 @@ export interface Removal {
 export function createRemoval({ store, records, quota, objects, log }: RemovalOptions): Removal {
   /** Each step may be repeated. */
   async function finish(asset: AssetDocument): Promise<void> {
-    if (asset.state === 'leaving') await quota.leaving(asset.accountId, asset._id);
+    if (asset.state === 'leaving') await quota.announce(asset.accountId, asset._id);
     if (asset.objectKey !== null) await objects.delete(asset.objectKey);
     await store.erase(asset);
-    await quota.leave(asset.accountId, asset._id);
+    await quota.giveBack(asset.accountId, asset._id);
   }
 
   /** A failure here is left to the sweep: for the caller, the asset is deleted already. */
-  async function finishOrLeave(asset: AssetDocument): Promise<void> {
+  async function tryFinish(asset: AssetDocument): Promise<void> {
     await finish(asset).catch((error: unknown) =>
       log.warn({ err: error, assetId: asset._id }, 'An asset is left for the sweep to remove'),
     );
@@ -57,11 +57,11 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
     await records
       .ended(accountId, assetId)
       .catch((error: unknown) =>
-        log.warn({ err: error, assetId }, 'Other processes did not hear that an asset is gone'),
+        log.warn({ err: error, assetId }, 'Other processes were not notified that an asset is deleted'),
       );
     // A PUT may still be writing the object: the document stays until no PUT can be running any more.
-    const bytesMayCome = hidden.status === 'PENDING' && hidden.objectKey !== null;
-    if (!bytesMayCome) await finishOrLeave(hidden);
+    const mayBeWritten = hidden.status === 'PENDING' && hidden.objectKey !== null;
+    if (!mayBeWritten) await tryFinish(hidden);
     return true;
   }
 
@@ -71,8 +71,8 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
       return eachLimit(assets, REMOVED_AT_ONCE, ({ accountId, _id }) => remove(accountId, _id));
     },
     async abandon({ accountId, _id }) {
-      const givenUp = await store.abandon(accountId, _id, 'arriving').catch(() => null);
-      if (givenUp !== null) await finishOrLeave(givenUp);
+      const abandoned = await store.abandon(accountId, _id, 'arriving').catch(() => null);
+      if (abandoned !== null) await tryFinish(abandoned);
     },
     finish,
     finishAll(assets) {

@@ -23,8 +23,8 @@ export function collectionName(name: string, param: 'collection' | 'name'): stri
 /** The name of an asset as sent by the caller, else the name of its file; null without either. */
 export function assetName(given: string | undefined, filename: string | null): string | null {
   for (const name of [given, filename]) {
-    const shown = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();
-    if (shown !== '') return [...shown].slice(0, NAME_MAX_CHARACTERS).join('');
+    const clean = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();
+    if (clean !== '') return [...clean].slice(0, NAME_MAX_CHARACTERS).join('');
   }
   return null;
 }

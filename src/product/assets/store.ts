@@ -83,11 +83,11 @@ export class AssetsStore {
    */
   async keep(
     { _id, accountId }: AssetDocument,
-    arrived: Content & Pick<AssetDocument, 'identity'>,
+    content: Content & Pick<AssetDocument, 'identity'>,
   ): Promise<AssetDocument | null> {
     return this.#assets.findOneAndUpdate(
       { _id, accountId, state: 'arriving' },
-      { $set: { ...arrived, ...this.#entering('kept'), status: 'DONE' } },
+      { $set: { ...content, ...this.#entering('kept'), status: 'DONE' } },
     );
   }
 

@@ -3,13 +3,13 @@ import { UNFINISHED_MS } from './limits.ts';
 import type { AssetQuota } from './quota/asset-quota.ts';
 import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
-import type { Arrivals } from './uploads/uploads.ts';
+import type { Uploads } from './uploads/uploads.ts';
 
 interface AssetSweepsOptions {
   store: AssetsStore;
   quota: AssetQuota;
   removal: Removal;
-  arrivals: Arrivals;
+  uploads: Uploads;
   /**
    * The time at which stores that no other host shares were opened: an upload that began before it has lost its
    * process. Absent for shared stores, where an upload of another host may still be running, for at most UNFINISHED_MS.
@@ -21,7 +21,7 @@ const MOST_AT_A_TIME = 100;
 
 /** The sweeps of assets that expired or were left by dead processes. Each may run in several processes at once. */
 export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
-  const { store, quota, removal, arrivals, storesOpenedAt } = options;
+  const { store, quota, removal, uploads, storesOpenedAt } = options;
   /** An unfinished asset from before this instant has lost its process. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
@@ -43,12 +43,12 @@ export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   /**
    * Resolves the marks on the counters of accounts. Assets that are neither kept nor deleted are left to `unfinished`.
    */
-  async function marked(now: Date): Promise<number> {
+  async function unconfirmed(now: Date): Promise<number> {
     let cleared = 0;
     for (const { accountId, assetId } of await quota.leftOver(before(now))) {
       const asset = await store.findAny(accountId, assetId);
       if (asset !== null && asset.state !== 'kept') continue;
-      await (asset === null ? quota.leave(accountId, assetId) : arrivals.settle(asset));
+      await (asset === null ? quota.giveBack(accountId, assetId) : uploads.confirm(asset));
       cleared += 1;
     }
     return cleared;
@@ -57,6 +57,6 @@ export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   return [
     { name: 'expired assets', sweep: expired },
     { name: 'unfinished assets', sweep: unfinished },
-    { name: 'places of assets', sweep: marked },
+    { name: 'places of assets', sweep: unconfirmed },
   ];
 }

@@ -25,11 +25,11 @@ export function chosenModel(
     named === undefined
       ? `${param} is missing, and no model is offered by default to ${verb}`
       : `${param} is ${JSON.stringify(named)}, which is not offered to ${verb}`;
-  const mend =
+  const fix =
     allowed.length === 0
       ? 'the operator of this service has configured no provider for it'
       : `use one of ${allowed.join(', ')}`;
-  throw invalidParam(param, `${problem}: ${mend}.`, {
+  throw invalidParam(param, `${problem}: ${fix}.`, {
     ...present({ received: named }),
     allowed,
   });

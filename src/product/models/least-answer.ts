@@ -4,7 +4,7 @@ import { type Schema, schemasIn, targetsIn } from './references.ts';
 export const ANSWER_MAX_VALUES = 10_000;
 
 /** The most schemas that are visited over all rounds. Beyond them, the smallest answer stays unknown. */
-const LOOKS_MAX = 50_000;
+const VISITS_MAX = 50_000;
 
 /**
  * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
@@ -31,7 +31,7 @@ function leastValues(root: Schema): number | undefined {
   const known = new Map<unknown, number>();
   const of = (part: unknown): number =>
     typeof part === 'object' && part !== null ? (known.get(part) ?? Number.POSITIVE_INFINITY) : 1;
-  for (let looks = schemas.length; looks <= LOOKS_MAX; looks += schemas.length) {
+  for (let visits = schemas.length; visits <= VISITS_MAX; visits += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
       const least = leastOf(schema, of, targetOf);

@@ -21,8 +21,8 @@ export function imageModelPrice({ markup }: Models, model: Model): ImageModelPri
     description,
     series,
     categories,
-    priceFrom: textOf(marked(low, markup)),
-    priceRange: rangeText(marked(low, markup), marked(high, markup)),
+    priceFrom: textOf(withMarkup(low, markup)),
+    priceRange: rangeText(withMarkup(low, markup), withMarkup(high, markup)),
     providerPrice: textOf(low),
     ...(low !== high && { providerPriceRange: rangeText(low, high) }),
   };
@@ -46,7 +46,7 @@ export function lowestCredits(models: Models, model: Model): number {
 }
 
 function creditsFor({ markup, creditsPerUsd }: Models, usd: bigint): number {
-  const units = marked(usd, markup) * BigInt(creditsPerUsd);
+  const units = withMarkup(usd, markup) * BigInt(creditsPerUsd);
   return Math.max(1, Number((units + DOLLAR - 1n) / DOLLAR));
 }
 
@@ -68,15 +68,15 @@ export function pricedParameters(
 /** The list price in dollars. A value that is not in the list gets the highest price. */
 function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): bigint {
   const { by, rows } = model.price;
-  const asked = pricedParameters(model, sent);
-  const listed = by.filter((key) => rows.some(({ when }) => isSame(when[key], asked[key])));
-  const matching = rows.filter(({ when }) => listed.every((key) => isSame(when[key], asked[key])));
+  const priced = pricedParameters(model, sent);
+  const listed = by.filter((key) => rows.some(({ when }) => isSame(when[key], priced[key])));
+  const matching = rows.filter(({ when }) => listed.every((key) => isSame(when[key], priced[key])));
   return spanOf(matching.length === 0 ? rows : matching).high;
 }
 
 /** `2` and `"2"` are equal here, because clients send numbers in both forms. */
-function isSame(listed: unknown, asked: unknown): boolean {
-  return listed !== undefined && String(listed) === String(asked);
+function isSame(listed: unknown, sent: unknown): boolean {
+  return listed !== undefined && String(listed) === String(sent);
 }
 
 function spanOf(rows: Model['price']['rows']): { low: bigint; high: bigint } {
@@ -91,7 +91,7 @@ function dollars(text: string): bigint {
   return BigInt(whole + fraction.padEnd(PLACES, '0'));
 }
 
-function marked(usd: bigint, markup: number): bigint {
+function withMarkup(usd: bigint, markup: number): bigint {
   const one = 10n ** BigInt(MARKUP_PLACES);
   return (usd * (one + BigInt(markup.toFixed(MARKUP_PLACES).replace('.', '')))) / one;
 }

@@ -48,11 +48,11 @@ export function createAnswerSchemas(): AnswerSchemas {
   /** The problem of each schema; '' for none. */
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });
   /** The queue before the thread, in which accounts take turns. */
-  const turns = createOneAtATime();
+  const queue = createOneAtATime();
 
   /** Runs a task; undefined when it reached its limit of time or memory. */
   async function inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
-    await turns.takeTurn(accountId);
+    await queue.takeTurn(accountId);
     try {
       // The time limit of a task begins when its thread runs.
       await thread.run({ kind: 'start' }, new AbortController().signal);
@@ -62,7 +62,7 @@ export function createAnswerSchemas(): AnswerSchemas {
         throw error;
       });
     } finally {
-      turns.endTurn();
+      queue.endTurn();
     }
   }
 
@@ -75,7 +75,7 @@ export function createAnswerSchemas(): AnswerSchemas {
 
   return {
     async check(accountId, schemas) {
-      if (turns.waitingOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
+      if (queue.waitingOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
       for (const { schema, param } of schemas) {
         const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
         const name = nameOf(task.schema);

@@ -16,12 +16,12 @@ const PASSING = [408, 409, 425, 429];
 
 /** Classifies a refusal: caused by the item's input, by the provider for now, or by this service's configuration. */
 export function faultOf({ status, kind, message, retryAfterMs }: Refusal): ProviderFault {
-  const told = message === '' ? `HTTP ${status}` : message;
-  if (PASSING.includes(status) || status >= 500) return unavailable(told, retryAfterMs);
-  if (status === 403 && CONTENT.test(kind)) return rejected(told);
-  if (status === 400 && CREDENTIAL.test(kind)) return misconfigured(told);
-  if (REJECTING.includes(status)) return rejected(told);
-  return misconfigured(told);
+  const text = message === '' ? `HTTP ${status}` : message;
+  if (PASSING.includes(status) || status >= 500) return unavailable(text, retryAfterMs);
+  if (status === 403 && CONTENT.test(kind)) return rejected(text);
+  if (status === 400 && CREDENTIAL.test(kind)) return misconfigured(text);
+  if (REJECTING.includes(status)) return rejected(text);
+  return misconfigured(text);
 }
 
 const LONGEST_MESSAGE_CHARACTERS = 500;
@@ -32,7 +32,7 @@ const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer
  * The message of a provider in a form that a caller may read.
  * @param secrets keys of this service, which are removed.
  */
-export function sayable(message: string, secrets: readonly string[]): string {
+export function redacted(message: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret !== '');
   const clean = known.reduce((text, secret) => text.replaceAll(secret, '[key]'), message);
   return clean.replace(KEYS, '[key]').slice(0, LONGEST_MESSAGE_CHARACTERS).toWellFormed();

@@ -3,7 +3,7 @@ import https from 'node:https';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
 import { refuseOtherAnswers } from '../../platform/outbound/exchange.ts';
-import { faultOf, sayable } from './error-class.ts';
+import { faultOf, redacted } from './error-class.ts';
 import { readJson } from './json.ts';
 import { misconfigured, ProviderFault, unavailable } from './provider.ts';
 import { retryAfterMsOf } from './retrying.ts';
@@ -55,7 +55,7 @@ export async function ask(
   call: Call,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const sent = await dialledOf(call, headers);
+  const sent = await httpRequestOf(call, headers);
   const response = await orFault(signal, () => dial(new URL(`${baseUrl}${call.path}`), sent, signal));
   if (!isOk(response)) throw await refusalOf(response, secrets, signal);
   const maxBytes = call.answersPicture ? PICTURE_ANSWER_MAX_BYTES : ANSWER_MAX_BYTES;
@@ -64,7 +64,7 @@ export async function ask(
 }
 
 /** One HTTP request to a provider. */
-interface Dialled {
+interface HttpRequest {
   method: 'GET' | 'POST';
   headers: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
@@ -84,7 +84,7 @@ const AGENTS = {
  * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch does not do.
  * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
-export async function dial(url: URL, call: Dialled, signal: AbortSignal): Promise<IncomingMessage> {
+export async function dial(url: URL, call: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { method, body } = call;
   const headers = { 'user-agent': 'Darkroom', 'accept-encoding': 'identity', ...call.headers };
@@ -104,7 +104,10 @@ export function isOk({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-async function dialledOf({ method = 'POST', json, form }: Call, own: Endpoint['headers']): Promise<Dialled> {
+async function httpRequestOf(
+  { method = 'POST', json, form }: Call,
+  own: Endpoint['headers'],
+): Promise<HttpRequest> {
   const headers = { accept: 'application/json', ...own };
   const ofType = (type: string) => ({ ...headers, 'content-type': type });
   if (json !== undefined) return { method, headers: ofType('application/json'), body: JSON.stringify(json) };
@@ -155,18 +158,20 @@ async function refusalOf(
   signal.throwIfAborted();
   const { message, kind } = readRefusal(text);
   const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());
-  return faultOf({ status, kind, message: sayable(message, secrets), retryAfterMs });
+  return faultOf({ status, kind, message: redacted(message, secrets), retryAfterMs });
 }
 
 /** The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind. */
 function readRefusal(text: string): { message: string; kind: string } {
   const body = objectOf(parsed(text));
   const error = objectOf(body.error);
-  const said = [error.message, body.error, body.detail, body.message].find((one) => typeof one === 'string');
+  const message = [error.message, body.error, body.detail, body.message].find(
+    (one) => typeof one === 'string',
+  );
   const details = Array.isArray(error.details) ? error.details : [];
   const reasons = details.map((detail) => objectOf(detail).reason);
-  const words = [error.code, error.type, error.status, body.code, body.type, body.title, ...reasons];
-  return { message: String(said ?? ''), kind: words.filter((word) => typeof word === 'string').join(' ') };
+  const kinds = [error.code, error.type, error.status, body.code, body.type, body.title, ...reasons];
+  return { message: String(message ?? ''), kind: kinds.filter((kind) => typeof kind === 'string').join(' ') };
 }
 
 /** The value as an object; anything else has no fields. */

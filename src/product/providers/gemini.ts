@@ -47,7 +47,7 @@ function bodyOf(request: ModelRequest): Record<string, unknown> {
   const own = Object.entries(sentParameters(request, RESERVED));
   const ofTheImage = own.filter(([name]) => OF_THE_IMAGE.includes(name));
   const ofTheCall = own.filter(([name]) => !OF_THE_IMAGE.includes(name));
-  const wanted =
+  const answerFormat =
     op === 'analyze'
       ? { responseMimeType: 'application/json', responseJsonSchema: schema }
       : { responseModalities: ['TEXT', 'IMAGE'] };
@@ -58,7 +58,7 @@ function bodyOf(request: ModelRequest): Record<string, unknown> {
     contents: [{ role: 'user', parts: [{ text: prompt }, ...images] }],
     generationConfig: {
       ...Object.fromEntries(ofTheCall),
-      ...wanted,
+      ...answerFormat,
       ...(ofTheImage.length > 0 && { imageConfig: Object.fromEntries(ofTheImage) }),
     },
   };

@@ -4,7 +4,7 @@ import { unavailable } from './provider.ts';
 /** The most levels of nested lists and objects, because recursive code could exceed its stack. */
 const DEEPEST = 100;
 /** The most bytes outside of strings. A picture is one long string; the rest of an answer is far smaller. */
-const MARKS_MAX = MEGABYTE;
+const SYNTAX_MAX_BYTES = MEGABYTE;
 
 const QUOTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
@@ -27,11 +27,12 @@ export function readJson(json: Buffer, what: string): unknown {
 
 function problemOf(json: Buffer): string | undefined {
   let depth = 0;
-  let marks = 0;
+  let syntaxBytes = 0;
   let isInText = false;
   for (let at = 0; at < json.length; at += 1) {
-    marks += 1;
-    if (marks > MARKS_MAX) return `has more than ${MARKS_MAX} bytes of JSON outside of its texts`;
+    syntaxBytes += 1;
+    if (syntaxBytes > SYNTAX_MAX_BYTES)
+      return `has more than ${SYNTAX_MAX_BYTES} bytes of JSON outside of its texts`;
     if (isInText) {
       at = json.indexOf(QUOTE, at);
       if (at === -1) return undefined;

@@ -84,7 +84,7 @@ export function openProviders(options: ProvidersOptions): Providers {
   const { settings, models, pixels, answerSchemas, coordination, hostId, processId, log } = options;
   const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings;
   const providers = providersOf(options);
-  const measured = createProviderMeter();
+  const meter = createProviderMeter();
   const slots = createSlots({ coordination, hostId, processId, limit: PROVIDER_CONCURRENCY });
 
   return {
@@ -95,7 +95,7 @@ export function openProviders(options: ProvidersOptions): Providers {
       if (model === undefined || provider === undefined)
         return failure('service_misconfigured', `The model ${call.model} is no longer offered.`);
       const done = await slots.run(model.provider, call.accountId, () =>
-        tried(call, model, provider, signal),
+        timedAttempt(call, model, provider, signal),
       );
       return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
     },
@@ -107,7 +107,7 @@ export function openProviders(options: ProvidersOptions): Providers {
     },
   };
 
-  async function tried(
+  async function timedAttempt(
     call: ModelCall,
     model: Model,
     provider: Provider,
@@ -121,8 +121,11 @@ export function openProviders(options: ProvidersOptions): Providers {
       const late = unavailable(`The model did not answer within ${PROVIDER_TIMEOUT_SECONDS} s.`);
       return failureOf(deadline.aborted ? late : error, call, model.provider);
     });
-    const verdict = outcome.kind === 'failure' ? outcome.code : 'answered';
-    measured(model.provider, verdict, performance.now() - startedMs);
+    meter(
+      model.provider,
+      outcome.kind === 'failure' ? outcome.code : 'answered',
+      performance.now() - startedMs,
+    );
     return outcome;
   }
 
@@ -133,9 +136,9 @@ export function openProviders(options: ProvidersOptions): Providers {
     signal: AbortSignal,
   ): Promise<ModelAnswer> {
     const request = await requestOf(call, model, signal);
-    const { pickUp } = call;
+    const { requestId } = call;
     const keep = (id: string) => lostWhenRejected(() => call.keep(id));
-    const context: CallContext = { signal, keep, ...present({ pickUp }) };
+    const context: CallContext = { signal, keep, ...present({ requestId }) };
     const problemOf = (schema: object, value: unknown) =>
       answerSchemas.problemOf(call.accountId, schema, value);
     return checkedAnswer(await provider.run(request, context), request, problemOf);
@@ -170,7 +173,7 @@ export function openProviders(options: ProvidersOptions): Providers {
     const { errorClass, message, retryAfterMs } = error;
     if (errorClass === 'misconfigured') {
       const refused = 'A provider refuses this service: see its key, account and model names';
-      log.error({ provider: name, says: message }, refused);
+      log.error({ provider: name, providerMessage: message }, refused);
     }
     const again = errorClass === 'unavailable' ? nextTryMs(attempt, waitsFor(name), retryAfterMs) : undefined;
     return failure(CODES[errorClass], message, again);

@@ -1,7 +1,7 @@
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { pictureAt, pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
-import { sayable } from './error-class.ts';
+import { redacted } from './error-class.ts';
 import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected, sentParameters } from './provider.ts';
@@ -86,7 +86,7 @@ function readChat(answer: unknown, { secrets }: Endpoint): RawAnswer {
   const { choices } = objectOf(answer);
   const choice = objectOf(Array.isArray(choices) ? choices[0] : undefined);
   const { content, refusal } = objectOf(choice.message);
-  if (typeof refusal === 'string' && refusal !== '') throw rejected(sayable(refusal, secrets));
+  if (typeof refusal === 'string' && refusal !== '') throw rejected(redacted(refusal, secrets));
   if (choice.finish_reason === 'content_filter')
     throw rejected('The model withheld its answer: content filter.');
   return { kind: 'json', value: jsonIn(content) };

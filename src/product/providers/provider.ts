@@ -51,7 +51,7 @@ export interface CallContext {
   /** Aborts at the deadline of the attempt, and when this process gives the item up, for example because it stops. */
   signal: AbortSignal;
   /** The id of the request that an earlier owner of the item submitted, at providers whose requests can be resumed. */
-  pickUp?: string;
+  requestId?: string;
   /**
    * Stores the id of a request, at providers whose requests can be resumed. It is awaited before the result is polled,
    * and rejects when the item has another owner by now.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { pictureAt } from './answered-pictures.ts';
-import { sayable } from './error-class.ts';
+import { redacted } from './error-class.ts';
 import { ask, type Call, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import {
@@ -23,7 +23,7 @@ const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibi
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
 /** A failed poll is repeated, because the prediction continues and has to be paid for. */
-const LOOKS_LOST_AT_MOST = 5;
+const FAILED_POLLS_MAX = 5;
 
 /**
  * The API of Replicate and of compatible servers: a prediction is submitted, polled until it ends, and cancelled when
@@ -39,7 +39,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   };
   return {
     async run(request, context) {
-      const begun = (await pickedUp(context)) ?? (await submitted(request, context));
+      const begun = (await resumed(context)) ?? (await submitted(request, context));
       const ended = await untilEnded(begun, context);
       return read(ended, context.signal);
     },
@@ -58,17 +58,17 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   }
 
   /** The prediction of an earlier owner; undefined when there is none, or the provider has deleted it. */
-  async function pickedUp({ pickUp, signal }: CallContext): Promise<Prediction | undefined> {
-    if (pickUp === undefined) return undefined;
+  async function resumed({ requestId, signal }: CallContext): Promise<Prediction | undefined> {
+    if (requestId === undefined) return undefined;
     try {
-      return await look(pickUp, signal);
+      return await poll(requestId, signal);
     } catch (error) {
       if (error instanceof ProviderFault && error.errorClass !== 'unavailable') return undefined;
       throw error;
     }
   }
 
-  async function look(id: string, signal: AbortSignal): Promise<Prediction> {
+  async function poll(id: string, signal: AbortSignal): Promise<Prediction> {
     return predictionOf({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
   }
 
@@ -82,19 +82,19 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
 
   async function untilEnded(begun: Prediction, { signal }: CallContext): Promise<Prediction> {
     let prediction = begun;
-    let lost = 0;
+    let failedPolls = 0;
     try {
       let waitMs = POLL_MS.first;
       while (RUNNING.includes(prediction.status)) {
         await sleep(waitMs, undefined, { signal });
         waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.last);
         try {
-          prediction = await look(begun.id, signal);
-          lost = 0;
+          prediction = await poll(begun.id, signal);
+          failedPolls = 0;
         } catch (error) {
-          lost += 1;
+          failedPolls += 1;
           const passes = error instanceof ProviderFault && error.errorClass === 'unavailable';
-          if (!passes || lost >= LOOKS_LOST_AT_MOST) throw error;
+          if (!passes || failedPolls >= FAILED_POLLS_MAX) throw error;
           await sleep(error.retryAfterMs ?? 0, undefined, { signal });
         }
       }
@@ -116,11 +116,11 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
 
   async function read({ status, error, output }: Prediction, signal: AbortSignal): Promise<RawAnswer> {
     if (status !== 'succeeded') {
-      const said = sayable(
+      const message = redacted(
         typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
         endpoint.secrets,
       );
-      throw CONTENT.test(said) ? rejected(said) : unavailable(said);
+      throw CONTENT.test(message) ? rejected(message) : unavailable(message);
     }
     const [first] = Array.isArray(output) ? output : [output];
     if (typeof first !== 'string') throw unavailable('The model answered no image.');

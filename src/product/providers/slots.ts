@@ -21,8 +21,8 @@ const RENEW_MS = 10_000;
 /**
  * A slot returned in this process wakes a waiting call; slots of other processes are found by polling at this interval.
  */
-const LOOK_MS = 250;
-const LOOKS = 8;
+const POLL_MS = 250;
+const POLLS = 8;
 /** How long an account that found no slot keeps its turn, until its item is tried again. */
 const WAIT_MS = 3_000;
 /**
@@ -41,15 +41,15 @@ export function createSlots({ coordination, hostId, processId, limit }: SlotsOpt
   const waiting = new Map<string, FairQueue<() => void>>();
   let counter = 0;
 
-  async function takeSoon(key: string, holder: string, owner: string): Promise<boolean> {
-    const wanted = { key, limit, holder, leaseMs: LEASE_MS, seenMs: SEEN_MS, waitMs: WAIT_MS };
-    if (await coordination.takeShared(wanted)) return true;
-    const turns = waiting.get(key) ?? createFairQueue();
-    if (turns.size >= limit && turns.sizeOf(owner) > 0) return false;
-    waiting.set(key, turns);
-    for (let look = 0; look < LOOKS; look++) {
-      await aMoment(turns, owner);
-      if (await coordination.takeShared(wanted)) return true;
+  async function take(key: string, holder: string, owner: string): Promise<boolean> {
+    const request = { key, limit, holder, leaseMs: LEASE_MS, seenMs: SEEN_MS, waitMs: WAIT_MS };
+    if (await coordination.takeShared(request)) return true;
+    const queue = waiting.get(key) ?? createFairQueue();
+    if (queue.size >= limit && queue.sizeOf(owner) > 0) return false;
+    waiting.set(key, queue);
+    for (let poll = 0; poll < POLLS; poll++) {
+      await turnOrPoll(queue, owner);
+      if (await coordination.takeShared(request)) return true;
     }
     return false;
   }
@@ -57,10 +57,10 @@ export function createSlots({ coordination, hostId, processId, limit }: SlotsOpt
   async function giveBack(key: string, holder: string): Promise<void> {
     // A slot that could not be returned is freed by the end of its lease.
     await coordination.releaseSlot(key, holder).catch(() => undefined);
-    const turns = waiting.get(key);
-    const next = turns?.next();
+    const queue = waiting.get(key);
+    const next = queue?.next();
     if (next === undefined) return;
-    turns?.serve(next.owner, next.waiter);
+    queue?.serve(next.owner, next.waiter);
     next.waiter();
   }
 
@@ -69,7 +69,7 @@ export function createSlots({ coordination, hostId, processId, limit }: SlotsOpt
       counter += 1;
       const key = `providers/${hostId}/${name}`;
       const holder = `${hostId}/${processId}/provider-${counter}/${owner}`;
-      if (!(await takeSoon(key, holder, owner))) return undefined;
+      if (!(await take(key, holder, owner))) return undefined;
       // If a slot cannot be renewed, the call continues, and at worst one more call runs than there are slots.
       const renewal = setInterval(() => {
         coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
@@ -86,15 +86,15 @@ export function createSlots({ coordination, hostId, processId, limit }: SlotsOpt
 }
 
 /** Waits until a slot is returned and it is the owner's turn, or until the next poll. */
-function aMoment(turns: FairQueue<() => void>, owner: string): Promise<void> {
+function turnOrPoll(queue: FairQueue<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(leave, LOOK_MS);
-  turns.add(owner, leave);
+  const timer = setTimeout(leave, POLL_MS);
+  queue.add(owner, leave);
   return promise;
 
   function leave(): void {
     clearTimeout(timer);
-    turns.remove(owner, leave);
+    queue.remove(owner, leave);
     resolve();
   }
 }

@@ -9,8 +9,8 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/names/json.ts';
-import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES, type Source, sourceOf, wholePart } from './input.ts';
-import { beginCall, bring, type CallTerms, counted, type MeteredCallOptions } from './metered-call.ts';
+import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES, readPart, type Source, sourceOf } from './input.ts';
+import { beginCall, type CallTerms, counted, loadImage, type MeteredCallOptions } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
@@ -44,8 +44,8 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       const terms = underWay.expectedBy(pixels);
       const pair = await readPair(request);
       const done = await counted(options.allowance, caller, 'compare', async () => {
-        const one = await bring(pair.one, options, terms);
-        const other = await bringOther(pair, terms);
+        const one = await loadImage(pair.one, options, terms);
+        const other = await loadOther(pair, terms);
         const fetchMs = underWay.admittedMs();
         const bytesIn = one.bytes.length + other.length;
         const paramOf = () => pair.otherParam;
@@ -59,14 +59,14 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
   );
 
   /** The bytes of the second image. Refusals name its own parameter. */
-  async function bringOther({ other, otherParam }: Pair, terms: CallTerms) {
+  async function loadOther({ other, otherParam }: Pair, terms: CallTerms) {
     try {
-      const { bytes: brought, header } = await bring(other, options, terms);
-      const bytes = isStored(brought) ? await brought.read() : brought;
+      const { bytes: loaded, header } = await loadImage(other, options, terms);
+      const bytes = isStored(loaded) ? await loaded.read() : loaded;
       readable(bytes, header);
       return bytes;
     } catch (error) {
-      throw ofOther(error, otherParam);
+      throw withParam(error, otherParam);
     }
   }
 }
@@ -108,7 +108,7 @@ async function readPair(request: FastifyRequest): Promise<Pair> {
     fileLimitBytes: IMAGE_LIMIT_BYTES,
     second: 'other',
   });
-  const file = await wholePart(multipart.file);
+  const file = await readPart(multipart.file);
   const other = await multipart.second();
   if (other === null) throw missingOther();
   const [field] = Object.keys(await multipart.fields());
@@ -140,7 +140,7 @@ function unknownField(name: string): ApiError {
 }
 
 /** The same refusal for another parameter. */
-function ofOther(error: unknown, param: string): unknown {
+function withParam(error: unknown, param: string): unknown {
   if (!(error instanceof ApiError) || error.status >= 500) return error;
   return new ApiError(error.code, error.message, { param, details: error.details });
 }

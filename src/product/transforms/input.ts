@@ -37,32 +37,35 @@ export type Source =
 type Input = Source & { fields: BodyFields };
 
 /** The contents of a body: where the image is, and for a call that changes it, the work. */
-type Says = 'image' | 'image and work';
+type BodyContents = 'image' | 'image and work';
 
 /**
  * Reads the body of a synchronous call: raw bytes, a multipart `file` part, or a JSON reference.
  * @throws ApiError payload_too_large on `file` or `body`, invalid_param on the field at fault.
  */
-export async function readInput(request: FastifyRequest, says: Says = 'image and work'): Promise<Input> {
+export async function readInput(
+  request: FastifyRequest,
+  contents: BodyContents = 'image and work',
+): Promise<Input> {
   const type = mediaTypeOf(request);
   const body = request.body as Readable;
-  if (type === 'application/json') return referenceOf(await request.readJson(), says);
+  if (type === 'application/json') return referenceOf(await request.readJson(), contents);
   if (type === 'multipart/form-data') {
     using multipart = await openMultipart(request, body, {
       bodyLimitBytes: MULTIPART_LIMIT_BYTES,
       fileLimitBytes: IMAGE_LIMIT_BYTES,
     });
-    const file = await wholePart(multipart.file);
+    const file = await readPart(multipart.file);
     const texts = await multipart.fields();
     const misplaced = multipart.skipped.find((name) => WORK_FIELDS.includes(name));
     if (misplaced !== undefined) throw fieldAsFile(misplaced);
-    return { kind: 'bytes', ...file, fields: multipartFields(texts, says) };
+    return { kind: 'bytes', ...file, fields: multipartFields(texts, contents) };
   }
   const bytes = await collect(body, request, IMAGE_LIMIT_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };
 }
 
-export async function wholePart({ bytes, declaredType }: FilePart) {
+export async function readPart({ bytes, declaredType }: FilePart) {
   return { bytes: joined(await Array.fromAsync(bytes)), declaredType };
 }
 
@@ -71,11 +74,11 @@ const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps'];
 
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters and steps. */
-function referenceOf(body: unknown, says: Says): Input {
+function referenceOf(body: unknown, contents: BodyContents): Input {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
-  const other = Object.keys(work).find((name) => says === 'image' || !WORK_FIELDS.includes(name));
-  if (other !== undefined) throw unknownField(other, says);
+  const other = Object.keys(work).find((name) => contents === 'image' || !WORK_FIELDS.includes(name));
+  if (other !== undefined) throw unknownField(other, contents);
   const fields = checkedFields(work);
   const source = sourceOf({ assetId, url }, { assetId: 'assetId', url: 'url' });
   if (source !== null) return { ...source, fields };
@@ -115,10 +118,10 @@ function fieldAsFile(name: string): ApiError {
   return invalidParam(name, message);
 }
 
-function unknownField(name: string, says: Says): ApiError {
-  const allowed = says === 'image' ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];
+function unknownField(name: string, contents: BodyContents): ApiError {
+  const allowed = contents === 'image' ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];
   const why =
-    says === 'image'
+    contents === 'image'
       ? 'it reads one image and takes nothing else.'
       : 'the parameters of op go into parameters, or into the query.';
   const message =
@@ -139,9 +142,9 @@ function addressOf(value: unknown, param: string): string {
   throw invalidParam(param, message, { allowed: ['https', 'http'] });
 }
 
-function multipartFields(sent: Record<string, string>, says: Says): BodyFields {
+function multipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
   const [field] = Object.keys(sent);
-  if (says === 'image' && field !== undefined) throw unknownField(field, says);
+  if (contents === 'image' && field !== undefined) throw unknownField(field, contents);
   const { op, preset, parameters, steps, ...texts } = sent;
   const named = checkedFields({
     op,

@@ -4,7 +4,7 @@ import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { readInput } from './input.ts';
-import { beginCall, bring, type MeteredCallOptions, workerMs } from './metered-call.ts';
+import { beginCall, loadImage, type MeteredCallOptions, workerMs } from './metered-call.ts';
 import { ImageReference } from './transform-schema.ts';
 
 /** POST /images/metadata: returns the facts and tags of an image, while the caller waits. It is free. */
@@ -29,7 +29,7 @@ export async function metadataRoutes(
       const underWay = beginCall(request, reply, options);
       const terms = underWay.expectedBy(pixels);
       const input = await readInput(request, 'image');
-      const image = await bring(input, options, terms);
+      const image = await loadImage(input, options, terms);
       const fetchMs = underWay.admittedMs();
       const bytesIn = image.bytes.length;
       const described = await underWay.resultOf(pixels.describe({ ...image, ...terms }));

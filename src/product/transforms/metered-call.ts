@@ -36,7 +36,7 @@ export interface CallTerms {
   deadlineMs: number;
   /** Absent: a call. */
   work?: WorkClass;
-  /** Its place in the queue of an image pool, while its body is read. */
+  /** The call as the image pool counts it while its body is read. */
   incoming?: IncomingCall;
 }
 
@@ -56,7 +56,7 @@ export interface SyncCall {
   caller: Caller;
   terms: CallTerms;
   /**
-   * Its terms for the image pool, in whose queue a place is kept while its body is read.
+   * Its terms for the image pool, whose queue counts the call while its body is read.
    * @throws ApiError provider_unavailable (capacity) where the queue is full.
    */
   expectedBy(pixels: Pixels): CallTerms;
@@ -127,7 +127,7 @@ export function sendPicture(
 }
 
 /** The image of a call: bytes, with their header where they are an image, or an asset that is read later. */
-interface BroughtImage {
+interface LoadedImage {
   bytes: Uint8Array<ArrayBuffer> | StoredFile;
   header: Header | null;
 }
@@ -136,11 +136,11 @@ interface BroughtImage {
  * Gets the image that a call names.
  * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared type.
  */
-export async function bring(
+export async function loadImage(
   source: Source,
   { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
   { accountId, signal, deadlineMs }: CallTerms,
-): Promise<BroughtImage> {
+): Promise<LoadedImage> {
   switch (source.kind) {
     case 'bytes':
       return asDeclared(source);

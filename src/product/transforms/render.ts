@@ -134,7 +134,7 @@ const MOST_ASSET_BYTES = 64 * MEGABYTE;
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 
 /** The dependencies with which assetsOfPage reads the assets of one call. */
-interface Bringing extends Pick<RenderOptions, 'pixels'> {
+interface PageAssetOptions extends Pick<RenderOptions, 'pixels'> {
   assets: Pick<AssetReader, 'read'>;
   terms: CallTerms;
   /** The result of work on an asset. */
@@ -149,7 +149,7 @@ interface Bringing extends Pick<RenderOptions, 'pixels'> {
  */
 export async function assetsOfPage(
   html: string,
-  bringing: Bringing,
+  options: PageAssetOptions,
 ): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
   const ids = assetIdsIn(html);
   if (ids.length > MOST_ASSETS) {
@@ -160,12 +160,12 @@ export async function assetsOfPage(
   const missing: string[] = [];
   let sizeBytes = 0;
   for (const id of ids) {
-    const asset = await bringing.assets.read(bringing.terms.accountId, id).catch(unlessAbsent);
+    const asset = await options.assets.read(options.terms.accountId, id).catch(unlessAbsent);
     if (asset === null) {
       missing.push(id);
       continue;
     }
-    const drawable = await drawableOf(id, asset, bringing);
+    const drawable = await drawableOf(id, asset, options);
     sizeBytes += drawable.data.length;
     if (sizeBytes > MOST_ASSET_BYTES) {
       const message = `The assets of the page are larger than ${MOST_ASSET_BYTES} bytes together.`;
@@ -183,7 +183,7 @@ export async function assetsOfPage(
 async function drawableOf(
   id: string,
   { bytes, declaredType }: DeclaredImage,
-  { pixels, terms, resultOf }: Bringing,
+  { pixels, terms, resultOf }: PageAssetOptions,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(declaredType)) {
     return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };

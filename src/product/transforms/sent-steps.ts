@@ -49,19 +49,19 @@ export function planOfSteps(value: unknown, models: Models): PlannedSteps {
     throw invalidParam(`steps[${index}].${field}`, message);
   }
   const { pass, warnings, steps } = run;
-  return { pass, warnings, paramOf: (passParam) => placeOf(passParam, sent, steps) };
+  return { pass, warnings, paramOf: (passParam) => sentPathOf(passParam, sent, steps) };
 }
 
 /** Counts the steps of the pass from 0, as a refusal of the worker does. */
 const STEP_OF_PASS = /^steps\[(\d+)\]/;
 
-function placeOf(
+function sentPathOf(
   passParam: string,
   sent: readonly PresetStep[],
   steps: readonly DeterministicStep[],
 ): string {
-  const place = STEP_OF_PASS.exec(passParam)?.[1];
-  const index = place === undefined ? lastWith(passParam, sent) : senderOf(Number(place), steps);
+  const stepIndex = STEP_OF_PASS.exec(passParam)?.[1];
+  const index = stepIndex === undefined ? lastWith(passParam, sent) : sentIndexOf(Number(stepIndex), steps);
   const step = sent[index];
   if (step === undefined) return 'steps';
   const op = findOp(step.op ?? '');
@@ -72,13 +72,13 @@ function placeOf(
   return `steps[${index}].params.${passParam.split('.').at(-1)}`;
 }
 
-/** The sent step that a step of the pass comes from. */
-function senderOf(place: number, steps: readonly DeterministicStep[]): number {
-  const senders = steps.flatMap(({ index, fragment }) => fragment.steps.map(() => index));
-  return senders[place] ?? -1;
+/** The index of the sent step that a step of the pass was compiled from. */
+function sentIndexOf(stepIndex: number, steps: readonly DeterministicStep[]): number {
+  const sentIndexes = steps.flatMap(({ index, fragment }) => fragment.steps.map(() => index));
+  return sentIndexes[stepIndex] ?? -1;
 }
 
-/** The last step that says how the pass reads or writes; what it says counts. */
+/** The index of the last step with a parameter of reading or writing, which overrides the earlier ones. */
 function lastWith(name: string, sent: readonly PresetStep[]): number {
   return sent.findLastIndex(({ parameters = {} }) => name in parameters);
 }

@@ -32,14 +32,14 @@ const LONGEST_KEPT_TEXT = 500;
 const OWN_KEYS = ['op', 'preset', 'response'];
 
 /** The query of a request, parsed and as a part of its address. */
-type Asked = Pick<FastifyRequest, 'query' | 'url'>;
+type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
 /**
  * Compiles what a call asks for. Query and body together must name one op, one preset or steps; the query overrides the
  * body, key by key. A query alone is compiled once for each distinct text.
  * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
  */
-export function compileCall({ url, query }: Asked, body: BodyFields = {}): TransformCall {
+export function compileCall({ url, query }: SentQuery, body: BodyFields = {}): TransformCall {
   if (!isEmpty(body)) return compiledCall(query as Query, body);
   const text = queryTextOf(url);
   const known = compiled.get(text);
@@ -53,12 +53,12 @@ export function compileCall({ url, query }: Asked, body: BodyFields = {}): Trans
  * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
  * @throws ApiError as `compileCall`.
  */
-export function checkQuery(asked: Asked, bodyMaySayMore: boolean): void {
-  if (!bodyMaySayMore || compiled.has(queryTextOf(asked.url))) {
-    compileCall(asked);
+export function checkQuery(sent: SentQuery, bodyMayAdd: boolean): void {
+  if (!bodyMayAdd || compiled.has(queryTextOf(sent.url))) {
+    compileCall(sent);
     return;
   }
-  const query = asked.query as Query;
+  const query = sent.query as Query;
   if (query.steps !== undefined) throw stepsInQuery();
   const { op, preset } = namedIn(query, {});
   if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
@@ -110,21 +110,21 @@ function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
   const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
-  const beside = Object.keys(given)[0];
-  if (beside === undefined) return { kind: 'preset', reference };
-  const message = `${beside} may not accompany preset: a preset runs as it was saved. Leave it out.`;
-  throw invalidParam(beside, message);
+  const extra = Object.keys(given)[0];
+  if (extra === undefined) return { kind: 'preset', reference };
+  const message = `${extra} may not accompany preset: a preset runs as it was saved. Leave it out.`;
+  throw invalidParam(extra, message);
 }
 
 /** Steps are all of the work, so a field that would add to them is refused by its name. */
 function sentSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields): TransformCall {
-  const { response: _, ...said } = query;
-  const beside = Object.keys({ ...fields, ...texts, ...said })[0];
-  if (beside === undefined) return { kind: 'steps', sent };
-  const way = ['op', 'preset', 'parameters'].includes(beside)
+  const { response: _, ...queried } = query;
+  const extra = Object.keys({ ...fields, ...texts, ...queried })[0];
+  if (extra === undefined) return { kind: 'steps', sent };
+  const fix = ['op', 'preset', 'parameters'].includes(extra)
     ? 'Leave it out, or leave out steps.'
     : 'Move it into parameters of a step.';
-  throw invalidParam(beside, `${beside} may not accompany steps, which say all that is done. ${way}`);
+  throw invalidParam(extra, `${extra} may not accompany steps, which are all of the work. ${fix}`);
 }
 
 function stepsInQuery(): ApiError {

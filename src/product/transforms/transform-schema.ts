@@ -69,9 +69,9 @@ function widest(uses: readonly Declared[]): TSchema {
 /** One sentence where most ops mean the same, else one for each meaning. */
 function descriptionOf(uses: readonly Declared[]): string {
   const meanings = Map.groupBy(uses, ({ schema }) => String(schema.description ?? ''));
-  const sentences = Array.from(meanings, ([said, same]) => {
+  const sentences = Array.from(meanings, ([meaning, same]) => {
     const isShared = same.length > TRANSFORM_OPS.length / 2;
-    return isShared ? said : `${same.map(({ op }) => op).join(', ')}: ${said}`;
+    return isShared ? meaning : `${same.map(({ op }) => op).join(', ')}: ${meaning}`;
   });
   return sentences.join(' ');
 }
@@ -81,7 +81,7 @@ function descriptionOf(uses: readonly Declared[]): string {
  * documentation pages that send calls fill an example in beside any other op, which refuses it, and ask for a file
  * where they see a media type.
  */
-function inQuery({ examples: _beside, ...schema }: TSchema): TSchema {
+function inQuery({ examples: _, ...schema }: TSchema): TSchema {
   return schema.type === 'array' ? Type.String() : (schema as TSchema);
 }
 

@@ -8,7 +8,14 @@ import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts
 import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
 import { readInput } from './input.ts';
-import { beginCall, bring, counted, type MeteredCallOptions, namedAs, sendPicture } from './metered-call.ts';
+import {
+  beginCall,
+  counted,
+  loadImage,
+  type MeteredCallOptions,
+  namedAs,
+  sendPicture,
+} from './metered-call.ts';
 import { RESULT_LIFE_SECONDS, type Results } from './results.ts';
 import { planOfSteps, SentSteps } from './sent-steps.ts';
 import { checkQuery, compileCall, type Query, type TransformCall } from './transform-call.ts';
@@ -67,7 +74,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const call = compileCall(request, input.fields);
       const { name, pass, warnings, paramOf } = await planOf(call, caller);
       const done = await counted(options.allowance, caller, name, async () => {
-        const image = await bring(input, options, terms);
+        const image = await loadImage(input, options, terms);
         const fetchMs = underWay.admittedMs();
         const bytesIn = image.bytes.length;
         const result = await underWay.resultOf(pixels.transform({ ...image, ...terms, pass, paramOf }));
@@ -124,11 +131,11 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
 }
 
 /**
- * Sends what a pass found out beside its picture: the results of a search for a target, the hashes of the picture
- * behind a placeholder, the bit depth. Those that do not apply are left out.
+ * Sends the findings of a pass as headers: the results of a search for a target, the hashes of the picture behind a
+ * placeholder, the bit depth. Those that do not apply are left out.
  */
 function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: PixelResult): void {
-  // Most passes find nothing of this.
+  // Most passes have no findings.
   if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
   const findings = {
     quality: achieved?.quality,

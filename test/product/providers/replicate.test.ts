@@ -89,11 +89,11 @@ t.test('who takes over asks for the prediction that was kept, and submits none',
   const { run, looks, made, predictions, submissions, kept } = await replicate(t);
   predictions.set('old', { status: 'processing' });
   looks.push({ status: 'processing' }, made);
-  t.match(await run({ pickUp: 'old' }), { kind: 'image' });
+  t.match(await run({ requestId: 'old' }), { kind: 'image' });
   t.strictSame([submissions().length, kept], [0, []]);
   looks.push(made);
   t.match(
-    await run({ pickUp: 'unknown' }),
+    await run({ requestId: 'unknown' }),
     { kind: 'image' },
     'one that is known no more is submitted again',
   );

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { faultOf, sayable } from '../../../src/product/providers/error-class.ts';
+import { faultOf, redacted } from '../../../src/product/providers/error-class.ts';
 import { endpointUrl } from '../../../src/product/providers/exchange.ts';
 import { offeredBy } from '../../../src/product/providers/registry.ts';
 import { nextTryMs, retryAfterMsOf } from '../../../src/product/providers/retrying.ts';
@@ -63,12 +63,12 @@ t.test('a status and the kind of its error say whose fault it is', (t) => {
 });
 
 t.test('what a provider says is shown without keys and within bounds', (t) => {
-  const said = sayable('Key sk-abcdefgh12345 or r8_abcdefgh or AIzaSyA1234567890 or Bearer abc.def or mine', [
-    'mine',
-    '',
-  ]);
+  const said = redacted(
+    'Key sk-abcdefgh12345 or r8_abcdefgh or AIzaSyA1234567890 or Bearer abc.def or mine',
+    ['mine', ''],
+  );
   t.notMatch(said, /abcdefgh|AIza|abc\.def|mine/);
-  t.equal(sayable('x'.repeat(900), []).length, 500);
+  t.equal(redacted('x'.repeat(900), []).length, 500);
   t.end();
 });
 

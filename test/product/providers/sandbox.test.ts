@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { createAnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
 import { answerFor } from '../../../src/product/providers/sandbox/answer.ts';
-import { steeringOf } from '../../../src/product/providers/sandbox/words.ts';
+import { directivesIn } from '../../../src/product/providers/sandbox/directives.ts';
 import { type BenchCall, bench } from './harness.ts';
 
 const { run, logged } = bench(t);
@@ -219,8 +219,8 @@ t.test('words in the prompt steer an item', async (t) => {
     schema: { type: 'object' },
   });
   t.match(garbled, { code: 'provider_unavailable', message: /not a JSON object/ });
-  t.equal(steeringOf('[sandbox:wait=99999999] A [sandbox:fail@0] boat', 1, 1).waitMs, 60_000);
-  t.match(steeringOf('[sandbox:wait=5] A [sandbox:fail@0] boat', 1, 1), {
+  t.equal(directivesIn('[sandbox:wait=99999999] A [sandbox:fail@0] boat', 1, 1).waitMs, 60_000);
+  t.match(directivesIn('[sandbox:wait=5] A [sandbox:fail@0] boat', 1, 1), {
     text: 'A boat',
     fails: false,
     waitMs: 5,

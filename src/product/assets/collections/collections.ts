@@ -49,7 +49,7 @@ export class AssetCollections {
         { accountId, name: { $gt: after } },
         { sort: order('name'), limit: ROWS_A_READ },
       );
-      for (const row of rows) yield this.#shown(row);
+      for (const row of rows) yield this.#counted(row);
       const last = rows.at(-1);
       if (last === undefined || rows.length < ROWS_A_READ) return;
       after = last.name;
@@ -61,8 +61,8 @@ export class AssetCollections {
     const row = { _id: randomText(24), accountId, name, updatedAt: this.#now().toISOString() };
     const { duplicates } = await this.#collections.insertMany([row]);
     const isNew = duplicates.length === 0;
-    const there = isNew ? null : await this.#collections.findOne({ accountId, name });
-    return { collection: await this.#shown(there ?? row), isNew };
+    const existing = isNew ? null : await this.#collections.findOne({ accountId, name });
+    return { collection: await this.#counted(existing ?? row), isNew };
   }
 
   /** Records that a collection received an asset, and creates the collection if it does not exist. */
@@ -86,7 +86,7 @@ export class AssetCollections {
     return deleted === 1;
   }
 
-  async #shown({ accountId, name, updatedAt }: CollectionDocument): Promise<AssetCollection> {
+  async #counted({ accountId, name, updatedAt }: CollectionDocument): Promise<AssetCollection> {
     return { name, assets: await this.#assets.countIn(accountId, name), updatedAt };
   }
 }

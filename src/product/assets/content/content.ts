@@ -37,8 +37,10 @@ const LONGEST_AGE_SECONDS = 31_536_000;
  * @param ends epoch milliseconds after which no copy may be used; null for no such time.
  */
 export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number): string {
-  const left = ends.map((end) => (end === null ? LONGEST_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
-  const seconds = Math.max(0, Math.min(LONGEST_AGE_SECONDS, ...left));
+  const remaining = ends.map((end) =>
+    end === null ? LONGEST_AGE_SECONDS : Math.floor((end - nowMs) / 1000),
+  );
+  const seconds = Math.max(0, Math.min(LONGEST_AGE_SECONDS, ...remaining));
   return `private, max-age=${seconds}, immutable`;
 }
 

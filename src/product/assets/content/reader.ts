@@ -33,7 +33,7 @@ export function createAssetReader(records: AssetRecords, objects: Objects, limit
       facts,
       length: facts.bytes,
       async read() {
-        // The bytes of an asset may have been deleted a moment ago: the second look-up throws the right error.
+        // The asset may have been deleted a moment ago: the second look-up then throws asset_not_found.
         const bytes = (await bytesOf(asset)) ?? (await bytesOf(await records.findStored(accountId, assetId)));
         if (bytes === null) throw storageUnreadable();
         return ownedBytes(bytes);

@@ -21,10 +21,10 @@ export const ASSET_QUOTA: DeclaredCollection = {
  * The quota of assets in an account's plan. It is a stored counter, not a count of documents, so that one conditional
  * update admits exactly as many assets as the plan has. It stays correct through a crash, because each step is marked:
  *
- *   in:  enter (counts, marks) · the asset's document is shown · settle (unmarks)
- *   out: the asset's document is hidden · leaving (marks) · the document is deleted · leave (uncounts, unmarks)
+ *   in:  reserve (counts, marks) · the asset's document is shown · confirm (unmarks)
+ *   out: the asset's document is hidden · announce (marks) · the document is deleted · giveBack (uncounts, unmarks)
  *
- * The sweep resolves each mark that is left over: it calls `settle` if the asset exists, and `leave` if it does not.
+ * The sweep resolves each mark that is left over: `confirm` if the asset exists, and `giveBack` if it does not.
  */
 export class AssetQuota {
   readonly #quota: Collection<QuotaDocument>;
@@ -47,12 +47,12 @@ export class AssetQuota {
    * Takes one unit of the quota. `full` is final. `moving` is not: no unit is free, but some assets are being added or
    * removed.
    */
-  async enter(accountId: string, assetId: string, limit: number): Promise<'entered' | 'full' | 'moving'> {
+  async reserve(accountId: string, assetId: string, limit: number): Promise<'reserved' | 'full' | 'moving'> {
     const { modified } = await this.#quota.updateOne(
       { _id: accountId, stored: { $lt: limit } },
       { $inc: { stored: 1 }, $push: { moving: this.#mark(assetId) } },
     );
-    if (modified === 1) return 'entered';
+    if (modified === 1) return 'reserved';
     const quota = await this.#quota.findOneAndUpdate(
       { _id: accountId },
       { $setOnInsert: { stored: 0, moving: [] } },
@@ -67,12 +67,12 @@ export class AssetQuota {
   }
 
   /** Removes the mark of an asset that is now visible. */
-  async settle(accountId: string, assetId: string): Promise<void> {
+  async confirm(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne({ _id: accountId }, { $pull: { moving: { assetId } } });
   }
 
   /** Marks a counted asset that is about to be removed. */
-  async leaving(accountId: string, assetId: string): Promise<void> {
+  async announce(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId, 'moving.assetId': { $ne: assetId } },
       { $push: { moving: this.#mark(assetId) } },
@@ -80,7 +80,7 @@ export class AssetQuota {
   }
 
   /** Gives back the unit of a marked asset. For an asset without a mark it does nothing. */
-  async leave(accountId: string, assetId: string): Promise<void> {
+  async giveBack(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId, 'moving.assetId': assetId },
       { $inc: { stored: -1 }, $pull: { moving: { assetId } } },

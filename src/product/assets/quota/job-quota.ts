@@ -2,9 +2,10 @@ import { randomText } from '../../../platform/names/ids.ts';
 import type { Collection, Documents } from '../../../platform/stores/documents/port.ts';
 import { ASSET_QUOTA } from './asset-quota.ts';
 
-/** A change of the counter by a job: `in` takes quota, `out` gives back the unused part. */
+/** A change of the counter by a job. */
 interface Mark {
   jobId: string;
+  /** The direction: `in` takes quota, `out` gives back the unused part. */
   way: 'in' | 'out';
   /** Identifies one of several attempts to give quota back; the job document says which one counts. */
   token: string;
@@ -51,7 +52,7 @@ export class JobQuota {
     if ((await take()).modified === 1) return true;
     const begin = { $setOnInsert: { stored: 0, moving: [] } };
     const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, begin, { upsert: true });
-    if (marked(quota, jobId) !== undefined) return true;
+    if (markOf(quota, jobId) !== undefined) return true;
     return (await take()).modified === 1;
   }
 
@@ -84,7 +85,7 @@ export class JobQuota {
   /** Gives back the quota of a job that was never made visible. */
   async undo(accountId: string, jobId: string): Promise<void> {
     const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
-    const mark = marked(quota, jobId);
+    const mark = markOf(quota, jobId);
     if (mark?.way === 'in') await this.giveBack(accountId, jobId, mark.token);
   }
 
@@ -102,11 +103,11 @@ export class JobQuota {
     );
   }
 
-  #mark(jobId: string, way: Mark['way'], count: number): Mark {
-    return { jobId, way, token: randomText(12), count, at: this.#now().toISOString() };
+  #mark(jobId: string, direction: Mark['way'], count: number): Mark {
+    return { jobId, way: direction, token: randomText(12), count, at: this.#now().toISOString() };
   }
 }
 
-function marked(quota: JobQuotaDocument | null, jobId: string): Mark | undefined {
+function markOf(quota: JobQuotaDocument | null, jobId: string): Mark | undefined {
   return quota?.marks?.find((mark) => mark.jobId === jobId);
 }

@@ -50,8 +50,8 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
    * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
    * waiting upload holds no bytes in memory. Accounts take turns.
    */
-  const turns: Admission = createAdmission({ ...sizeOf(capacity), limits: () => ({ calls: MOST_WAITING }) });
-  capacity.onChange(() => turns.resize(sizeOf(capacity)));
+  const queue: Admission = createAdmission({ ...sizeOf(capacity), limits: () => ({ calls: MOST_WAITING }) });
+  capacity.onChange(() => queue.resize(sizeOf(capacity)));
 
   return {
     async store(key, image) {
@@ -69,7 +69,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
       const deadline = deadlineOf({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
       ends.defer(() => deadline.end());
       const { signal } = deadline;
-      const { release } = await turns.acquire({ accountId, bytes: UPLOAD_LIMIT_BYTES, signal });
+      const { release } = await queue.acquire({ accountId, bytes: UPLOAD_LIMIT_BYTES, signal });
       ends.defer(release);
       const bytes = await objects.read(key, UPLOAD_LIMIT_BYTES);
       if (bytes === null) throw storageUnreadable();

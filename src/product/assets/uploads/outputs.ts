@@ -81,11 +81,11 @@ export function createOutputs(options: OutputsOptions): Outputs {
         metadata: JSON.stringify(metadata),
       };
       await repeated(async () => {
-        const noted = store.insert(asset).catch(unlessThere);
+        const inserted = store.insert(asset).catch(unlessInserted);
         await objects
-          .put(objectKey, bytes, 'application/octet-stream', noted)
+          .put(objectKey, bytes, 'application/octet-stream', inserted)
           .catch(async (cause: unknown) => {
-            await noted;
+            await inserted;
             throw asApiError(cause);
           });
       });
@@ -116,6 +116,6 @@ export function createOutputs(options: OutputsOptions): Outputs {
 }
 
 /** The document was stored by an earlier run of the step, whose response was lost. */
-function unlessThere(error: unknown): void {
+function unlessInserted(error: unknown): void {
   if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;
 }

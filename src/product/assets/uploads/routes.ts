@@ -9,18 +9,18 @@ import type { Links } from '../content/links.ts';
 import { assetName, collectionName } from '../rules.ts';
 import { Asset, AssetParams, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from '../schema.ts';
 import { type IncomingImages, openRaw } from './incoming.ts';
-import { type Arrivals, putEnd } from './uploads.ts';
+import { putEnd, type Uploads } from './uploads.ts';
 
 interface UploadRoutesOptions {
   gate: Gate;
-  arrivals: Arrivals;
+  uploads: Uploads;
   incoming: IncomingImages;
   links: Links;
 }
 
 /** The routes that create assets: from a body, from a URL, or from a later PUT to a signed upload URL. */
 export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): Promise<void> {
-  const { gate, arrivals, incoming, links } = options;
+  const { gate, uploads, incoming, links } = options;
   openToEveryOrigin(app, ({ method }) => method === 'PUT');
 
   app.post<{ Querystring: UploadQuery }>(
@@ -40,7 +40,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const client = clientGoneSignal(reply);
       const labels = { ...labelsOf(request.query), expiresAt: null };
       using image = await incoming.open(request, caller.accountId, client);
-      const { asset, isNew } = await arrivals.receive(caller, labels, image, client);
+      const { asset, isNew } = await uploads.receive(caller, labels, image, client);
       const message = isNew ? 'Image stored.' : 'These bytes are an asset already.';
       return reply.code(isNew ? 201 : 200).send(success(message, assetOf(asset)));
     },
@@ -60,7 +60,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     async (request, reply) => {
       const caller = gate.callerOf(request);
       const { contentType } = request.body;
-      const asset = await arrivals.reserve(caller, labelsOf(request.body));
+      const asset = await uploads.reserve(caller, labelsOf(request.body));
       const expiresAt = putEnd(asset);
       const upload = {
         method: 'PUT',
@@ -88,7 +88,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const { assetId } = request.params;
       const accountId = links.ownerOf('asset-put', assetId, request.query);
       using image = openRaw(request, request.raw);
-      const asset = await arrivals.put(accountId, assetId, image, clientGoneSignal(reply));
+      const asset = await uploads.put(accountId, assetId, image, clientGoneSignal(reply));
       return success('Image stored.', assetOf(asset));
     },
   );

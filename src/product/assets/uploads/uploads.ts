@@ -13,7 +13,7 @@ import type { AssetsStore } from '../store.ts';
 import type { IncomingImage } from './incoming.ts';
 import type { Facts, Intake } from './intake.ts';
 
-interface ArrivalsOptions {
+interface UploadsOptions {
   store: AssetsStore;
   quota: AssetQuota;
   collections: AssetCollections;
@@ -31,10 +31,10 @@ interface Owner {
   plan: string;
 }
 
-const MOST_ENTRY_ATTEMPTS = 100;
+const MOST_QUOTA_ATTEMPTS = 100;
 const LONGEST_PAUSE_MS = 100;
 
-interface Arrived {
+interface UploadedAsset {
   asset: AssetDocument;
   /** False when the account already had an asset with these bytes. */
   isNew: boolean;
@@ -45,13 +45,13 @@ interface Arrived {
  * and described, the asset is counted, and the document is made visible. Nothing is promised to the client before that
  * last step. A crash before it leaves a hidden document, which the sweep removes with its object and its quota.
  */
-export interface Arrivals {
+export interface Uploads {
   /**
    * Stores an image. Bytes that the account has uploaded before return the existing asset.
    * @param client aborts when the client disconnects.
    * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
    */
-  receive(owner: Owner, labels: Labels, image: IncomingImage, client: AbortSignal): Promise<Arrived>;
+  receive(owner: Owner, labels: Labels, image: IncomingImage, client: AbortSignal): Promise<UploadedAsset>;
   /**
    * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
    * @throws ApiError asset_count_exceeded
@@ -63,11 +63,11 @@ export interface Arrivals {
    * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
    */
   put(accountId: string, assetId: string, image: IncomingImage, client: AbortSignal): Promise<AssetDocument>;
-  /** The steps after an asset became visible. The sweep takes them when the process died before. */
-  settle(asset: AssetDocument): Promise<void>;
+  /** The steps after an asset became visible. The sweep takes them when the process died before them. */
+  confirm(asset: AssetDocument): Promise<void>;
 }
 
-export function createArrivals(options: ArrivalsOptions): Arrivals {
+export function createUploads(options: UploadsOptions): Uploads {
   const { store, quota, collections, intake, removal, objects, storedAssets, upgradeUrl, now } = options;
   const later = (ms: number) => new Date(now().getTime() + ms);
 
@@ -76,18 +76,18 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
    * other assets are being added or removed, it is not yet known whether a unit is free.
    * @throws ApiError asset_count_exceeded
    */
-  async function enter(
+  async function reserveQuota(
     { accountId, plan }: Owner,
     assetId: string,
     identity: string | null,
   ): Promise<AssetDocument | null> {
     const limit = storedAssets(plan);
-    for (let attempts = 1; attempts <= MOST_ENTRY_ATTEMPTS; attempts += 1) {
-      const entry = await quota.enter(accountId, assetId, limit);
-      if (entry === 'entered') return null;
+    for (let attempts = 1; attempts <= MOST_QUOTA_ATTEMPTS; attempts += 1) {
+      const result = await quota.reserve(accountId, assetId, limit);
+      if (result === 'reserved') return null;
       const same = identity === null ? null : await store.findSame(accountId, identity);
       if (same !== null) return same;
-      if (entry === 'full') break;
+      if (result === 'full') break;
       await sleep(Math.random() * Math.min(attempts * 5, LONGEST_PAUSE_MS));
     }
     throw await exceeded(accountId, limit);
@@ -103,7 +103,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
    * unless the last unit of its quota was taken by another upload of the same bytes.
    * @throws ApiError asset_count_exceeded
    */
-  async function knownOrRoom({ accountId, plan }: Owner, digest: string): Promise<AssetDocument | null> {
+  async function existingAsset({ accountId, plan }: Owner, digest: string): Promise<AssetDocument | null> {
     const limit = storedAssets(plan);
     const same = await store.findSame(accountId, digest);
     if (same !== null || !(await quota.isFull(accountId, limit))) return same;
@@ -117,12 +117,12 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
    * @returns the visible asset with these bytes.
    */
   async function show(owner: Owner, asset: AssetDocument, content: Content): Promise<AssetDocument> {
-    const same = await enter(owner, asset._id, content.digest);
+    const same = await reserveQuota(owner, asset._id, content.digest);
     if (same !== null) return same;
     try {
       const shown = await store.keep(asset, { ...content, identity: content.digest });
       if (shown === null) throw assetNotFound(asset._id);
-      await settle(shown);
+      await confirm(shown);
       return shown;
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
@@ -132,9 +132,9 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     }
   }
 
-  async function settle({ _id, accountId, collection }: AssetDocument): Promise<void> {
+  async function confirm({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await collections.touch(accountId, collection);
-    await quota.settle(accountId, _id);
+    await quota.confirm(accountId, _id);
   }
 
   /**
@@ -155,20 +155,20 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     async receive(owner, labels, image, client) {
       const objectKey = newObjectKey();
       const name = assetName(labels.name ?? undefined, image.filename);
-      const arriving = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
-      await store.insert(arriving);
+      const hidden = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
+      await store.insert(hidden);
       let isNew = false;
       try {
         const digest = await intake.store(objectKey, image);
-        let asset = await knownOrRoom(owner, digest);
+        let asset = await existingAsset(owner, digest);
         if (asset === null) {
           const facts = await intake.describe(owner.accountId, objectKey, client);
-          asset = await show(owner, arriving, contentOf(digest, facts));
+          asset = await show(owner, hidden, contentOf(digest, facts));
         }
-        isNew = asset._id === arriving._id;
+        isNew = asset._id === hidden._id;
         return { asset, isNew };
       } finally {
-        if (!isNew) await removal.abandon(arriving);
+        if (!isNew) await removal.abandon(hidden);
       }
     },
 
@@ -176,9 +176,9 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
       const asset = newAsset(owner.accountId, begin, now());
       asset.expiresAt = putEnd(asset).toISOString();
-      await enter(owner, asset._id, null);
+      await reserveQuota(owner, asset._id, null);
       await store.insert(asset);
-      await settle(asset);
+      await confirm(asset);
       return asset;
     },
 
@@ -203,7 +203,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
       }
     },
 
-    settle,
+    confirm,
   };
 }
 

@@ -38,7 +38,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
         itemIndex: item.index,
         attempt: item.tries + 1,
         accountId: job.accountId,
-        ...pickUpOf(item, segment),
+        ...submittedRequest(item, segment),
         async keep(requestId) {
           // The request is paid, so its id is kept through store outages.
           if (await throughOutages(() => items.noteRequest(item, requestId), signal)) return;
@@ -60,7 +60,10 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
 }
 
 /** A stored request belongs to the segment that the claim began with, not to later ones. */
-function pickUpOf({ requestId, progress }: ItemCall['item'], { index }: ModelSegment): { pickUp?: string } {
+function submittedRequest(
+  { requestId, progress }: ItemCall['item'],
+  { index }: ModelSegment,
+): { requestId?: string } {
   if (requestId === undefined || index !== (progress?.segment ?? 0)) return {};
-  return { pickUp: requestId };
+  return { requestId };
 }

@@ -11,7 +11,7 @@ import {
 } from '../provider.ts';
 import { lazyThread } from '../threads.ts';
 import { answerFor, factsOf } from './answer.ts';
-import { steeringOf } from './words.ts';
+import { directivesIn } from './directives.ts';
 
 const THREAD = new URL('../../../../workers/models/sandbox.ts', import.meta.url);
 
@@ -30,12 +30,12 @@ export function createSandbox(): Provider {
   return {
     async run(request, context) {
       const { prompt = '', itemIndex, attempt } = request;
-      const steering = steeringOf(prompt, itemIndex, attempt);
-      if (steering.waitMs > 0) await sleep(steering.waitMs, undefined, { signal: context.signal });
-      if (steering.rejects) throw rejected('The sandbox was told to reject this item.');
-      if (steering.fails) throw unavailable('The sandbox was told to fail this item.');
-      if (steering.answersGarbage) return garbageFor(request);
-      return answerOf(request, steering.text, context);
+      const directives = directivesIn(prompt, itemIndex, attempt);
+      if (directives.waitMs > 0) await sleep(directives.waitMs, undefined, { signal: context.signal });
+      if (directives.rejects) throw rejected('The sandbox was told to reject this item.');
+      if (directives.fails) throw unavailable('The sandbox was told to fail this item.');
+      if (directives.answersGarbage) return garbageFor(request);
+      return answerOf(request, directives.text, context);
     },
     close: thread.close,
   };
