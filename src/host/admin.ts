@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
 import { isEmbedded, openStores } from '../platform/stores/open.ts';
-import { type HeardAttempt, listenTo } from '../product/webhooks/deliveries/tail.ts';
+import { listenTo, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
 import type { CommandAnswer } from './admin/command.ts';
 import { helpFor, needsService, runCommand } from './admin/commands.ts';
 import { commandContext } from './admin/context.ts';
@@ -43,7 +43,7 @@ async function listen({ endpointId, forward }: ListenOptions): Promise<never> {
   loadSettingsFile();
   const settings = readSettings(process.env);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
-  const onAttempt = (attempt: HeardAttempt) => void printAttempt(attempt, forward, print);
+  const onAttempt = (attempt: TailedAttempt) => void printAttempt(attempt, forward, print);
   if (isEmbedded(settings.stores)) {
     if (await listenThroughPrimary(settings.stores.DATA_DIR, endpointId, onAttempt))
       throw new Error('The service has stopped.');

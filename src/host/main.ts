@@ -216,7 +216,7 @@ async function makeFirstAccount({ accounts }: Settings, { documents, coordinatio
     store: await AccountsStore.open(documents),
     settings: accounts,
     grant,
-    mayMake: () => coordination.lease('bootstrap', hostId, BOOTSTRAP_LEASE_MS),
+    mayCreate: () => coordination.lease('bootstrap', hostId, BOOTSTRAP_LEASE_MS),
     now: new Date(),
   });
 }

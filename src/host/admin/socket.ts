@@ -4,7 +4,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { type HeardAttempt, listenTo } from '../../product/webhooks/deliveries/tail.ts';
+import { listenTo, type TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
 import type { CommandAnswer, CommandContext } from './command.ts';
 import { runCommand } from './commands.ts';
 
@@ -16,7 +16,7 @@ export function socketPath(dataDir: string): string {
 const KEEP_ALIVE_MS = 5_000;
 
 type Reply = { answer: CommandAnswer } | { error: string };
-type AttemptLine = { attempt: HeardAttempt } | { error: string };
+type AttemptLine = { attempt: TailedAttempt } | { error: string };
 
 /** Serves commands until closed. Only the server's own user can open the socket, and counts as the operator. */
 export async function openAdminSocket(
@@ -97,7 +97,7 @@ export async function askPrimary(dataDir: string, words: readonly string[]): Pro
 export async function listenThroughPrimary(
   dataDir: string,
   endpointId: string,
-  onAttempt: (attempt: HeardAttempt) => void,
+  onAttempt: (attempt: TailedAttempt) => void,
 ): Promise<boolean> {
   const socket = await connectTo(dataDir);
   if (socket === null) return false;

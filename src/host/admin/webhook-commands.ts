@@ -1,5 +1,5 @@
 import { DeliveriesStore } from '../../product/webhooks/deliveries/store.ts';
-import type { HeardAttempt } from '../../product/webhooks/deliveries/tail.ts';
+import type { TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
 import { EndpointsStore } from '../../product/webhooks/endpoints/store.ts';
 import { type Command, givenTo, listed, UsageError } from './command.ts';
 
@@ -66,7 +66,7 @@ export function listenOptionsOf(words: readonly string[]): ListenOptions | null 
 
 /** Prints one attempt in a line, and forwards it with the same headers and bytes. */
 export async function printAttempt(
-  { headers, body }: HeardAttempt,
+  { headers, body }: TailedAttempt,
   forward: URL | null,
   print: (line: string) => void,
 ): Promise<void> {

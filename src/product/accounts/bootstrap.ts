@@ -19,7 +19,7 @@ interface BootstrapOptions {
   /** Grants the account its first credits; a second call does nothing. */
   grant: (accountId: string, credits: number) => Promise<void>;
   /** Whether this host may create the account now: of several hosts that start at once, one may. */
-  mayMake: () => Promise<boolean>;
+  mayCreate: () => Promise<boolean>;
   now: Date;
 }
 
@@ -40,17 +40,17 @@ export interface Bootstrapped {
  * an account already.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped | null> {
-  const { store, settings, grant, mayMake, now } = options;
+  const { store, settings, grant, mayCreate, now } = options;
   const known = await store.findByEmail(settings.BOOTSTRAP_EMAIL.toLowerCase());
-  const isToMake = known === null ? await store.isEmpty() : known.unfinished === true;
-  if (!isToMake || !(await mayMake())) return null;
+  const mustCreate = known === null ? await store.isEmpty() : known.unfinished === true;
+  if (!mustCreate || !(await mayCreate())) return null;
   const password = settings.BOOTSTRAP_PASSWORD || randomText(20);
   const key = settings.BOOTSTRAP_API_KEY || newKeyText();
   const account = known ?? (await createFirst(store, settings.BOOTSTRAP_EMAIL, password, now));
   if (account === null) return null;
   if (known !== null) await store.change(account._id, { passwordHash: await hashPassword(password) });
   await grant(account._id, BOOTSTRAP_CREDITS);
-  await giveKey(store, account._id, key, now);
+  await ensureKey(store, account._id, key, now);
   return {
     account,
     password: settings.BOOTSTRAP_PASSWORD === '' ? password : null,
@@ -75,7 +75,7 @@ async function createFirst(
 }
 
 /** Revokes the keys of an earlier attempt, which nobody has seen, except the key that the operator set. */
-async function giveKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
+async function ensureKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
   const hash = secretHash(text);
   const earlier = await store.findLiveKeys(accountId);
   for (const key of earlier) {

@@ -64,7 +64,7 @@ type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
 
 const HASH = { name: 'hash', fields: order('hash'), unique: true } as const;
 
-/** Accounts. Only the operator's command ends one: the document stays as a mark, and its credentials are revoked. */
+/** Accounts. Only the operator's command ends one: the document stays as a tombstone; its credentials are revoked. */
 export const ACCOUNTS: DeclaredCollection = {
   name: 'accounts',
   indexes: [{ name: 'email', fields: order('email'), unique: true }],
@@ -74,7 +74,7 @@ export const API_KEYS: DeclaredCollection = {
   name: 'apiKeys',
   indexes: [
     HASH,
-    // A session's caller lists its live keys; the embedded store reads by one index what its fields say whole.
+    // A session lists its live keys: one index has all fields of the query, as the embedded store requires.
     { name: 'account', fields: order('accountId', 'revokedAt', '_id') },
   ],
   onAccountDeletion: 'keep',
@@ -90,8 +90,8 @@ export const SESSIONS: DeclaredCollection = {
 };
 
 /**
- * Accounts, their keys and their sessions. A finder takes the account first; the others look up what a caller proves to
- * know (an e-mail, a secret's hash), or are the operator's, and say so in their names.
+ * Accounts, their keys and their sessions. A finder takes the account first; the others look up a credential (an
+ * e-mail, a secret's hash), or are the operator's, as their names show.
  */
 export class AccountsStore {
   readonly #accounts: Collection<StoredAccount>;

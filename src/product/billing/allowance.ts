@@ -103,7 +103,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     if (!wasCounted) await store.change(accountId, here, freed);
   }
 
-  async function settle(accountId: string, { id, credits }: Reservation): Promise<void> {
+  async function charge(accountId: string, { id, credits }: Reservation): Promise<void> {
     if (credits === 0) {
       await store.change(accountId, {}, { $pull: { 'processing.reservations': { id } } });
       return;
@@ -130,7 +130,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
       if (reservation === null) throw insufficient(terms, options.topUpUrl());
       return {
         async succeed(use) {
-          await settle(accountId, reservation);
+          await charge(accountId, reservation);
           syncRuns.record({ accountId, ...use, terms, counts: false });
         },
         release: () => giveBack(accountId, reservation),
@@ -139,9 +139,9 @@ export function createAllowance(options: AllowanceOptions): Allowance {
 
     async sweep() {
       await turnBackPeriods(store, now());
-      const left = await store.findWithExpiredReservations(now(), SWEPT_AT_ONCE);
+      const overdue = await store.findWithExpiredReservations(now(), SWEPT_AT_ONCE);
       let freed = 0;
-      for (const account of left) freed += await releaseExpired(account);
+      for (const account of overdue) freed += await releaseExpired(account);
       return freed;
     },
   };

@@ -2,14 +2,14 @@ import { randomText } from '../../platform/names/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { SyncRuns } from './sync-runs.ts';
 
-const ASKED = 'usage/write-down';
-const DONE = 'usage/written-down';
+const FLUSH = 'usage/write-down';
+const FLUSHED = 'usage/written-down';
 /** The timeout of one process's answer: a process that is starting or ending may not answer. */
 const LONGEST_WAIT_MS = 500;
 
-interface Waiting {
+interface FlushRequest {
   answers: number;
-  /** The number of processes to wait for; known once the question was sent, while answers may arrive earlier. */
+  /** The number of processes to wait for; known once the request was sent, while answers may arrive earlier. */
   processes: number;
   resolve: () => void;
 }
@@ -27,26 +27,26 @@ interface CatchUp {
   close(): void;
 }
 
-/** Asks every process of every host to store its batch of runs, and answers the questions of others. */
+/** Asks every process of every host to store its batch of runs, and answers the requests of others. */
 export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns): Promise<CatchUp> {
-  const waiting = new Map<string, Waiting>();
-  const settle = (question: Waiting) => {
-    if (question.answers >= question.processes) question.resolve();
+  const waiting = new Map<string, FlushRequest>();
+  const resolveIfComplete = (request: FlushRequest) => {
+    if (request.answers >= request.processes) request.resolve();
   };
 
   const ends = await Promise.all([
-    coordination.subscribe(ASKED, (id) => {
+    coordination.subscribe(FLUSH, (id) => {
       syncRuns
         .flush()
-        .then(() => coordination.publish(DONE, id))
+        .then(() => coordination.publish(FLUSHED, id))
         // The asking process continues without this answer after its timeout.
         .catch(() => undefined);
     }),
-    coordination.subscribe(DONE, (id) => {
-      const question = waiting.get(id);
-      if (question === undefined) return;
-      question.answers += 1;
-      settle(question);
+    coordination.subscribe(FLUSHED, (id) => {
+      const request = waiting.get(id);
+      if (request === undefined) return;
+      request.answers += 1;
+      resolveIfComplete(request);
     }),
   ]);
 
@@ -54,12 +54,12 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
     async catchUp() {
       const id = randomText(12);
       const { promise, resolve } = Promise.withResolvers<void>();
-      const question: Waiting = { answers: 0, processes: Number.POSITIVE_INFINITY, resolve };
+      const request: FlushRequest = { answers: 0, processes: Number.POSITIVE_INFINITY, resolve };
       let timer: NodeJS.Timeout | undefined;
-      waiting.set(id, question);
+      waiting.set(id, request);
       try {
-        question.processes = await coordination.publish(ASKED, id);
-        settle(question);
+        request.processes = await coordination.publish(FLUSH, id);
+        resolveIfComplete(request);
         timer = setTimeout(resolve, LONGEST_WAIT_MS);
         await promise;
       } finally {

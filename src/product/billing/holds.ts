@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../platform/names/units.ts';
 import { insufficientCredit } from './errors.ts';
-import type { Movement, Movements, Seen } from './movements.ts';
+import type { AccountSnapshot, Movement, Movements } from './movements.ts';
 import { leftIn, periodOf } from './period.ts';
 import { type PlanTerms, UNLIMITED } from './plans.ts';
 import { availableOf, type BillingStore, type LedgerRow, type Money, type MovementType } from './store.ts';
@@ -43,30 +43,30 @@ interface JobOutlook {
 }
 
 /**
- * The money of jobs. A submit holds what the whole job may cost, in one movement under `hold/<jobId>`; the settlement
- * charges what was used (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and gives the
- * rest back (`release/<jobId>`). Each is made once, even if it is requested repeatedly.
+ * The money of jobs. A submit holds the highest cost of the job, in one movement under `hold/<jobId>`; its end charges
+ * for the used part (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and releases the
+ * rest (`release/<jobId>`). Each is made once, even if it is requested repeatedly.
  */
 export interface Holds {
   /** Reads the account for the hold of a job that does not exist yet. */
-  see: (accountId: string) => Promise<Seen>;
+  snapshot: (accountId: string) => Promise<AccountSnapshot>;
   /**
    * Holds the highest cost of a job.
-   * @param seen the account as read before the job existed; it saves the look-up of an earlier hold.
+   * @param snapshot the account as read before the job existed; it saves the look-up of an earlier hold.
    * @throws ApiError 402 insufficient_credit
    */
-  take(accountId: string, jobId: string, need: JobNeed, seen?: Seen | null): Promise<JobHold>;
+  take(accountId: string, jobId: string, need: JobNeed, snapshot?: AccountSnapshot | null): Promise<JobHold>;
   /**
    * Whether the account, as read, can pay for a job. It guarantees nothing, because other jobs may take the credits
    * first.
    */
-  affords(seen: Seen, need: JobNeed): boolean;
+  affords(snapshot: AccountSnapshot, need: JobNeed): boolean;
   /** The highest price of a job, in credits, for the account as read. */
-  priceSeen(seen: Seen, need: JobNeed): number;
+  priceOf(snapshot: AccountSnapshot, need: JobNeed): number;
   /** The expected result of `take`, for a dry run. */
   outlook(accountId: string, need: JobNeed): Promise<JobOutlook>;
   /** Charges for what a job used, and releases the rest of its hold. */
-  settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void>;
+  charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void>;
   /** Releases the hold of an unfinished submit, and prevents it from taking a hold later. */
   undo(accountId: string, jobId: string): Promise<void>;
   /** For the sweep: removes records of movements of runs whose job ended long ago. */
@@ -87,7 +87,7 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
     };
   }
 
-  async function settle(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
+  async function charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
     const { credits, overage } = chargeOf(hold, used);
     if (credits > 0) await movements.move(accountId, payment(jobId, 'charge', credits));
     if (overage > 0) await movements.move(accountId, payment(jobId, 'overage', overage));
@@ -99,9 +99,9 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
   }
 
   return {
-    see: movements.see,
+    snapshot: movements.snapshot,
 
-    async take(accountId, jobId, need, seen = null) {
+    async take(accountId, jobId, need, snapshot = null) {
       const period = periodOf(now());
       if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
       let hold: JobHold | null = null;
@@ -112,14 +112,14 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
         const isUnlimited = plan(account.plan).processLimit === UNLIMITED;
         return { ...movementOf(jobId, 'hold'), heldChange: heldBy(hold), runs, isUnlimited };
       };
-      const outcome = await movements.move(accountId, planned, seen).catch(async (error: unknown) => {
+      const outcome = await movements.move(accountId, planned, snapshot).catch(async (error: unknown) => {
         if (!(error instanceof PeriodIsOver)) throw error;
         await store.beginPeriod(accountId, period);
         return movements.move(accountId, planned);
       });
       if (outcome === 'moved' && hold !== null) return hold;
       if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
-      throw tooDear(hold, topUpUrl());
+      throw notCovered(hold, topUpUrl());
     },
 
     affords({ account }, need) {
@@ -128,7 +128,7 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       return hold.past === 0 && availableOf(account) >= heldBy(hold);
     },
 
-    priceSeen({ account }, need) {
+    priceOf({ account }, need) {
       return account === null ? 0 : heldBy(holdOf(account, need, periodOf(now())));
     },
 
@@ -146,13 +146,13 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       };
     },
 
-    settle,
+    charge,
 
     async undo(accountId, jobId) {
       const nothing = movementOf(jobId, 'hold');
       if ((await movements.move(accountId, nothing)) !== 'already') return;
       const row = await movements.rowOfJob(accountId, nothing.reference);
-      if (row !== null) await settle(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
+      if (row !== null) await charge(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
     },
 
     sweep() {
@@ -198,7 +198,7 @@ function heldUnder({ held, runs }: LedgerRow): JobHold {
   return { runs: change, credits: held, period, past: 0, overageCredits: 0 };
 }
 
-function tooDear(hold: JobHold | null, topUpUrl: string) {
+function notCovered(hold: JobHold | null, topUpUrl: string) {
   const required = hold === null ? 0 : heldBy(hold);
   const { past = 0, overageCredits = 0 } = hold ?? {};
   return insufficientCredit(

@@ -48,7 +48,7 @@ type MovementPlan = Movement | ((account: Money) => Movement);
  * An account as read before a reference existed. A movement under that reference needs no look-up of an earlier one,
  * because it only changes an account without any movement since.
  */
-export interface Seen {
+export interface AccountSnapshot {
   account: Money | null;
   /** How often this process had moved the account by then. */
   moves: number;
@@ -63,7 +63,7 @@ const LONGEST_PAUSE_MS = 20;
  * Moves credits: every change of a balance. The account document contains the balance, the held credits and its whole
  * last movement, so that one conditional update is the movement. The row of the ledger is written from it:
  *
- *   1. look for this reference, unless it is a new one (`Seen`), and whether the money is there
+ *   1. look for this reference, unless it is a new one (`AccountSnapshot`), and whether the money is there
  *   2. write out the row of the last movement (its mover may have died)
  *   3. change the account only while that is still its last movement   <- the movement
  *   4. write out this movement's row
@@ -75,13 +75,17 @@ const LONGEST_PAUSE_MS = 20;
  */
 export interface Movements {
   /** Reads an account for a movement under a reference that does not exist yet. */
-  see(accountId: string): Promise<Seen>;
+  snapshot(accountId: string): Promise<AccountSnapshot>;
   /**
    * Moves credits once.
-   * @param seen only for a reference that was created since then.
+   * @param snapshot only for a reference that was created since then.
    * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
    */
-  move(accountId: string, movement: MovementPlan, seen?: Seen | null): Promise<MovementOutcome>;
+  move(
+    accountId: string,
+    movement: MovementPlan,
+    snapshot?: AccountSnapshot | null,
+  ): Promise<MovementOutcome>;
   /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
   rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null>;
   /** Writes the row of the account's last movement, if a crash prevented that. */
@@ -117,10 +121,10 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
   async function attempt(
     accountId: string,
     plan: MovementPlan,
-    seen: Seen | null,
+    snapshot: AccountSnapshot | null,
   ): Promise<MovementOutcome | 'overtaken'> {
-    const isFresh = seen !== null && seen.moves === movesOf(accountId);
-    const account = isFresh ? seen.account : await store.find(accountId);
+    const isFresh = snapshot !== null && snapshot.moves === movesOf(accountId);
+    const account = isFresh ? snapshot.account : await store.find(accountId);
     if (account === null) return 'insufficient';
     const movement = typeof plan === 'function' ? plan(account) : plan;
     const last = account.movement;
@@ -169,15 +173,15 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
   }
 
   return {
-    async see(accountId) {
+    async snapshot(accountId) {
       const before = movesOf(accountId);
       return { account: await store.find(accountId), moves: before };
     },
 
-    move(accountId, movement, seen = null) {
+    move(accountId, movement, snapshot = null) {
       return queued(accountId, async () => {
         for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
-          const outcome = await attempt(accountId, movement, attempts === 1 ? seen : null);
+          const outcome = await attempt(accountId, movement, attempts === 1 ? snapshot : null);
           if (outcome !== 'overtaken') return outcome;
           await sleep(Math.random() * Math.min(attempts, LONGEST_PAUSE_MS));
         }

@@ -34,7 +34,7 @@ export function readPlans(plans: unknown = data): readonly Plan[] {
     }
     if (plan.processLimit !== UNLIMITED && plan.overageCredits === null) {
       throw new Error(
-        `config/plans.json limits the plan ${plan.id}, but says no overageCredits for runs past it.`,
+        `config/plans.json limits the plan ${plan.id}, but has no overageCredits for runs past it.`,
       );
     }
   }

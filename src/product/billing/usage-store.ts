@@ -50,7 +50,7 @@ export interface MinuteCount {
 }
 
 /** The batch of a count. A process numbers its batches upwards, and finishes one before it begins the next. */
-interface BatchMark {
+interface BatchNumber {
   /** The name of the process, without dots. */
   writer: string;
   sequence: number;
@@ -96,10 +96,10 @@ export class UsageStore {
    * Adds the counts of a batch, at most one per minute, account, op and key, to their hours and days. A batch that is
    * written again adds nothing.
    */
-  async add(counts: readonly MinuteCount[], mark: BatchMark): Promise<void> {
+  async add(counts: readonly MinuteCount[], batch: BatchNumber): Promise<void> {
     const writes = [
-      ...Array.from(hoursOf(counts).values(), (hour) => () => add(this.#hours, hour, minutesOf(hour), mark)),
-      ...Array.from(daysOf(counts).values(), (day) => () => add(this.#days, day, {}, mark)),
+      ...Array.from(hoursOf(counts).values(), (hour) => () => add(this.#hours, hour, minutesOf(hour), batch)),
+      ...Array.from(daysOf(counts).values(), (day) => () => add(this.#days, day, {}, batch)),
     ];
     await eachLimit(writes, WRITTEN_AT_ONCE, (write) => write());
   }
@@ -136,15 +136,15 @@ async function add<T extends UsageDay>(
   collection: Collection<T>,
   counted: T,
   minutes: Record<string, number>,
-  { writer, sequence }: BatchMark,
+  { writer, sequence }: BatchNumber,
 ): Promise<void> {
-  const place = `batches.${writer}`;
+  const lastBatch = `batches.${writer}`;
   const addOnce = async () => {
     const { matched } = await collection.updateOne(
-      { _id: counted._id, [place]: { $not: { $gte: sequence } } },
+      { _id: counted._id, [lastBatch]: { $not: { $gte: sequence } } },
       {
         $inc: { sync: counted.sync, ...minutes },
-        $set: { [place]: sequence },
+        $set: { [lastBatch]: sequence },
         $max: { expiresAt: counted.expiresAt },
       },
     );

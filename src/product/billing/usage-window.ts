@@ -59,7 +59,7 @@ export interface Range {
 }
 
 /**
- * A window in the units of the store: whole days, whole hours beside them, and the hours that are only partly in it.
+ * A window in the units of the store: whole days, whole hours around them, and the hours that are only partly in it.
  */
 interface CutWindow {
   /** `YYYY-MM-DD`. */

@@ -55,10 +55,10 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
-  const listening = await openTail(coordination);
+  const tail = await openTail(coordination);
   const metrics = createWebhookMetrics(endpoints, deliveries, now);
   const disabling = createDisabling({ endpoints, deliveries, mail, emailOf, subscriptionsChanged, now, log });
-  const attempt = createAttempt({ outbound, onAttempt: listening.onAttempt, now });
+  const attempt = createAttempt({ outbound, onAttempt: tail.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
   const slots = createSlots({
@@ -71,7 +71,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const dispatcher = createDispatcher({ coordination, worker, holderPrefix, slots, log });
   const fanOut = createFanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
   events.onWritten(fanOut.take);
-  const stopHearing = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
+  const unsubscribe = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
   // Events that were left when the service stopped are taken up at once: an embedded schedule ended with it.
@@ -113,8 +113,8 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
     /** Ends when what was announced by this process is queued and its attempts under way have ended. */
     async stop(): Promise<void> {
       await Promise.all([fanOut.idle(), dispatcher.stop(), disabling.idle()]);
-      stopHearing();
-      listening.close();
+      unsubscribe();
+      tail.close();
       await events.stop();
     },
   };

@@ -27,7 +27,7 @@ async function startEmpty(t: Test) {
       store,
       settings,
       grant,
-      mayMake: () => server.stores.coordination.lease('bootstrap', hostId, 60_000),
+      mayCreate: () => server.stores.coordination.lease('bootstrap', hostId, 60_000),
       now,
     });
   return { server, store, start };

@@ -26,7 +26,7 @@ onEachStore(
     const hold = await holds.take(accountId, 'job_1', { runs: 2, credits: 0 });
     t.match(await moneyOf(store, accountId), { held: 0, processing: { used: 2, period: '2026-03' } });
     for (let again = 0; again < 2; again += 1)
-      await holds.settle(accountId, 'job_1', hold, { runs: 1, credits: 0 });
+      await holds.charge(accountId, 'job_1', hold, { runs: 1, credits: 0 });
     t.match(await moneyOf(store, accountId), { balance: 1, held: 0, processing: { used: 1 } });
     t.equal((await checkLedger(t, store, accountId)).length, 1, 'the grant alone');
   },
@@ -53,7 +53,7 @@ onEachStore(
       overageCredits: 1,
     });
     for (let again = 0; again < 2; again += 1)
-      await holds.settle(accountId, 'job_1', hold, { runs: 4, credits: 6 });
+      await holds.charge(accountId, 'job_1', hold, { runs: 4, credits: 6 });
     t.match(await moneyOf(store, accountId), { balance: 12, held: 0, processing: { used: 4 } });
     const types = (await checkLedger(t, store, accountId)).map(({ type }) => type);
     t.same(types, ['grant', 'hold', 'charge', 'overage', 'release']);
@@ -78,21 +78,21 @@ onEachStore(
 
 onEachStore(
   t,
-  'an account that was seen before there was a job spares a look, and nothing else',
+  'an account that was snapshot before there was a job spares a look, and nothing else',
   async (t, { documents }) => {
     const { store, accountId } = await openAccount(documents, { credits: 9, plan: LIMITED.id });
     const [holds, others] = [holdsOf(store), holdsOf(store)];
     const need = { runs: 0, credits: 2 };
-    const before = await holds.see(accountId);
+    const before = await holds.snapshot(accountId);
     await others.undo(accountId, 'job_1');
     await t.rejects(holds.take(accountId, 'job_1', need, before), 'it was given up since');
     t.match(await moneyOf(store, accountId), { balance: 9, held: 0, processing: { used: 0 } });
-    const seen = await holds.see(accountId);
+    const snapshot = await holds.snapshot(accountId);
     await others.take(accountId, 'job_2', need);
-    await holds.take(accountId, 'job_3', need, seen);
-    await holds.take(accountId, 'job_4', need, await holds.see(accountId));
+    await holds.take(accountId, 'job_3', need, snapshot);
+    await holds.take(accountId, 'job_4', need, await holds.snapshot(accountId));
     t.match(await moneyOf(store, accountId), { balance: 9, held: 6, processing: { used: 0 } });
-    const poor = await holds.see(accountId);
+    const poor = await holds.snapshot(accountId);
     await others.undo(accountId, 'job_2');
     await holds.take(accountId, 'job_5', { runs: 0, credits: 5 }, poor);
     t.match(
@@ -117,7 +117,7 @@ onEachStore(t, 'runs given back in a later month leave its count alone', async (
   const { store, accountId } = await openAccount(documents, { plan: LIMITED.id });
   const hold = await holdsOf(store).take(accountId, 'job_1', { runs: 2, credits: 0 });
   await holdsOf(store, april).take(accountId, 'job_2', { runs: 1, credits: 0 });
-  await holdsOf(store, april).settle(accountId, 'job_1', hold, { runs: 0, credits: 0 });
+  await holdsOf(store, april).charge(accountId, 'job_1', hold, { runs: 0, credits: 0 });
   t.match(await moneyOf(store, accountId), { processing: { period: '2026-04', used: 1 } });
 });
 
@@ -141,11 +141,11 @@ onEachStore(
         const dying = holdsOf(await dyingStore(documents, death));
         const hold = await dying.take(accountId, 'job_1', { runs: 5, credits: 10 }).catch(() => null);
         const used = { runs: 4, credits: 6 };
-        if (hold !== null) await dying.settle(accountId, 'job_1', hold, used).catch(() => undefined);
+        if (hold !== null) await dying.charge(accountId, 'job_1', hold, used).catch(() => undefined);
 
         const after = await BillingStore.open(documents);
         if (hold === null) await holdsOf(after).undo(accountId, 'job_1');
-        else await holdsOf(after).settle(accountId, 'job_1', hold, used);
+        else await holdsOf(after).charge(accountId, 'job_1', hold, used);
         const expected = hold === null ? { balance: 20, used: 0 } : { balance: 12, used: 4 };
         const { balance, held, processing } = await moneyOf(after, accountId);
         t.same(

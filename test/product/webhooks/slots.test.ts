@@ -9,7 +9,7 @@ function open(slots: number) {
   const attempt = (member: string, hasFailed: boolean, tookMs: number) => {
     const turn = shared.begin('a', member) as Turn;
     turn.attempted(hasFailed, tookMs);
-    turn.leave();
+    turn.release();
   };
   return { clock, slots: shared, attempt };
 }
@@ -25,7 +25,7 @@ t.test('slow endpoints hold at most half of the slots, good ones the rest', asyn
   t.equal(slots.begin('a', 'a/3'), null);
   t.ok(slots.begin('b', 'b/1'), 'one that nobody knows');
   t.equal(slots.free, 1);
-  first?.leave();
+  first?.release();
   t.ok(slots.begin('a', 'a/3'));
 });
 
@@ -62,13 +62,13 @@ t.test('a turn of a second ends when every slot is taken, and only then', async 
 
 t.test('an account has its own bound, test deliveries included', async (t) => {
   const slots = createSlots({ slots: () => 8, slotsOfAccount: () => 2, now: () => 0 });
-  const leave = slots.takeSlot('a');
+  const release = slots.takeSlot('a');
   const turn = slots.begin('a', 'a/1');
   t.equal(slots.begin('a', 'a/2'), null);
   t.equal(slots.takeSlot('a'), null);
   t.ok(slots.begin('b', 'b/1'));
-  turn?.leave();
-  leave?.();
+  turn?.release();
+  release?.();
   t.ok(slots.begin('a', 'a/2'));
 });
 
@@ -82,7 +82,7 @@ t.test('the number of slots may change while workers are at work', (t) => {
   t.ok(slots.begin('acc_a', 'two'));
   limit = 1;
   t.equal(slots.free, -1, 'nothing is claimed until workers have ended');
-  turn?.leave();
+  turn?.release();
   t.equal(slots.free, 0);
   t.end();
 });

@@ -6,14 +6,14 @@ import type { Caller } from '../authentication.ts';
  * request.
  */
 const CALLER = Symbol('caller');
-type Judged = FastifyRequest & { [CALLER]?: Caller };
+type RequestWithCaller = FastifyRequest & { [CALLER]?: Caller };
 
 /** Sets the caller of a request. */
-export function setCaller(request: Judged, caller: Caller): void {
+export function setCaller(request: RequestWithCaller, caller: Caller): void {
   request[CALLER] = caller;
 }
 
 /** The caller of a request; null before the gate has authenticated it, and for an anonymous request. */
-export function callerIfAny(request: Judged): Caller | null {
+export function callerIfAny(request: RequestWithCaller): Caller | null {
   return request[CALLER] ?? null;
 }

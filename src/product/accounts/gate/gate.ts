@@ -64,13 +64,13 @@ export interface Gate {
    * elsewhere within 30 s.
    */
   revoke(credentialId: string): Promise<void>;
-  /** Counts a credential as wrong before it is judged. @throws ApiError 429 when the window was full. */
+  /** Counts a credential as wrong before it is verified. @throws ApiError 429 when the window was full. */
   strikeFirst(request: FastifyRequest): Promise<Strike>;
 }
 
 /** A credential that is counted as wrong until it is known to be right. */
 interface Strike {
-  /** Uncounts the credential: it was right, or was not judged. */
+  /** Uncounts the credential: it was right, or was not verified. */
   giveBack(): Promise<void>;
   /** Returns the error to throw: the credential was wrong. */
   failed(refusal: ApiError): ApiError;
@@ -181,7 +181,7 @@ export function createGate(options: GateOptions): Gate {
       slots.giveBack(slot);
       return answer;
     }
-    const taken = answer.slot || (await slots.takeSoon(slot));
+    const taken = answer.slot || (await slots.retryTake(slot));
     if (taken) slots.hold(request, reply, slot);
     return { ...answer, slot: taken };
   }

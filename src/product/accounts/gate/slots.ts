@@ -17,13 +17,13 @@ const KEPT_MS = 30_000;
 /** A call keeps its slot until it ends; the lease expires only to free the slots of a dead process. */
 const SLOT_LEASE_MS = LONGEST_CALL_MS + KEPT_MS;
 /** Pauses before each further attempt to take a slot. */
-const SECOND_LOOKS_MS = [10, 30];
+const RETRY_PAUSES_MS = [10, 30];
 /**
  * How long a returned slot waits for the account's next call in this process, which takes it over, or for a question
  * that it can be sent with: a round trip of its own costs 0.2 to 0.45 ms of CPU, and a transform of 200 px takes 2 ms.
  * It is given back before the last of the further attempts.
  */
-const COMPANY_MS = 20;
+const PIGGYBACK_MS = 20;
 
 /** The kinds of slots of an account: for synchronous image calls, and for calls that wait for a job. */
 export type SlotKind = 'calls' | 'waits';
@@ -42,7 +42,7 @@ export interface Slots {
    * Tries again to take a slot that is about to be given back. A client may receive its response and send its next call
    * through another process before the slot of its previous call is free.
    */
-  takeSoon(slot: CallSlot): Promise<boolean>;
+  retryTake(slot: CallSlot): Promise<boolean>;
   /** A slot that another call of the account has just returned, or a new one that has to be requested. */
   slotFor(key: string, limit: number): CallSlot;
   /** Whether the call may have the slot without a question. */
@@ -71,22 +71,22 @@ export function createSlots(
   function giveBack(slot: CallSlot): void {
     if (slot.keptUntilMs === null) return;
     returning.push({ slot, sinceMs: elapsedMs() });
-    if (!isTimed) giveBackIn(COMPANY_MS);
+    if (!isTimed) releaseIn(PIGGYBACK_MS);
   }
 
-  function giveBackIn(delayMs: number): void {
+  function releaseIn(delayMs: number): void {
     isTimed = true;
-    after(delayMs, giveBackLonely);
+    after(delayMs, releaseDue);
   }
 
-  /** Gives back the slots that met neither a call nor a question to be sent with. */
-  function giveBackLonely(): void {
+  /** Releases the slots that neither a call took over nor a question carried. */
+  function releaseDue(): void {
     isTimed = false;
-    const dueMs = elapsedMs() - COMPANY_MS;
-    for (const { slot } of returning.filter(({ sinceMs }) => sinceMs <= dueMs)) giveBackAlone(slot);
+    const dueMs = elapsedMs() - PIGGYBACK_MS;
+    for (const { slot } of returning.filter(({ sinceMs }) => sinceMs <= dueMs)) release(slot);
     returning = returning.filter(({ sinceMs }) => sinceMs > dueMs);
     const [oldest] = returning;
-    if (oldest !== undefined) giveBackIn(oldest.sinceMs - dueMs);
+    if (oldest !== undefined) releaseIn(oldest.sinceMs - dueMs);
   }
 
   function takeReturning(): HeldSlot[] {
@@ -96,10 +96,10 @@ export function createSlots(
   }
 
   /**
-   * Gives a slot back in a request of its own, retried until the lease ends. A final failure is ignored, because the
+   * Releases a slot in a request of its own, retried until the lease ends. A final failure is ignored, because the
    * end of the lease frees the slot as well.
    */
-  function giveBackAlone({ key, holder }: HeldSlot): void {
+  function release({ key, holder }: HeldSlot): void {
     retryUntil(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
   }
 
@@ -115,18 +115,18 @@ export function createSlots(
   return {
     async ask(question, slot = null) {
       const returned = takeReturning();
-      const whole = returned.length === 0 ? question : { ...question, returned };
+      const full = returned.length === 0 ? question : { ...question, returned };
       try {
-        return await (slot === null ? coordination.admit(whole) : askFor(slot, whole));
+        return await (slot === null ? coordination.admit(full) : askFor(slot, full));
       } catch (error) {
-        returned.forEach(giveBackAlone);
+        returned.forEach(release);
         // It is unknown whether the slot was taken.
-        if (slot !== null) giveBackAlone(slot);
+        if (slot !== null) release(slot);
         throw error;
       }
     },
-    async takeSoon(slot) {
-      for (const pauseMs of SECOND_LOOKS_MS) {
+    async retryTake(slot) {
+      for (const pauseMs of RETRY_PAUSES_MS) {
         await sleep(pauseMs);
         const answer = await askFor(slot, {});
         if (answer.slot) return true;
@@ -135,16 +135,16 @@ export function createSlots(
     },
     slotFor(key, limit) {
       const at = returning.findLastIndex(({ slot }) => slot.key === key);
-      const [back] = at === -1 ? [] : returning.splice(at, 1);
-      if (back !== undefined) return back.slot;
+      const [returned] = at === -1 ? [] : returning.splice(at, 1);
+      if (returned !== undefined) return returned.slot;
       holders += 1;
       return { key, holder: `${holder}/${holders}`, limit, leaseMs: SLOT_LEASE_MS, keptUntilMs: null };
     },
     isHeld: ({ keptUntilMs }) => keptUntilMs !== null && elapsedMs() < keptUntilMs,
     hold(request, reply, slot) {
       works.set(request, Promise.resolve());
-      const release = () => giveBack(slot);
-      const onceEnded = () => void works.get(request)?.then(release, release);
+      const end = () => giveBack(slot);
+      const onceEnded = () => void works.get(request)?.then(end, end);
       // A client that disconnected while the slot was being requested triggers no close event any more.
       if (reply.raw.destroyed) onceEnded();
       else reply.raw.once('close', onceEnded);

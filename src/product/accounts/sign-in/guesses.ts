@@ -18,12 +18,12 @@ export function delayMsAfter(wrongGuesses: number): number {
   return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), LONGEST_DELAY_MS);
 }
 
-/** A password that is about to be judged. */
+/** A password that is about to be verified. */
 interface Guess {
   /** Uncounts the guess, because it was right, and remembers its network. */
   succeeded(): Promise<void>;
-  /** Uncounts the guess, because it was not judged. */
-  unjudged(): Promise<void>;
+  /** Uncounts the guess, because it was not verified. */
+  unverified(): Promise<void>;
 }
 
 /**
@@ -42,12 +42,12 @@ export function createGuesses(coordination: Coordination): Guesses {
       const counted = `guesses/${account}`;
       const familiar = `signed-in/${account}/${network}`;
       const { flagged: isFamiliar } = await coordination.admit({ flag: familiar });
-      if (!isFamiliar) await takeTurn(account, counted);
+      if (!isFamiliar) await countGuess(account, counted);
       const giveBack = async () => {
         if (!isFamiliar) await coordination.giveBackStrike(counted);
       };
       return {
-        unjudged: giveBack,
+        unverified: giveBack,
         async succeeded() {
           await giveBack();
           await coordination.setFlag(familiar, FAMILIAR_MS);
@@ -56,8 +56,8 @@ export function createGuesses(coordination: Coordination): Guesses {
     },
   };
 
-  /** Counts a guess before it is judged, so that simultaneous guesses do not all pass. */
-  async function takeTurn(account: string, counted: string): Promise<void> {
+  /** Counts a guess before it is verified, so that simultaneous guesses do not all pass. */
+  async function countGuess(account: string, counted: string): Promise<void> {
     const { count } = await coordination.strike(counted, WINDOW_MS);
     const delayMs = delayMsAfter(count - 1);
     if (delayMs === 0) return;
@@ -68,10 +68,10 @@ export function createGuesses(coordination: Coordination): Guesses {
   }
 }
 
-function tooEarly(leftMs: number): ApiError {
+function tooEarly(waitMs: number): ApiError {
   return new ApiError(
     'rate_limited',
     'Too many wrong passwords were sent for this account: wait for Retry-After seconds.',
-    { details: { reason: 'sign_in_delay' }, retryAfterSeconds: leftMs / 1000 },
+    { details: { reason: 'sign_in_delay' }, retryAfterSeconds: waitMs / 1000 },
   );
 }

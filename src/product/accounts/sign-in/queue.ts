@@ -1,7 +1,7 @@
 import { ApiError } from '../../../platform/http/errors.ts';
 
 interface SignInQueueOptions {
-  /** The most passwords that are judged at once. */
+  /** The most passwords that are verified at once. */
   atOnce: number;
   /** The most sign-ins that wait, over all networks. */
   mostWaiting: number;
@@ -103,10 +103,10 @@ export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
         makeRoom(network);
         await wait(network, signal);
       }
-      let left = false;
+      let hasLeft = false;
       return () => {
-        if (!left) leave();
-        left = true;
+        if (!hasLeft) leave();
+        hasLeft = true;
       };
     },
   };

@@ -19,8 +19,8 @@ import { createSignInQueue } from './queue.ts';
 const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 
 /**
- * Judges an e-mail and a password. A guess is counted before it is judged, for its address and for its account, and is
- * uncounted when it was right: of simultaneous guesses, no more are judged than may be wrong.
+ * Verifies an e-mail and a password. A guess is counted before it is verified, for its address and for its account, and
+ * is uncounted when it was right: of simultaneous guesses, no more are verified than may be wrong.
  * @returns the account.
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
@@ -28,18 +28,18 @@ export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coo
   const queue = createSignInQueue(QUEUE);
   const guesses = createGuesses(coordination);
 
-  async function judged(
+  async function verified(
     { email, password }: SignInBody,
     network: string,
     signal: AbortSignal,
   ): Promise<AccountDocument | null> {
-    const leave = await queue.enter(network, signal);
+    const release = await queue.enter(network, signal);
     try {
       const account = await store.findByEmail(email.toLowerCase());
       const matches = await passwordMatches(password, account?.passwordHash ?? null);
       return matches ? account : null;
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -51,8 +51,8 @@ export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coo
     const strike = await gate.strikeFirst(request);
     // A guess that arrives too early stays counted for its address.
     const guess = await guesses.begin(request.body.email.toLowerCase(), network);
-    const account = await judged(request.body, network, clientGoneSignal(reply)).catch(async (error) => {
-      await Promise.all([strike.giveBack(), guess.unjudged()]);
+    const account = await verified(request.body, network, clientGoneSignal(reply)).catch(async (error) => {
+      await Promise.all([strike.giveBack(), guess.unverified()]);
       throw error;
     });
     if (account === null) throw strike.failed(wrongPassword());

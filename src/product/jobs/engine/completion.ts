@@ -77,7 +77,7 @@ export function createCompletion(options: CompletionOptions): Completion {
   async function charge(job: JobDocument): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
-      holds.settle(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
+      holds.charge(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
       returnQuota(job),
     ]);
   }

@@ -8,7 +8,7 @@ import { retryUntil } from '../../../platform/stores/outages.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobQuota } from '../../assets/quota/job-quota.ts';
 import { heldBy } from '../../billing/holds.ts';
-import type { Seen } from '../../billing/movements.ts';
+import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { Definitions } from '../definitions/definitions.ts';
 import { textOf } from '../definitions/stored-definition.ts';
 import type { JobAdmission } from '../engine/admission.ts';
@@ -165,11 +165,11 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   async function startHidden(
     job: JobDocument,
     order: Order,
-    seen: Seen,
+    snapshot: AccountSnapshot,
     claim: Preclaim | null,
   ): Promise<JobDocument> {
     const { accountId, type } = job;
-    const money = allOf([holds.take(accountId, job._id, order.need, seen), reserveQuota(job)]);
+    const money = allOf([holds.take(accountId, job._id, order.need, snapshot), reserveQuota(job)]);
     if (order.totalItems > FEW_ITEMS) await money;
     const [[hold], hasWaiting] = await allOf([
       money,
@@ -186,11 +186,16 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
    * Claims the only item of a job where this process can work on it at once, and begins the work beside the writes that
    * accept the job. Where the account will probably be refused, the item is only claimed, because nobody would pay.
    */
-  function preclaim(job: JobDocument, order: Order, seen: Seen, left: number): Preclaim | null {
+  function preclaim(
+    job: JobDocument,
+    order: Order,
+    snapshot: AccountSnapshot,
+    left: number,
+  ): Preclaim | null {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
     const claim = seed && options.preclaim(newItem(job, 0, seed), job.type);
     if (!claim) return null;
-    if (holds.affords(seen, order.need) && job.places <= left) {
+    if (holds.affords(snapshot, order.need) && job.places <= left) {
       definitions.keep(job._id, textOf(order.definition));
       claim.prepare(job);
     }
@@ -207,12 +212,12 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     const { retentionDays } = plan(caller.plan);
     const job = newJob(caller, order, { key, parent, retentionDays }, now());
     const { _id, accountId, places } = job;
-    const [seen, stored] = await Promise.all([
-      holds.see(accountId),
+    const [snapshot, stored] = await Promise.all([
+      holds.snapshot(accountId),
       places === 0 ? 0 : storedAssets(accountId),
     ]);
     const left = leftOf(job, stored);
-    const claim = preclaim(job, order, seen, left);
+    const claim = preclaim(job, order, snapshot, left);
     let isStored = false;
     try {
       const earlier = await insertHidden(job);
@@ -222,10 +227,10 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
       }
       isStored = true;
       // Before anything is held, by the account as it was read: the ledger has no rows of a refused job.
-      refuseAbove(order, holds.priceSeen(seen, order.need));
+      refuseAbove(order, holds.priceOf(snapshot, order.need));
       if (places > left) throw outputsExceedQuota(places, left, upgradeUrl());
       await refuseOverfull(job);
-      const shown = await startHidden(job, order, seen, claim);
+      const shown = await startHidden(job, order, snapshot, claim);
       await quota.confirm(accountId, _id);
       return { job: shown, isReplayed: false };
     } catch (error) {

@@ -4,7 +4,7 @@ import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { signedHeaders } from '../endpoints/signing.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import { nextAttempt } from './retries.ts';
-import type { Settlement } from './store.ts';
+import type { AttemptRecord } from './store.ts';
 
 /** From the connection to the end of the answer's headers. The connection itself has 5 s, see src/platform/outbound. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -44,11 +44,11 @@ export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Att
 }
 
 /** The changes of a delivery by an attempt that finished at `finishedAt`. */
-export function settlementOf(
+export function recordOf(
   { isRetried, attempts, createdAt }: DeliveryDocument,
   { responseStatus, error }: AttemptResult,
   finishedAt: Date,
-): Settlement {
+): AttemptRecord {
   const result = { responseStatus, error };
   if (error === null) {
     return { ...result, status: 'DELIVERED', deliveredAt: finishedAt.toISOString(), dueAt: null };

@@ -32,7 +32,7 @@ interface Dispatcher {
   stop(): Promise<void>;
 }
 
-interface Hold {
+interface Claim {
   holder: string;
   /** The end of the lease, on the monotonic clock of this process. */
   endsMs: number;
@@ -43,11 +43,11 @@ interface Hold {
 /** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { coordination, worker, holderPrefix, slots, log } = options;
-  const held = new Map<string, Hold>();
+  const claimed = new Map<string, Claim>();
   const running = new Set<Promise<void>>();
   let claims = 0;
   let isStopped = false;
-  let isLooking = false;
+  let isReading = false;
   let isWoken = false;
   let pause: NodeJS.Timeout | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -56,25 +56,25 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** Reads the schedule now, or again after the current reading. */
   function wake(): void {
     isWoken = true;
-    if (!isLooking && !isStopped) void look();
+    if (!isReading && !isStopped) void readSchedule();
   }
 
-  async function look(): Promise<void> {
-    isLooking = true;
+  async function readSchedule(): Promise<void> {
+    isReading = true;
     clearTimeout(pause);
     let pauseMs = LONGEST_PAUSE_MS;
     while (isWoken && !isStopped && slots.free > 0) {
       isWoken = false;
-      pauseMs = await claim();
+      pauseMs = await claimDue();
     }
-    isLooking = false;
+    isReading = false;
     if (isStopped) return;
     pause = setTimeout(wake, pauseMs);
     pause.unref();
   }
 
   /** Claims due endpoints that have a slot. @returns milliseconds until the next reading. */
-  async function claim(): Promise<number> {
+  async function claimDue(): Promise<number> {
     claims += 1;
     const holder = `${holderPrefix}${claims}`;
     const limit = Math.min(slots.free, MOST_CLAIMS);
@@ -90,34 +90,34 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  function run(member: string, hold: Hold): void {
-    const slot = held.has(member) ? null : slots.begin(ownersOf(member)[0], member);
+  function run(member: string, claim: Claim): void {
+    const slot = claimed.has(member) ? null : slots.begin(ownersOf(member)[0], member);
     if (slot === null) {
       // The account or the slow endpoints have no free slot, or this process still works on the endpoint under a lost
       // lease.
-      void giveBack(member, hold, slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS);
+      void giveBack(member, claim, slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS);
       return;
     }
-    held.set(member, hold);
-    const work = turn(member, hold, slot).finally(() => running.delete(work));
+    claimed.set(member, claim);
+    const work = turn(member, claim, slot).finally(() => running.delete(work));
     running.add(work);
   }
 
-  async function turn(member: string, hold: Hold, slot: Turn): Promise<void> {
+  async function turn(member: string, claim: Claim, slot: Turn): Promise<void> {
     const afterMs = await worker(...ownersOf(member), {
-      mayGoOn: async () => slot.mayGoOn() && (await mayGoOn(member, hold)),
+      mayGoOn: async () => slot.mayGoOn() && (await mayGoOn(member, claim)),
       attempted: slot.attempted,
     }).catch((error: unknown) => {
       log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
       return AFTER_FAULT_MS;
     });
     // This precedes the return of the endpoint: afterwards another process may claim it, so it must not be renewed.
-    held.delete(member);
-    slot.leave();
-    await giveBack(member, hold, afterMs);
+    claimed.delete(member);
+    slot.release();
+    await giveBack(member, claim, afterMs);
   }
 
-  async function giveBack(member: string, { holder }: Hold, afterMs: number | null): Promise<void> {
+  async function giveBack(member: string, { holder }: Claim, afterMs: number | null): Promise<void> {
     const wasFull = slots.free <= 1;
     try {
       const dueInMs = await coordination.settleDue(SCHEDULE, member, holder, afterMs);
@@ -132,23 +132,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
    * Decides before each attempt whether the turn goes on. From the second attempt on it renews the claim, so that after
    * a loss of the schedule two processes never go on with one endpoint: at most the current attempt is repeated.
    */
-  async function mayGoOn(member: string, hold: Hold): Promise<boolean> {
-    if (!hold.isFresh) await renew(member, hold);
-    hold.isFresh = false;
-    return !isStopped && hold.endsMs - performance.now() >= ATTEMPT_LIMIT_MS;
+  async function mayGoOn(member: string, claim: Claim): Promise<boolean> {
+    if (!claim.isFresh) await renew(member, claim);
+    claim.isFresh = false;
+    return !isStopped && claim.endsMs - performance.now() >= ATTEMPT_LIMIT_MS;
   }
 
-  async function renew(member: string, hold: Hold): Promise<void> {
+  async function renew(member: string, claim: Claim): Promise<void> {
     const endsMs = performance.now() + LEASE_MS;
-    const isHeld = await coordination.renewDue(SCHEDULE, member, hold.holder, LEASE_MS);
-    hold.endsMs = isHeld ? endsMs : 0;
+    const isHeld = await coordination.renewDue(SCHEDULE, member, claim.holder, LEASE_MS);
+    claim.endsMs = isHeld ? endsMs : 0;
   }
 
   /** Extends the leases of running workers, and claims them again when the schedule was lost. */
   function beat(): void {
-    for (const [member, hold] of held) {
+    for (const [member, claim] of claimed) {
       // A failed renewal leaves the lease as it was, and the worker ends in time.
-      renew(member, hold).catch(() => undefined);
+      renew(member, claim).catch(() => undefined);
     }
   }
 

@@ -2,7 +2,7 @@ import type { Log } from '../../../platform/tracing/log.ts';
 import type { Disabling } from '../endpoints/disabling.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
-import { type Attempt, settlementOf } from './attempt.ts';
+import { type Attempt, recordOf } from './attempt.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { DeliveriesStore } from './store.ts';
@@ -39,7 +39,7 @@ export type EndpointWorker = (
   turn: WorkerTurn,
 ) => Promise<number | null>;
 
-const LOOK_AGAIN = 0;
+const READ_AGAIN = 0;
 
 export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWorker {
   const { endpoints, deliveries, disabling, attempt, metrics, now, log } = options;
@@ -50,13 +50,13 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
     for (const delivery of queue) {
       const endpoint = await endpoints.find(accountId, endpointId);
       const isClosed = await closeIfOver(delivery, endpoint);
-      if (endpoint === null || isClosed) return LOOK_AGAIN;
+      if (endpoint === null || isClosed) return READ_AGAIN;
       if (!isDue(delivery)) return msUntil(earlier(nextAt, delivery.dueAt));
-      if (!(await turn.mayGoOn())) return LOOK_AGAIN;
+      if (!(await turn.mayGoOn())) return READ_AGAIN;
       nextAt = earlier(nextAt, await deliver(delivery, endpoint, turn));
     }
     // A delivery that was queued after this read was also scheduled after it, which brings the endpoint back.
-    return queue.length === DELIVERIES_A_TURN ? LOOK_AGAIN : msUntil(nextAt);
+    return queue.length === DELIVERIES_A_TURN ? READ_AGAIN : msUntil(nextAt);
   };
 
   /** Closes deliveries that must no longer be sent. @returns whether this delivery is one of them. */
@@ -98,21 +98,21 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
     const beganMs = performance.now();
     const result = await metrics.inFlight(() => attempt(delivery, endpoint));
     turn.attempted(result.error !== null, performance.now() - beganMs);
-    const settlement = settlementOf(delivery, result, now());
+    const record = recordOf(delivery, result, now());
     // The endpoint is changed first: a crash before the record repeats the attempt, and its failure counts once.
-    if (settlement.status === 'DELIVERED') {
+    if (record.status === 'DELIVERED') {
       if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);
-    } else if (settlement.status === 'FAILED' && delivery.isRetried) {
+    } else if (record.status === 'FAILED' && delivery.isRetried) {
       await disabling.countFailure(endpoint, delivery._id, result.error);
     }
-    const isRecorded = await deliveries.settle(delivery, settlement);
-    if (settlement.dueAt !== null) {
+    const isRecorded = await deliveries.recordAttempt(delivery, record);
+    if (record.dueAt !== null) {
       const attempts = delivery.attempts + 1;
-      const { error: reason, dueAt } = settlement;
+      const { error: reason, dueAt } = record;
       log.debug?.({ delivery: delivery._id, attempts, reason, dueAt }, 'A delivery is tried again');
     }
-    if (isRecorded) metrics.attempted(delivery, settlement.status, startedAt);
-    return settlement.dueAt;
+    if (isRecorded) metrics.attempted(delivery, record.status, startedAt);
+    return record.dueAt;
   }
 }
 

@@ -39,7 +39,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
   let waiting: OutboxDocument[] = [];
   let work: Promise<void> | null = null;
 
-  async function spread(events: readonly OutboxDocument[]): Promise<void> {
+  async function fanOut(events: readonly OutboxDocument[]): Promise<void> {
     const accounts = new Set(events.map(({ accountId }) => accountId));
     const enabled = await endpoints.enabledOf([...accounts]);
     const queued = events.flatMap((event) =>
@@ -56,11 +56,11 @@ export function createFanOut(options: FanOutOptions): FanOut {
   }
 
   /** Events that arrive while a batch is being written form the next batch. */
-  async function spreadWaiting(): Promise<void> {
+  async function fanOutWaiting(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, BATCH);
       waiting = waiting.slice(BATCH);
-      await spread(batch).catch((error) =>
+      await fanOut(batch).catch((error) =>
         log.warn({ err: error }, 'Events could not be made into deliveries; they wait in the outbox'),
       );
     }
@@ -69,7 +69,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   function take(events: readonly OutboxDocument[]): void {
     waiting.push(...events);
-    if (events.length > 0) work ??= spreadWaiting();
+    if (events.length > 0) work ??= fanOutWaiting();
   }
 
   return {
@@ -85,7 +85,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
     async sweep(instant) {
       const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
       const events = await outbox.oldest(before, BATCH);
-      if (events.length > 0) await spread(events);
+      if (events.length > 0) await fanOut(events);
       return events.length;
     },
     idle: async () => void (await work),

@@ -6,7 +6,7 @@ import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { deliveryNotFound, endpointDisabled, tooManyAttempts } from '../errors.ts';
 import { DeliveriesQuery, Delivery, DeliveryParams, EndpointParams } from '../schema.ts';
-import { type Attempt, settlementOf } from './attempt.ts';
+import { type Attempt, recordOf } from './attempt.ts';
 import { type DeliveryDocument, deliveryOf, newRedelivery, newTest } from './delivery.ts';
 import { scheduleNow } from './schedule.ts';
 import type { Slots } from './slots.ts';
@@ -42,12 +42,12 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     async (request) => {
       const { accountId } = gate.callerOf(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      const leave = slots.takeSlot(accountId);
-      if (leave === null) throw tooManyAttempts(attemptsPerAccount);
+      const release = slots.takeSlot(accountId);
+      if (release === null) throw tooManyAttempts(attemptsPerAccount);
       try {
         return success('Test event sent.', deliveryOf(await sendTest(endpoint)));
       } finally {
-        leave();
+        release();
       }
     },
   );
@@ -98,7 +98,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
   /** Makes the only attempt of a webhook.test at once, beside the endpoint's worker. @returns its record. */
   async function sendTest(endpoint: EndpointDocument): Promise<DeliveryDocument> {
     const test = newTest(endpoint, now());
-    const { dueAt, ...result } = settlementOf(test, await attempt(test, endpoint), now());
+    const { dueAt, ...result } = recordOf(test, await attempt(test, endpoint), now());
     const ended = { ...test, ...result, attempts: 1 };
     await deliveries.insert([ended]);
     return ended;

@@ -23,7 +23,7 @@ export interface Turn {
    * another.
    */
   attempted(hasFailed: boolean, tookMs: number): void;
-  leave(): void;
+  release(): void;
 }
 
 /**
@@ -50,14 +50,14 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
   const slow = new Set<string>();
 
   /** The number of other slow endpoints with a running worker. */
-  function slowBeside(member: string): number {
+  function otherSlow(member: string): number {
     let count = 0;
     for (const other of held) if (other !== member && slow.has(other)) count += 1;
     return count;
   }
 
   function fits(member: string): boolean {
-    return !slow.has(member) || slowBeside(member) < Math.max(1, Math.floor(slots() / 2));
+    return !slow.has(member) || otherSlow(member) < Math.max(1, Math.floor(slots() / 2));
   }
 
   function remember(member: string): void {
@@ -71,9 +71,9 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
     if (ofAccount >= slotsOfAccount()) return null;
     taken.set(accountId, ofAccount + 1);
     return () => {
-      const left = (taken.get(accountId) ?? 1) - 1;
-      if (left === 0) taken.delete(accountId);
-      else taken.set(accountId, left);
+      const remaining = (taken.get(accountId) ?? 1) - 1;
+      if (remaining === 0) taken.delete(accountId);
+      else taken.set(accountId, remaining);
     };
   }
 
@@ -85,8 +85,8 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
     takeSlot,
     begin(accountId, member) {
       if (!fits(member)) return null;
-      const leaveSlot = takeSlot(accountId);
-      if (leaveSlot === null) return null;
+      const releaseSlot = takeSlot(accountId);
+      if (releaseSlot === null) return null;
       held.add(member);
       const beganMs = now();
       let hasFailed = false;
@@ -100,9 +100,9 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
           if (failed || tookMs > SLOW_MS) remember(member);
           else slow.delete(member);
         },
-        leave() {
+        release() {
           held.delete(member);
-          leaveSlot();
+          releaseSlot();
         },
       };
     },

@@ -23,7 +23,7 @@ export const DELIVERIES: DeclaredCollection = {
 };
 
 /** The change of a delivery by an attempt or by its closing. */
-export type Settlement = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
+export type AttemptRecord = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
   /** The instant of the retry, while PENDING. */
   dueAt: string | null;
 };
@@ -68,9 +68,9 @@ export class DeliveriesStore {
    * Records an attempt. A delivery that was closed during its attempt gets the result, and is not retried.
    * @returns false when the delivery has changed or was deleted.
    */
-  async settle(
+  async recordAttempt(
     { accountId, endpointId, _id, attempts }: DeliveryDocument,
-    { dueAt, ...result }: Settlement,
+    { dueAt, ...result }: AttemptRecord,
   ): Promise<boolean> {
     const unchanged = { _id, accountId, endpointId, attempts };
     const recorded = { ...result, attempts: attempts + 1 };

@@ -5,10 +5,10 @@ import { EndpointsStore } from '../endpoints/store.ts';
 const LISTENERS = 'webhooks/listeners';
 /** A listener announces itself periodically; one that stops is forgotten. */
 const FORGOTTEN_MS = 15_000;
-const SAID_EVERY_MS = 4_000;
+const ANNOUNCED_EVERY_MS = 4_000;
 
 /** One attempt, as a listener receives it. */
-export interface HeardAttempt {
+export interface TailedAttempt {
   headers: Record<string, string>;
   body: string;
 }
@@ -33,7 +33,7 @@ export async function openTail(coordination: Coordination): Promise<Tail> {
         listenedUntil.delete(endpointId);
         return;
       }
-      const attempt: HeardAttempt = { headers, body };
+      const attempt: TailedAttempt = { headers, body };
       // A message that a listener misses is no loss: the delivery does not depend on it.
       coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt)).catch(() => undefined);
     },
@@ -42,24 +42,24 @@ export async function openTail(coordination: Coordination): Promise<Tail> {
 }
 
 /**
- * The operator's side: hears the attempts to one endpoint from every process, until closed. It queues nothing and
+ * The operator's side: receives the attempts to one endpoint from every process, until closed. It queues nothing and
  * changes no record.
  * @throws Error when there is no such endpoint.
  */
 export async function listenTo(
   { documents, coordination }: { documents: Documents; coordination: Coordination },
   endpointId: string,
-  onAttempt: (attempt: HeardAttempt) => void,
+  onAttempt: (attempt: TailedAttempt) => void,
 ): Promise<() => void> {
   const endpoints = await EndpointsStore.open(documents);
-  if (!(await endpoints.isThere(endpointId)))
+  if (!(await endpoints.exists(endpointId)))
     throw new Error(`There is no webhook endpoint ${endpointId}: \`webhooks\` lists them.`);
   const end = await coordination.subscribe(attemptsOf(endpointId), (message) =>
-    onAttempt(JSON.parse(message) as HeardAttempt),
+    onAttempt(JSON.parse(message) as TailedAttempt),
   );
-  const say = () => void coordination.publish(LISTENERS, endpointId).catch(() => undefined);
+  const announce = () => void coordination.publish(LISTENERS, endpointId).catch(() => undefined);
   await coordination.publish(LISTENERS, endpointId);
-  const timer = setInterval(say, SAID_EVERY_MS);
+  const timer = setInterval(announce, ANNOUNCED_EVERY_MS);
   return () => {
     clearInterval(timer);
     end();

@@ -21,7 +21,7 @@ export interface Disabling {
   countFailure(endpoint: EndpointDocument, deliveryId: string, error: string | null): Promise<void>;
   /** Disables an endpoint that failed too often. */
   disable(endpoint: EndpointDocument, lastError: string | null): Promise<void>;
-  /** Closes the queued deliveries of a disabled or deleted endpoint, and tells the other processes. */
+  /** Closes the queued deliveries of a disabled or deleted endpoint, and notifies the other processes. */
   closeQueue(endpoint: EndpointDocument): Promise<void>;
   /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */
   mailNext(): Promise<number>;

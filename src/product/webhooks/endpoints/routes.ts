@@ -59,8 +59,8 @@ export async function endpointRoutes(
       const events = eventsOf(request.body.events);
       await outbound.checkWebhook(url);
       const secret = newSecret();
-      const wish = { url, description, events, enabled, secret };
-      const endpoint = await endpoints.insert(accountId, wish, now());
+      const fields = { url, description, events, enabled, secret };
+      const endpoint = await endpoints.insert(accountId, fields, now());
       await subscriptionsChanged(accountId);
       return reply
         .code(201)
@@ -100,9 +100,9 @@ export async function endpointRoutes(
     async (request) => {
       const { accountId } = gate.callerOf(request);
       const { url, description, events, enabled } = request.body;
-      const wish = present({ url, description, events: events && eventsOf(events), enabled });
+      const fields = present({ url, description, events: events && eventsOf(events), enabled });
       if (url !== undefined) await outbound.checkWebhook(url);
-      const endpoint = await endpoints.change(accountId, request.params.endpointId, wish, now());
+      const endpoint = await endpoints.change(accountId, request.params.endpointId, fields, now());
       if (endpoint === null) throw endpointNotFound();
       if (endpoint.enabled) await subscriptionsChanged(accountId);
       else await disabling.closeQueue(endpoint);

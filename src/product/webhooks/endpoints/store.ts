@@ -24,7 +24,7 @@ export const ENDPOINTS: DeclaredCollection = {
 };
 
 /** The fields of an endpoint that its owner sets. */
-type EndpointWish = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
+type EndpointFields = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
 /** The endpoints of the accounts. Methods for owners take the account first and see no other. */
 export class EndpointsStore {
@@ -41,13 +41,13 @@ export class EndpointsStore {
   /** @throws ApiError resource_limit_exceeded when the account's slots are taken. */
   async insert(
     accountId: string,
-    wish: EndpointWish & { secret: string },
+    fields: EndpointFields & { secret: string },
     now: Date,
   ): Promise<EndpointDocument> {
     // One of the racing writers wins every round: only more writers than this at once can exhaust it.
     for (let round = 0; round < 2 * ENDPOINTS_PER_ACCOUNT; round += 1) {
       const slot = await this.#freeSlot(accountId);
-      const endpoint = { ...newEndpoint(wish, now), accountId, slot };
+      const endpoint = { ...newEndpoint(fields, now), accountId, slot };
       const { duplicates } = await this.#endpoints.insertMany([endpoint]);
       if (duplicates.length === 0) return endpoint;
     }
@@ -88,11 +88,11 @@ export class EndpointsStore {
   async change(
     accountId: string,
     id: string,
-    wish: Partial<EndpointWish>,
+    fields: Partial<EndpointFields>,
     now: Date,
   ): Promise<EndpointDocument | null> {
-    const $set = { ...wish, updatedAt: now.toISOString() };
-    if (wish.enabled !== true) return this.#update(accountId, id, {}, { $set });
+    const $set = { ...fields, updatedAt: now.toISOString() };
+    if (fields.enabled !== true) return this.#update(accountId, id, {}, { $set });
     const cleared = { ...$set, consecutiveFailures: 0, disabledAt: null, disabledReason: null };
     const $unset = { noticeDueAt: '' };
     const started = { ...cleared, enabledAt: now.toISOString() };
@@ -115,7 +115,7 @@ export class EndpointsStore {
     await this.#endpoints.updateOne(filter, { $set: { consecutiveFailures: 0 } });
   }
 
-  /** Counts a delivery that ran out of retries, once however often it is said, and not on a disabled endpoint. */
+  /** Counts a delivery that ran out of retries, once even if it is repeated, and not on a disabled endpoint. */
   async countFailure(accountId: string, id: string, deliveryId: string): Promise<EndpointDocument | null> {
     const isUncounted = { enabled: true, lastFailureId: { $ne: deliveryId } };
     const counted = { $inc: { consecutiveFailures: 1 }, $set: { lastFailureId: deliveryId } };
@@ -131,7 +131,7 @@ export class EndpointsStore {
     return this.#update(accountId, id, failsTooOften, { $set });
   }
 
-  /** Takes one endpoint whose owner must be mailed; it is due again at `againAt` unless `noticed` is said before. */
+  /** Takes one endpoint whose owner must be mailed; it is due again at `againAt` unless `noticed` is called first. */
   async takeNotice(now: Date, againAt: Date): Promise<EndpointDocument | null> {
     return this.#endpoints.findOneAndUpdate(
       { noticeDueAt: { $lte: now.toISOString() } },
@@ -150,7 +150,7 @@ export class EndpointsStore {
   }
 
   /** For the operator: whether there is such an endpoint, whosever it is. */
-  async isThere(id: string): Promise<boolean> {
+  async exists(id: string): Promise<boolean> {
     return (await this.#endpoints.findOne({ _id: id }, { fields: ['_id'] })) !== null;
   }
 
@@ -169,11 +169,11 @@ export class EndpointsStore {
   }
 }
 
-function newEndpoint(wish: EndpointWish & { secret: string }, now: Date) {
+function newEndpoint(fields: EndpointFields & { secret: string }, now: Date) {
   const createdAt = now.toISOString();
   return {
     _id: newId('whe', now.getTime()),
-    ...wish,
+    ...fields,
     generation: 1,
     enabledAt: createdAt,
     consecutiveFailures: 0,
