@@ -110,7 +110,7 @@ function orderOf(count: number): Order {
     },
     totalItems: count,
     need: { runs: count, credits: 0 },
-    places: 0,
+    maxOutputs: 0,
     seeds: () => Array.from({ length: count }, () => ({ assetId: null, variant: 0 })),
     warnings: [],
   };

@@ -8,7 +8,7 @@ import {
   type Input,
   type ItemCall,
   ItemFailure,
-  type Made,
+  type SegmentResult,
 } from '../../src/product/jobs/work/perform.ts';
 import {
   failsAt,
@@ -110,7 +110,7 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
  */
 async function atRest(world: World, host: Host, submitter: Host): Promise<void> {
   for (let look = 0; look < LOOKS; look += 1) {
-    await host.lifecycle.lookAround();
+    await host.lifecycle.pollJobs();
     for (const { name, sweep } of host.lifecycle.sweeps) if (MOVING.includes(name)) await sweep(world.now());
     const [job] = await jobsOf(world);
     if (job?.phase === 'done') return;
@@ -133,7 +133,7 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
       if (life.isDead || isNow) await life.die();
     }
 
-    async function work({ item }: ItemCall, { index }: Segment, input: Input): Promise<Made> {
+    async function work({ item }: ItemCall, { index }: Segment, input: Input): Promise<SegmentResult> {
       await dieIf('asked', item.index, index);
       const bytes = (await input()) ?? new Uint8Array();
       refuse(segments[index]?.[0], item);
@@ -200,7 +200,7 @@ export function orderOf(segments: readonly KnownStep[][], total: number): Order 
     },
     totalItems: total,
     need: { runs: runs * total, credits: sum * total },
-    places: total,
+    maxOutputs: total,
     seeds: () => Array.from({ length: total }, (_, index) => ({ assetId: String(index), variant: 0 })),
     warnings: [],
   };

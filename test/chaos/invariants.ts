@@ -63,7 +63,7 @@ async function pass(world: World, host: Host, ms: number): Promise<void> {
   await quiet(world, host);
   world.elapse(ms);
   for (const { sweep } of host.lifecycle.sweeps) while ((await sweep(world.now())) > 0);
-  await host.lifecycle.lookAround();
+  await host.lifecycle.pollJobs();
 }
 
 /**

@@ -33,7 +33,7 @@ export async function round(seed: number, point: string, mongodbUrl?: string): P
     for (let step = 0; step < 6; step += 1) await act(pick(ACTS), pick(hosts), { world, caller, pick });
     for (const { lifecycle, life, ...host } of hosts) {
       const rest = async () => {
-        await lifecycle.lookAround();
+        await lifecycle.pollJobs();
         await quiet(world, { lifecycle, life, ...host });
       };
       if (!life.isDead) await Promise.race([rest(), life.died]);
@@ -66,7 +66,7 @@ async function act(
     cancel: async () => job && lifecycle.cancel(caller.accountId, job._id),
     resume: async () => job && lifecycle.resuming.resume(caller, job._id, { key: null }),
     async rest() {
-      await lifecycle.lookAround();
+      await lifecycle.pollJobs();
       await quiet(world, host);
     },
     elapse: async () => world.elapse(pick([500, 3_000])),

@@ -94,7 +94,7 @@ export function orderOf(fates: readonly Fate[]): Order {
     },
     totalItems: total,
     need: { runs: total, credits: 0 },
-    places: total,
+    maxOutputs: total,
     seeds: () => fates.map((fate) => ({ assetId: null, variant: 0, row: JSON.stringify(fate) })),
     warnings: [],
   };

@@ -111,11 +111,11 @@ export function referenceMissing(param: string, missing: readonly string[]): Api
   return invalidParam(param, message, { missing: [...missing] });
 }
 
-/** 422: the outputs would pass the plan's places. */
-export function outputsExceedQuota(places: number, left: number, upgradeUrl: string): ApiError {
+/** 422: the outputs would exceed the quota of the plan. */
+export function outputsExceedQuota(outputs: number, left: number, upgradeUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
-    `The job would make ${places} assets, and ${left} places are left on the plan: delete some, or change the plan.`,
+    `The job would make ${outputs} assets, and ${left} places are left on the plan: delete some, or change the plan.`,
     { details: { left, upgradeUrl } },
   );
 }

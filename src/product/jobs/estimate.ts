@@ -32,9 +32,9 @@ export async function estimateOf(
 /** The price of each segment, for all items that run it. */
 function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
   const { variants } = order.definition;
-  const walkers = walkersOf(order);
+  const itemCounts = itemsPerSegment(order);
   return (variants[0]?.segments ?? []).map((segment, index) => {
-    const items = variants.map((_, variant) => walkers[variant]?.[index] ?? 0);
+    const items = variants.map((_, variant) => itemCounts[variant]?.[index] ?? 0);
     const total = items.reduce((sum, count) => sum + count, 0);
     const isPass = segment.runs === 'pass';
     return {
@@ -49,14 +49,19 @@ function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
 }
 
 /** Number of items that run each segment, by variant and segment. Items of a resume begin behind finished segments. */
-function walkersOf({ definition: { variants }, seeds, totalItems, notRetryableItems }: Order): number[][] {
+function itemsPerSegment({
+  definition: { variants },
+  seeds,
+  totalItems,
+  notRetryableItems,
+}: Order): number[][] {
   const isResume = notRetryableItems !== undefined;
   if (!isResume) return variants.map(({ segments }) => segments.map(() => totalItems / variants.length));
-  const walkers = variants.map(({ segments }) => segments.map(() => 0));
+  const itemCounts = variants.map(({ segments }) => segments.map(() => 0));
   for (const { variant, progress } of seeds()) {
-    const counts = walkers[variant] ?? [];
+    const counts = itemCounts[variant] ?? [];
     for (let index = progress?.segment ?? 0; index < counts.length; index += 1)
       counts[index] = (counts[index] ?? 0) + 1;
   }
-  return walkers;
+  return itemCounts;
 }

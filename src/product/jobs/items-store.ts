@@ -112,7 +112,7 @@ export class ItemsStore {
   }
 
   /**
-   * The failure that represents a job: that of the first item that a retry may mend, else that of the first item.
+   * The failure that represents a job: that of the first item whose retry may succeed, else that of the first item.
    */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
@@ -201,8 +201,8 @@ export class ItemsStore {
       $unset: { ...UNCLAIMED, requestId: '' },
     };
     const { status, completedAt, resultAssetId = null } = outcome;
-    const decided = under('outcome', { status, completedAt, resultAssetId });
-    return (await this.#updateClaimed(item, decide, asRead)) || this.#is(item, decided);
+    const decided = nested('outcome', { status, completedAt, resultAssetId });
+    return (await this.#updateClaimed(item, decide, asRead)) || this.#matches(item, decided);
   }
 
   /**
@@ -231,18 +231,18 @@ export class ItemsStore {
   /** Records the progress of an item of a chain. @returns false when the claim was lost. */
   async noteProgress(item: ClaimKey, progress: Progress): Promise<boolean> {
     const note = { $set: { progress }, $unset: { requestId: '' } };
-    const noted = { queue: 'claimed', ...under('progress', progress) };
-    return (await this.#updateClaimed(item, note)) || this.#is(item, noted);
+    const noted = { queue: 'claimed', ...nested('progress', progress) };
+    return (await this.#updateClaimed(item, note)) || this.#matches(item, noted);
   }
 
   /** Records a request that a provider is working on. @returns false when the claim was lost. */
   async noteRequest(item: ClaimKey, requestId: string): Promise<boolean> {
     const noted = { queue: 'claimed', requestId };
-    return (await this.#updateClaimed(item, { $set: { requestId } })) || this.#is(item, noted);
+    return (await this.#updateClaimed(item, { $set: { requestId } })) || this.#matches(item, noted);
   }
 
   /** Whether an item is as a step leaves it: then the step was carried out earlier, and its answer was lost. */
-  async #is({ _id, epoch }: ClaimKey, asLeft: Filter): Promise<boolean> {
+  async #matches({ _id, epoch }: ClaimKey, asLeft: Filter): Promise<boolean> {
     return (await this.#items.findOne({ _id, epoch, ...asLeft }, { fields: ['_id'] })) !== null;
   }
 
@@ -341,6 +341,6 @@ export class ItemsStore {
 }
 
 /** A filter on the fields of a nested object. */
-function under(part: string, fields: object): Filter {
+function nested(part: string, fields: object): Filter {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${part}.${name}`, value]));
 }

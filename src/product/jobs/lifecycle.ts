@@ -33,8 +33,8 @@ export interface Lifecycle {
   cancel: Cancelling;
   resuming: Resuming;
   reading: Reading;
-  /** Looks at every running job, for wake-ups that were lost. */
-  lookAround(): Promise<void>;
+  /** Polls every running job, for wake-ups that were lost. */
+  pollJobs(): Promise<void>;
   sweeps: SweepTask[];
   installMetrics(): void;
   stop(): Promise<void>;
@@ -59,7 +59,7 @@ export async function openLifecycle(options: LifecycleOptions): Promise<Lifecycl
     cancel: createCancelling({ jobs, reading, completion, stopClaims }),
     resuming: createResuming({ jobs, items, definitions, assets, reading, submit }),
     reading,
-    lookAround: engine.lookAround,
+    pollJobs: engine.pollJobs,
     sweeps: [...engine.sweeps, undoing.sweep],
     installMetrics: engine.installMetrics,
     stop: engine.stop,

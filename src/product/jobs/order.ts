@@ -19,8 +19,8 @@ export interface Order {
   totalItems: number;
   need: JobNeed;
   /** Largest number of assets that it can make. */
-  places: number;
-  /** The items in order, anew at each call. */
+  maxOutputs: number;
+  /** The items in order; each call begins a new iteration. */
   seeds(): Iterable<ItemSeed>;
   warnings: StepWarning[];
   /** The caller's own limit on the price, in credits; absent without one. */

@@ -61,29 +61,29 @@ export function createResuming({
   submit,
 }: ResumingOptions): Resuming {
   /** The remaining items, in their order. */
-  async function leftOf({ _id }: JobDocument): Promise<ItemDocument[]> {
-    const left: ItemDocument[] = [];
+  async function remainingOf({ _id }: JobDocument): Promise<ItemDocument[]> {
+    const remaining: ItemDocument[] = [];
     for await (const part of items.parts(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
-      left.push(...part);
+      remaining.push(...part);
       await giveWay();
     }
-    return left;
+    return remaining;
   }
 
   /** Drops items whose source was deleted. A chain needs its source in the first segment only. */
-  async function withSources(accountId: string, left: readonly ItemDocument[]): Promise<ItemDocument[]> {
-    const needed = left.filter(({ progress }) => progress === undefined);
+  async function withSources(accountId: string, remaining: readonly ItemDocument[]): Promise<ItemDocument[]> {
+    const needed = remaining.filter(({ progress }) => progress === undefined);
     const ids = needed.flatMap(({ assetId }) => assetId ?? []);
-    if (ids.length === 0) return [...left];
+    if (ids.length === 0) return [...remaining];
     const statuses = new Map<string, AssetStatus>();
     for (let start = 0; start < ids.length; start += ITEMS_A_READ) {
       const part = await assets.statuses(accountId, ids.slice(start, start + ITEMS_A_READ));
       for (const [id, status] of part) statuses.set(id, status);
       await giveWay();
     }
-    const isThere = ({ assetId, progress }: ItemDocument) =>
+    const hasSource = ({ assetId, progress }: ItemDocument) =>
       assetId === null || progress !== undefined || statuses.has(assetId);
-    const kept = left.filter(isThere);
+    const kept = remaining.filter(hasSource);
     if (kept.length > 0) return kept;
     throw assetsMissing([...new Set(ids)].filter((id) => !statuses.has(id)));
   }
@@ -127,9 +127,9 @@ export function createResuming({
     if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(status);
     await refuseResumed(accountId, jobId, key);
     if (parent.attemptNumber > MOST_RESUMES) throw resumedTooOften();
-    const left = await leftOf(parent);
-    if (left.length === 0) throw nothingToResume(status);
-    const kept = await withSources(accountId, left);
+    const remaining = await remainingOf(parent);
+    if (remaining.length === 0) throw nothingToResume(status);
+    const kept = await withSources(accountId, remaining);
     const definition = await definitions.of(jobId);
     const order = orderOf(parent, definition, kept);
     return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
@@ -148,9 +148,9 @@ export function createResuming({
   };
 }
 
-function orderOf(parent: JobDocument, definition: Definition, left: readonly ItemDocument[]): Order {
+function orderOf(parent: JobDocument, definition: Definition, remaining: readonly ItemDocument[]): Order {
   const { type, op, model, collection, presetId, presetName, presetVersion } = parent;
-  const seeds = left.map(seedOf);
+  const seeds = remaining.map(seedOf);
   const need = { runs: 0, credits: 0 };
   for (const { variant: index, progress } of seeds) {
     const { segments, credits } = definition.variants[index] ?? { segments: [], credits: [] };
@@ -164,14 +164,14 @@ function orderOf(parent: JobDocument, definition: Definition, left: readonly Ite
     definition,
     totalItems: seeds.length,
     need,
-    places: definition.produces === 'image' ? seeds.length : 0,
+    maxOutputs: definition.produces === 'image' ? seeds.length : 0,
     seeds: () => seeds,
     warnings: [],
   };
 }
 
-function notRetryableOf(left: readonly ItemDocument[]): number[] {
-  const failedForGood = left.filter(
+function notRetryableOf(remaining: readonly ItemDocument[]): number[] {
+  const failedForGood = remaining.filter(
     ({ outcome }) => outcome?.status === 'FAILED' && outcome.retryable !== true,
   );
   return failedForGood.slice(0, MOST_NAMED_ITEMS).map(({ index }) => index);

@@ -51,7 +51,7 @@ interface JobRoutesOptions
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
   const { gate, reading, items, definitions, checking, submit, waits } = options;
 
-  async function whole(job: JobDocument) {
+  async function fullJob(job: JobDocument) {
     const { _id } = job;
     const [definition, first] = await Promise.all([definitions.of(_id), items.first(_id, INLINE_ITEMS)]);
     return jobOf(job, definition, first);
@@ -62,9 +62,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     const waitMs = waitOf(request);
     const isHeld = waitMs > 0 && job.totalItems === 1;
     if (!isHeld) return { job, code: 201 };
-    const look = () => reading.find(job.accountId, job._id);
+    const read = () => reading.find(job.accountId, job._id);
     const client = clientGoneSignal(reply);
-    const ended = await waits.untilEnded(job._id, waitMs, { client, look, known: job }).catch(() => job);
+    const ended = await waits.untilEnded(job._id, waitMs, { client, read, known: job }).catch(() => job);
     return { job: ended, code: isTerminal(ended.status) ? 200 : 202 };
   }
 
@@ -123,7 +123,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
           const job = await reading.findIfAny(gate.callerOf(request).accountId, jobId);
           if (job === null) return undefined;
           reply.code(isTerminal(job.status) ? 200 : 202);
-          return success(messageOf(job), await whole(job));
+          return success(messageOf(job), await fullJob(job));
         },
       },
       schema: {
@@ -149,7 +149,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const submitted = await submit(caller, order, { key: keyOf(request) });
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
-      return reply.code(code).send(success(messageOf(job), await whole(job)));
+      return reply.code(code).send(success(messageOf(job), await fullJob(job)));
     },
   );
 
@@ -167,10 +167,10 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      const look = () => reading.find(accountId, request.params.jobId);
-      const terms = { client: clientGoneSignal(reply), look };
+      const read = () => reading.find(accountId, request.params.jobId);
+      const terms = { client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, readWait(request.query.wait), terms);
-      return success('Job read.', await whole(job));
+      return success('Job read.', await fullJob(job));
     },
   );
 
@@ -211,7 +211,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
     async (request) => {
       const job = await options.cancel(gate.callerOf(request).accountId, request.params.jobId);
-      return success(`The job is ${job.status}.`, await whole(job));
+      return success(`The job is ${job.status}.`, await fullJob(job));
     },
   );
 
@@ -240,7 +240,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
       const { job, isReplayed, notRetryableItems } = await options.resuming.resume(caller, jobId, terms);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      const answer: ResumedJob = await whole(await reading.cleanedUp(job));
+      const answer: ResumedJob = await fullJob(await reading.cleanedUp(job));
       if (notRetryableItems.length > 0) answer.notRetryableItems = [...notRetryableItems];
       return reply.code(201).send(success(resumedMessage(notRetryableItems), answer));
     },
@@ -258,7 +258,7 @@ function isDryRun({ query }: FastifyRequest): boolean {
   return String(dryRun) === 'true' || String(dry_run) === 'true';
 }
 
-/** Milliseconds that a submit shall wait: what the query says wins. */
+/** Milliseconds that a submit shall wait: the query overrides the body. */
 function waitOf({ query, body }: FastifyRequest): number {
   const { wait } = query as SubmitQuery;
   const inBody = readWait((body as JobRequest | undefined)?.wait);
@@ -269,7 +269,9 @@ function waitOf({ query, body }: FastifyRequest): number {
 function readWait(seconds: number | undefined): number {
   if (seconds === undefined) return 0;
   if (!Number.isInteger(seconds)) {
-    throw invalidParam('wait', 'wait must be a whole number of seconds, at most 60.', { received: seconds });
+    throw invalidParam('wait', 'wait must be a whole number of seconds, at most 60.', {
+      received: seconds,
+    });
   }
   return Math.min(LONGEST_WAIT_MS, Math.max(0, seconds * 1_000));
 }

@@ -56,7 +56,7 @@ const INSTEAD = {
   data: 'the rows of a template are items, a list with an object of values for each picture',
 };
 
-/** Body of POST /jobs. What runs is checked by the catalogue, which names the place at fault. */
+/** Body of POST /jobs. The catalogue checks the work, and names the field at fault. */
 export const JobRequest = Type.Object(
   {
     op: Type.Optional(text('An op of the catalogue; alone, it decides everything else.')),

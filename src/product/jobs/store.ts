@@ -94,7 +94,7 @@ export class JobsStore {
 
   /** A job that its account may see: shown, and within its retention. */
   async find(accountId: string, jobId: string): Promise<JobDocument | null> {
-    return this.#jobs.findOne({ _id: jobId, ...this.#seen(accountId) });
+    return this.#jobs.findOne({ _id: jobId, ...this.#visible(accountId) });
   }
 
   /** The job that was submitted under a key, shown or not. */
@@ -142,13 +142,13 @@ export class JobsStore {
 
   /** Ended jobs whose clean-up is not done. */
   async ended(accountId: string): Promise<JobDocument[]> {
-    return this.#jobs.find({ ...this.#seen(accountId), phase: 'ended' });
+    return this.#jobs.find({ ...this.#visible(accountId), phase: 'ended' });
   }
 
   /** Sums over the jobs created in a window, by one of their fields and by their phase. */
   async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
     return this.#jobs.group({
-      filter: { ...this.#seen(accountId), createdAt: { $gte: window.from, $lt: window.to } },
+      filter: { ...this.#visible(accountId), createdAt: { $gte: window.from, $lt: window.to } },
       by: { key: by, phase: 'phase' },
       sums: { jobs: 1, credits: 'chargedCredits', items: 'settledItems' },
     });
@@ -157,14 +157,14 @@ export class JobsStore {
   /** Number of jobs that ran each of these presets. */
   async runsOf(accountId: string, presetIds: readonly string[]) {
     return this.#jobs.group({
-      filter: { ...this.#seen(accountId), presetId: { $in: presetIds } },
+      filter: { ...this.#visible(accountId), presetId: { $in: presetIds } },
       by: { presetId: 'presetId' },
       sums: { runs: 1 },
     });
   }
 
   async lastRunOf(accountId: string, presetId: string): Promise<string | null> {
-    const filter = { ...this.#seen(accountId), presetId };
+    const filter = { ...this.#visible(accountId), presetId };
     const last = await this.#jobs.findOne(filter, { sort: order('-_id'), fields: ['createdAt'] });
     return last?.createdAt ?? null;
   }
@@ -245,7 +245,7 @@ export class JobsStore {
   }
 
   /** For the sweep: running and cancelling jobs that have ended, or may have, by their counters. */
-  async perhapsOver(limit: number): Promise<JobDocument[]> {
+  async perhapsComplete(limit: number): Promise<JobDocument[]> {
     const counted = { $add: ['$completedItems', '$failedItems'] };
     const over = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [counted, '$totalItems'] } };
     const [ended, cancelling] = await Promise.all([
@@ -269,7 +269,7 @@ export class JobsStore {
   }
 
   /** For the sweep: jobs that have been in a phase since before an instant. */
-  async standing(phase: JobDocument['phase'], before: Date, limit: number): Promise<JobDocument[]> {
+  async inPhaseSince(phase: JobDocument['phase'], before: Date, limit: number): Promise<JobDocument[]> {
     return this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
   }
 
@@ -307,14 +307,14 @@ export class JobsStore {
     await this.#jobs.deleteOne({ _id: jobId });
   }
 
-  #seen(accountId: string): Filter {
+  #visible(accountId: string): Filter {
     return { accountId, shown: 1, expiresAt: { $gt: this.#now().toISOString() } };
   }
 
   #filtered(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): Filter {
     const created = present({ $gte: createdFrom, $lte: createdTo });
     return {
-      ...this.#seen(accountId),
+      ...this.#visible(accountId),
       ...present(equal),
       ...(Object.keys(created).length > 0 && { createdAt: created }),
     };

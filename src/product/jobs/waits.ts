@@ -7,7 +7,7 @@ import { isTerminal, type JobDocument } from './job.ts';
 /** Longest wait; a larger one is cut to it. */
 export const LONGEST_WAIT_MS = 60_000;
 /** Interval at which a wait polls, because messages may be lost. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 const MOST_JUST_ENDED = 200;
 
@@ -21,7 +21,7 @@ interface WaitTerms {
   /** Aborts when the client goes away. */
   client: AbortSignal;
   /** Reads the job. */
-  look: () => Promise<JobDocument>;
+  read: () => Promise<JobDocument>;
   /** The job that its submit has just made, which spares the first read. */
   known?: JobDocument;
 }
@@ -43,18 +43,18 @@ export interface Waits {
 
 export function createWaits({ limit, draining }: WaitsOptions): Waits {
   /**
-   * Emits the id of each job that has ended, with the job where it is known. The first look refuses an id that is no
+   * Emits the id of each job that has ended, with the job where it is known. The first read refuses an id that is no
    * job's, such as the name of an event of the emitter itself.
    */
   const ends = new EventEmitter().setMaxListeners(0);
   /** Jobs that have just ended here: one may end between its submit and the wait for it. */
-  const justEnded = new LRUCache<string, JobDocument>({ max: MOST_JUST_ENDED, ttl: LOOK_MS });
+  const justEnded = new LRUCache<string, JobDocument>({ max: MOST_JUST_ENDED, ttl: POLL_MS });
   let open = 0;
 
   async function wait(
     jobId: string,
     waitMs: number,
-    { client, look, known }: WaitTerms,
+    { client, read, known }: WaitTerms,
   ): Promise<JobDocument> {
     const until = performance.now() + waitMs;
     const signal = AbortSignal.any([client, draining]);
@@ -63,10 +63,10 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
       ends.once(jobId, resolve);
       const timer = new AbortController();
       try {
-        const job = first === undefined ? await look() : (justEnded.get(jobId) ?? first);
-        const leftMs = until - performance.now();
-        if (isTerminal(job.status) || leftMs <= 0 || signal.aborted) return job;
-        const pause = sleep(Math.min(leftMs, LOOK_MS), undefined, {
+        const job = first === undefined ? await read() : (justEnded.get(jobId) ?? first);
+        const remainingMs = until - performance.now();
+        if (isTerminal(job.status) || remainingMs <= 0 || signal.aborted) return job;
+        const pause = sleep(Math.min(remainingMs, POLL_MS), undefined, {
           signal: AbortSignal.any([signal, timer.signal]),
         });
         const endedJob = await Promise.race([ended, pause.catch(() => undefined)]);
@@ -85,7 +85,7 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
     },
 
     async untilEnded(jobId, waitMs, terms) {
-      if (waitMs <= 0) return terms.look();
+      if (waitMs <= 0) return terms.read();
       if (open >= limit()) throw tooManyWaits();
       open += 1;
       try {

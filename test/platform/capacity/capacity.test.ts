@@ -69,8 +69,8 @@ t.test('a change of PROCESSES reaches the share that a process has of the waits 
   const capacity = smallCapacity();
   const waits = createWaits({ limit: () => Math.ceil(4 / capacity.processes()), draining: never });
   const open = new AbortController();
-  const look = async () => ({ status: 'PENDING' }) as never;
-  const wait = () => waits.untilEnded('job_1', 60_000, { client: open.signal, look });
+  const read = async () => ({ status: 'PENDING' }) as never;
+  const wait = () => waits.untilEnded('job_1', 60_000, { client: open.signal, read });
   const held = [wait(), wait()];
   capacity.set('PROCESSES', 2);
   await t.rejects(wait(), { code: 'provider_unavailable' }, 'a second process has the other half');

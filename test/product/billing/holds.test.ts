@@ -78,7 +78,7 @@ onEachStore(
 
 onEachStore(
   t,
-  'an account that was snapshot before there was a job spares a look, and nothing else',
+  'an account that was seen before there was a job spares a look, and nothing else',
   async (t, { documents }) => {
     const { store, accountId } = await openAccount(documents, { credits: 9, plan: LIMITED.id });
     const [holds, others] = [holdsOf(store), holdsOf(store)];

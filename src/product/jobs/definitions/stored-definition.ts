@@ -33,8 +33,8 @@ interface StoredDefinition extends Omit<Definition, 'variants'> {
 }
 
 /**
- * A definition as the text that is stored: what its variants share stands in it once. A job of 20 variants with large
- * parameters would otherwise be written 40 times over.
+ * A definition as the text that is stored. Parameters that variants share are in it once: a job of 20 variants with
+ * large parameters would otherwise be written 40 times over.
  */
 export function textOf(definition: Definition): string {
   const [first] = definition.variants;
@@ -45,8 +45,8 @@ export function textOf(definition: Definition): string {
       ...variant,
       parameters: differenceOf(shared, variant.parameters),
       segments: variant.segments.map((segment, index) => {
-        const like = isFirst ? variant.parameters : parametersOf(first?.segments[index]);
-        return storedSegment(segment, like);
+        const base = isFirst ? variant.parameters : parametersOf(first?.segments[index]);
+        return storedSegment(segment, base);
       }),
     };
   });
@@ -63,28 +63,28 @@ export function definitionIn(text: string): Definition {
     const [first] = variants;
     const parameters = merged(first === undefined ? stored.parameters : first.parameters, variant.parameters);
     const segments = variant.segments.map((segment, index) =>
-      wholeSegment(segment, first === undefined ? parameters : parametersOf(first.segments[index])),
+      expandedSegment(segment, first === undefined ? parameters : parametersOf(first.segments[index])),
     );
     variants.push({ ...variant, parameters, segments });
   }
   return { ...definition, variants };
 }
 
-function storedSegment(segment: Segment, like: Given | undefined): StoredSegment {
+function storedSegment(segment: Segment, base: Given | undefined): StoredSegment {
   if (segment.runs !== 'model') return segment;
   const { schema, ...rest } = segment;
   const isSent = schema !== undefined && isDeepStrictEqual(schema, segment.parameters.schema);
   return {
     ...rest,
-    parameters: differenceOf(like, segment.parameters),
+    parameters: differenceOf(base, segment.parameters),
     ...(isSent ? { hasSentSchema: true } : schema !== undefined && { schema }),
   };
 }
 
-function wholeSegment(segment: StoredSegment, like: Given | undefined): Segment {
+function expandedSegment(segment: StoredSegment, base: Given | undefined): Segment {
   if (segment.runs !== 'model') return segment;
   const { hasSentSchema, ...rest } = segment;
-  const parameters = merged(like, segment.parameters);
+  const parameters = merged(base, segment.parameters);
   return { ...rest, parameters, ...(hasSentSchema && { schema: parameters.schema as Given }) };
 }
 

@@ -14,13 +14,13 @@ export function jobEventTypeOf(status: OutcomeStatus): EventType {
   return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
 }
 
-type Told = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progress'>;
+type AnnouncedItem = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progress'>;
 
 /** The events of a settlement's items, each with how many items had settled by then. */
 export function itemEventsOf(
   job: JobDocument,
   settlement: Settlement,
-  documents: ReadonlyArray<Partial<Told>>,
+  documents: ReadonlyArray<Partial<AnnouncedItem>>,
 ): OutboxEvent[] {
   const byIndex = new Map(documents.map((item) => [item.index, item]));
   let settledItems = settlement.before;
@@ -41,7 +41,7 @@ export function itemEventsOf(
 
 function itemData(
   job: JobDocument,
-  { index, assetId, outcome, progress }: Partial<Told> & { index: number; outcome: Outcome },
+  { index, assetId, outcome, progress }: Partial<AnnouncedItem> & { index: number; outcome: Outcome },
   settledItems: number,
 ): Record<string, unknown> {
   const { resultAssetId, output, errorCode, retryable, errorMessage, failedStep } = outcome;

@@ -6,7 +6,7 @@ import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
 import { jobEventTypeOf } from './announcements.ts';
 import type { EngineOptions } from './options.ts';
 
-/** The update that completes a job, and what must still be true of the job for it. */
+/** The update that completes a job, and its condition on the job. */
 interface CompletionUpdate {
   asItIs: Filter;
   set: Record<string, unknown>;
@@ -18,8 +18,8 @@ export interface CompletionUpdates {
   /** The update that completes a job as it was read. */
   of(job: JobDocument): Promise<CompletionUpdate>;
   /**
-   * The update that completes a job together with the recording of its last outcomes. Null where more is to be read
-   * first: failures, and what a cancel stopped, stand in the items only once their outcomes are published.
+   * The update that completes a job together with the recording of its last outcomes. Null where failures or cancelled
+   * items have to be read first, because the items show them only once their outcomes are published.
    */
   ofRecording(job: JobDocument, tally: Tally): Promise<CompletionUpdate | null>;
 }
@@ -44,8 +44,8 @@ export function createCompletionUpdates({
   }
 
   async function eventIdFor(job: JobDocument, status: OutcomeStatus): Promise<string | null> {
-    const wanted = await events.isWanted(job.accountId, jobEventTypeOf(status));
-    return wanted ? newId('evt', now().getTime()) : null;
+    const isWanted = await events.isWanted(job.accountId, jobEventTypeOf(status));
+    return isWanted ? newId('evt', now().getTime()) : null;
   }
 
   async function updateOf(job: JobDocument): Promise<CompletionUpdate> {

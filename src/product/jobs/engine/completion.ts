@@ -50,12 +50,12 @@ export function createCompletion(options: CompletionOptions): Completion {
   /** Releases the storage that was reserved for outputs which were not made. */
   async function returnQuota(job: JobDocument): Promise<void> {
     const { _id, accountId } = job;
-    const left = job.places - job.outputs;
-    if (left === 0) return;
+    const unused = job.places - job.outputs;
+    if (unused === 0) return;
     const token = job.placesToken ?? randomText(12);
     if (job.placesToken === null) {
       await quota.confirm(accountId, _id);
-      await quota.announce(accountId, _id, token, left);
+      await quota.announce(accountId, _id, token, unused);
     }
     // Where several processes get here at once, the token of the first one counts.
     await jobs.updateIf(_id, { placesToken: null }, { $set: { placesToken: token } });
@@ -73,7 +73,7 @@ export function createCompletion(options: CompletionOptions): Completion {
     }
   }
 
-  /** The part of the clean-up that a client finds done when it learns of the end. */
+  /** The part of the clean-up that is done before a client sees the end. */
   async function charge(job: JobDocument): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([

@@ -18,15 +18,15 @@ interface Engine {
   preclaim: Runner['preclaim'];
   /** Has every process claim no more items of a job. */
   stopClaims(jobId: string): void;
-  /** Looks at every running job, for wake-ups that were lost. */
-  lookAround: Runner['lookAround'];
+  /** Polls every running job, for wake-ups that were lost. */
+  pollJobs: Runner['pollJobs'];
   sweeps: SweepTask[];
   installMetrics(): void;
   stop(): Promise<void>;
 }
 
-/** How often a process looks at the running jobs by itself: messages may be lost. */
-const LOOK_MS = 15_000;
+/** The interval at which a process polls the running jobs, because messages may be lost. */
+const POLL_MS = 15_000;
 
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { jobs, items, objects, assets, holds, events, draining, onEnd, now, log } = options;
@@ -49,20 +49,18 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     ...{ owner, widths, draining, metrics, now, log },
   });
 
-  const look = () => {
-    runner
-      .lookAround()
-      .catch((error: unknown) => log.warn({ err: error }, 'The running jobs were not looked at'));
+  const poll = () => {
+    runner.pollJobs().catch((error: unknown) => log.warn({ err: error }, 'The running jobs were not polled'));
   };
   const unsubscribe = await signals.subscribe({
     onWork: runner.wake,
     onEnd,
-    onStop: runner.leave,
+    onStop: runner.stopClaims,
   });
   // This comes after the subscription: a job that was announced before it is found now.
-  look();
-  const looking = setInterval(look, LOOK_MS);
-  looking.unref();
+  poll();
+  const polling = setInterval(poll, POLL_MS);
+  polling.unref();
 
   return {
     admission,
@@ -70,10 +68,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     outcomes,
     preclaim: runner.preclaim,
     stopClaims(jobId) {
-      runner.leave(jobId);
+      runner.stopClaims(jobId);
       signals.stop(jobId);
     },
-    lookAround: runner.lookAround,
+    pollJobs: runner.pollJobs,
     sweeps: createJobSweeps({
       ...{ jobs, items, outcomes, completion, admission, assets, objects },
       announceWork: signals.work,
@@ -81,7 +79,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     }),
     installMetrics: metrics.install,
     async stop() {
-      clearInterval(looking);
+      clearInterval(polling);
       await runner.stop();
       unsubscribe();
     },

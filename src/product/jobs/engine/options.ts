@@ -10,7 +10,7 @@ import type { JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 import type { WorkKind } from './active-job.ts';
 
-/** What the engine is given; each part of it picks what it needs. */
+/** The options of the engine; each part of it picks its own. */
 export interface EngineOptions {
   jobs: JobsStore;
   items: ItemsStore;

@@ -15,7 +15,7 @@ interface JobBatch {
   lastMs: number;
   /** Ends the gathering of outcomes; null while none gather. */
   stopGathering: (() => void) | null;
-  /** Whether more outcomes are to come, as the latest one said. */
+  /** Whether more outcomes are to come, as of the latest one. */
   hasMore: () => boolean;
   view: JobView;
 }
@@ -42,7 +42,7 @@ interface OutcomeToRecord {
   outcome: Outcome;
   /** Released when the outcome is decided, unless a full batch waits to be recorded. */
   slot: Slot;
-  /** Until when the documents are waited for, should they be away. */
+  /** Ends the wait for the documents during an outage. */
   signal: AbortSignal;
 }
 
@@ -78,13 +78,13 @@ export function createOutcomeBatcher(options: {
   }
 
   /** How long the outcomes that wait may gather, in milliseconds. */
-  function restMs({ waiting, lastMs, hasMore }: JobBatch): number {
+  function gatherMs({ waiting, lastMs, hasMore }: JobBatch): number {
     if (waiting.length >= LARGEST_BATCH || !hasMore()) return 0;
     return Math.max(0, lastMs + GATHER_MS - clock.elapsedMs());
   }
 
   function recordSoon(jobId: string, batch: JobBatch): void {
-    const waitMs = restMs(batch);
+    const waitMs = gatherMs(batch);
     if (waitMs === 0) void recordWaiting(jobId, batch);
     else batch.stopGathering ??= clock.after(waitMs, () => void recordWaiting(jobId, batch));
   }
@@ -97,7 +97,7 @@ export function createOutcomeBatcher(options: {
     do {
       batch.lastMs = clock.elapsedMs();
       await recordTogether(jobId, batch, batch.waiting.splice(0, LARGEST_BATCH));
-    } while (batch.waiting.length > 0 && restMs(batch) === 0);
+    } while (batch.waiting.length > 0 && gatherMs(batch) === 0);
     batch.isRecording = false;
     if (batch.waiting.length > 0) recordSoon(jobId, batch);
     else if (batches.size > KEPT_BATCHES) batches.delete(jobId);

@@ -61,10 +61,10 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
       events.isWanted(job.accountId, 'job.item.completed'),
       events.isWanted(job.accountId, 'job.item.failed'),
     ]);
-    const wanted = { COMPLETED: completed, FAILED: failed, CANCELLED: false };
+    const subscribed = { COMPLETED: completed, FAILED: failed, CANCELLED: false };
     const settled = batch.map(({ index, outcome: { status } }): SettledItem => {
       const type = itemEventTypeOf(status);
-      if (type === null || !wanted[status]) return { index, status };
+      if (type === null || !subscribed[status]) return { index, status };
       return { index, status, event: { id: newId('evt', now().getTime()), type } };
     });
     return { id: randomText(16), before: job.settledItems, at: now().toISOString(), items: settled };
@@ -87,14 +87,14 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
     );
   }
 
-  /** @param known the items of the settlement, where they are at hand. */
+  /** @param known the items of the settlement, where they were read already. */
   async function publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
     await publishEvents(job, known);
     await finalizeItems(job);
   }
 
   /**
-   * The one update that counts a batch, and ends the job where it completes it. Null when somebody else recorded first.
+   * The one update that counts a batch, and ends the job where it completes it. Null when another process was first.
    */
   async function count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
     const tally = tallyOf(batch.map(({ outcome }) => outcome));
@@ -106,7 +106,7 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
     );
   }
 
-  /** Reads the job, publishes its settlement, and answers those of the batch that nobody has counted. */
+  /** Reads the job, publishes its settlement, and returns the part of the batch that is not counted yet. */
   async function uncounted(jobId: string, batch: readonly Decided[], view: JobView) {
     view.job = await jobs.get(jobId);
     view.readings += 1;

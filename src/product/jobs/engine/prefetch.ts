@@ -14,11 +14,11 @@ const FIRST_GUESS_MS = 200;
 const LATEST_WEIGHT = 0.2;
 
 /** Pause of claiming while a store is away, before one item is tried. */
-const REST_MS = { first: 1_000, longest: 5_000 };
+const PAUSE_MS = { first: 1_000, longest: 5_000 };
 
 /**
- * How many items of one kind of work a process claims ahead. While a store is away that the items need, claiming rests,
- * and then takes single items until one gets past the stores.
+ * How many items of one kind of work a process claims ahead. While a store is away that the items need, claiming
+ * pauses, and then takes single items until one gets past the stores.
  */
 export class Prefetch {
   readonly #width: () => number;
@@ -26,8 +26,8 @@ export class Prefetch {
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
   /** Length of the last pause; 0 after an item reached the stores. */
-  #restMs = 0;
-  #restedMs = 0;
+  #pauseMs = 0;
+  #pausedMs = 0;
   #opensMs = 0;
   /** Number of items that have a slot here or are being claimed. */
   claimed = 0;
@@ -39,7 +39,7 @@ export class Prefetch {
 
   /** Number of items in one claim. */
   get batch(): number {
-    if (this.#restMs > 0) return 1;
+    if (this.#pauseMs > 0) return 1;
     const items = Math.min(LARGEST_BATCH, Math.floor(BATCH_MS / this.#meanMs));
     return items < SMALLEST_BATCH ? 1 : items;
   }
@@ -59,7 +59,7 @@ export class Prefetch {
 
   /** Whether another item would be worked on without a wait. */
   get isIdle(): boolean {
-    return this.claimed < this.#width() && this.#restMs === 0;
+    return this.claimed < this.#width() && this.#pauseMs === 0;
   }
 
   /** Whether items may be claimed at an instant. */
@@ -72,28 +72,28 @@ export class Prefetch {
    * @returns milliseconds until the next try; 0 outside of a pause.
    */
   begin(nowMs: number): number {
-    if (this.#restMs > 0) this.#opensMs = nowMs + this.#restMs;
-    return this.#restMs;
+    if (this.#pauseMs > 0) this.#opensMs = nowMs + this.#pauseMs;
+    return this.#pauseMs;
   }
 
   /** Notes that an item reached the stores. @returns whether one of them was away before. */
   reached(): boolean {
-    const hasRested = this.#restMs > 0;
-    this.#restMs = 0;
+    const wasPaused = this.#pauseMs > 0;
+    this.#pauseMs = 0;
     this.#opensMs = 0;
-    return hasRested;
+    return wasPaused;
   }
 
   /**
    * Notes an item that failed because a store was away. It lengthens the pause once for all items that began before it.
    * @returns milliseconds until the next try; 0 when a pause has already been noted.
    */
-  rest(startedMs: number, nowMs: number): number {
-    if (this.#restMs > 0 && startedMs < this.#restedMs) return 0;
-    this.#restMs = Math.min(Math.max(REST_MS.first, 2 * this.#restMs), REST_MS.longest);
-    this.#restedMs = nowMs;
-    this.#opensMs = nowMs + this.#restMs;
-    return this.#restMs;
+  pause(startedMs: number, nowMs: number): number {
+    if (this.#pauseMs > 0 && startedMs < this.#pausedMs) return 0;
+    this.#pauseMs = Math.min(Math.max(PAUSE_MS.first, 2 * this.#pauseMs), PAUSE_MS.longest);
+    this.#pausedMs = nowMs;
+    this.#opensMs = nowMs + this.#pauseMs;
+    return this.#pauseMs;
   }
 
   /** Number of further items that may be claimed. */

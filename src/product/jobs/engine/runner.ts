@@ -32,11 +32,11 @@ interface RunnerOptions
  * knows of the others by the items that are claimed already.
  */
 export interface Runner {
-  /** Looks at a job that may have items to claim. */
+  /** Checks a job that may have items to claim. */
   wake(jobId: string): void;
   /**
    * Takes up a job that was just read.
-   * @returns whether all of it is begun here at once, so that others need not look at it.
+   * @returns whether all of it is begun here at once, so that other processes need no wake-up.
    */
   start(job: JobDocument): boolean;
   /**
@@ -45,9 +45,9 @@ export interface Runner {
    */
   preclaim(item: ItemDocument, type: JobType): Preclaim | null;
   /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
-  leave(jobId: string): void;
-  /** Looks at every running job, for wake-ups that were lost. */
-  lookAround(): Promise<void>;
+  stopClaims(jobId: string): void;
+  /** Polls every running job, for wake-ups that were lost. */
+  pollJobs(): Promise<void>;
   /** Items at work here, by the type of their jobs. */
   itemsAtWork(): Record<string, number>;
   /** Lets work under way end for some seconds, and gives the rest back to others. */
@@ -75,14 +75,14 @@ export function createRunner(options: RunnerOptions): Runner {
   const active = new Map<string, ActiveJob>();
   /** The account that was served least recently is next, with its job that was served least recently. */
   const queue = createFairQueue<ActiveJob>();
-  /** Items whose claims are ours, until their outcome is recorded. */
-  const ours = new Map<string, Claimed>();
+  /** Items that this process has claimed, until their outcome is recorded. */
+  const owned = new Map<string, Claimed>();
   const abandoning = new AbortController();
   let onIdle = () => {};
 
   const renewing = setInterval(() => {
-    if (ours.size === 0) return;
-    items.renew(owner, [...ours.keys()], LEASE_MS).catch(warn('Leases of items were not renewed'));
+    if (owned.size === 0) return;
+    items.renew(owner, [...owned.keys()], LEASE_MS).catch(warn('Leases of items were not renewed'));
   }, RENEW_MS);
   renewing.unref();
 
@@ -116,8 +116,8 @@ export function createRunner(options: RunnerOptions): Runner {
     }
   }
 
-  function claimMoreAfter(restMs: number): void {
-    if (restMs > 0) setTimeout(claimMore, restMs).unref();
+  function claimMoreAfter(pauseMs: number): void {
+    if (pauseMs > 0) setTimeout(claimMore, pauseMs).unref();
   }
 
   async function claim(activeJob: ActiveJob): Promise<void> {
@@ -132,10 +132,10 @@ export function createRunner(options: RunnerOptions): Runner {
       claimed = await items.claim(job._id, count, owner, LEASE_MS);
     } catch (error) {
       warn('Items could not be claimed')(error);
-      rest(prefetch, startedMs);
+      pauseClaims(prefetch, startedMs);
     }
     activeJob.isClaiming = false;
-    // A claim that brought the whole job need not be followed by another one.
+    // After a claim of all items there is nothing more to claim.
     activeJob.isExhausted = claimed === null || claimed.length === job.totalItems;
     const taken = claimed ?? [];
     activeJob.reserve(taken.length - count);
@@ -145,8 +145,8 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   /** Claims no more of this kind for a while: a store is away that its items need. */
-  function rest(prefetch: Prefetch, startedMs: number): void {
-    claimMoreAfter(prefetch.rest(startedMs, performance.now()));
+  function pauseClaims(prefetch: Prefetch, startedMs: number): void {
+    claimMoreAfter(prefetch.pause(startedMs, performance.now()));
   }
 
   /** Works on an item whose slot is reserved, until nothing is left to do for it here. */
@@ -155,18 +155,18 @@ export function createRunner(options: RunnerOptions): Runner {
       forgetIfIdle(activeJob);
       claimMore();
     });
-    ours.set(item._id, item);
+    owned.set(item._id, item);
     await attempt(activeJob, item, slot, begun);
     disown(item);
     slot.release();
   }
 
   function disown(item: Claimed): void {
-    ours.delete(item._id);
-    if (ours.size === 0) onIdle();
+    owned.delete(item._id);
+    if (owned.size === 0) onIdle();
   }
 
-  /** Works on an item and records its outcome. Whatever goes wrong here, its lease runs out and another takes it. */
+  /** Works on an item and records its outcome. After any error, its lease runs out and another process takes it. */
   async function attempt(
     { job, prefetch }: ActiveJob,
     item: Claimed,
@@ -177,13 +177,13 @@ export function createRunner(options: RunnerOptions): Runner {
     try {
       const result = await (begun ?? perform(item, job, abandoning.signal));
       prefetch.took(startedMs, performance.now());
-      if ('outage' in result) rest(prefetch, startedMs);
+      if ('outage' in result) pauseClaims(prefetch, startedMs);
       else if (prefetch.reached()) void endWaits();
       if ('outcome' in result) await record(job, item, result.outcome, slot);
       else if (abandoning.signal.aborted) await items.giveBack(item);
       else if ('failure' in result) await fail(job, item, result.failure, slot);
       else if ('outage' in result) await waitOut(job, item, result.outage);
-      else await later(item, result.putBackMs, null);
+      else await retryLater(item, result.putBackMs, null);
     } catch (error) {
       warn('An item was left for its lease to run out')(error);
     }
@@ -201,23 +201,27 @@ export function createRunner(options: RunnerOptions): Runner {
   async function fail(job: JobDocument, item: Claimed, failure: Failure, slot: Slot): Promise<void> {
     if (isForgiven(failure, item)) {
       metrics.waits.inc({ type: job.type });
-      return later(item, waitMs(item), 'waits');
+      return retryLater(item, waitMs(item), 'waits');
     }
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null) return record(job, item, failed(failure, item, now()), slot);
     metrics.retries.inc({ type: job.type });
     const { code } = failure;
     log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
-    await later(item, pauseMs, 'tries');
+    await retryLater(item, pauseMs, 'tries');
   }
 
   async function waitOut(job: JobDocument, item: Claimed, cause: unknown): Promise<void> {
     metrics.waits.inc({ type: job.type });
     warn('A store was away for an item, which waits for it')(cause);
-    await later(item, waitMs(item), 'waits');
+    await retryLater(item, waitMs(item), 'waits');
   }
 
-  async function later(item: Claimed, pauseMs: number, counted: 'tries' | 'waits' | null): Promise<void> {
+  async function retryLater(
+    item: Claimed,
+    pauseMs: number,
+    counted: 'tries' | 'waits' | null,
+  ): Promise<void> {
     const notBefore = () => new Date(now().getTime() + pauseMs);
     await throughOutages(() => items.retryLater(item, notBefore(), counted), abandoning.signal);
     setTimeout(() => void wakeRetried(), pauseMs).unref();
@@ -232,7 +236,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
   async function wakeRetried(): Promise<void> {
     try {
-      for (const jobId of await items.promote(MOST_PROMOTED)) await look(jobId);
+      for (const jobId of await items.promote(MOST_PROMOTED)) await checkJob(jobId);
     } catch (error) {
       warn('Items that wait to be tried again are left for the sweep')(error);
     }
@@ -244,7 +248,7 @@ export function createRunner(options: RunnerOptions): Runner {
     else known.isExhausted = false;
   }
 
-  async function look(jobId: string): Promise<void> {
+  async function checkJob(jobId: string): Promise<void> {
     if (draining.aborted) return;
     const job = active.get(jobId)?.job ?? (await jobs.get(jobId));
     if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
@@ -253,7 +257,7 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   return {
-    wake: (jobId) => void look(jobId).catch(warn('A job was not looked at; the sweep finds it')),
+    wake: (jobId) => void checkJob(jobId).catch(warn('A job was not checked; the sweep finds it')),
 
     start(job) {
       const isAllOurs = job.totalItems === 1 && prefetches[workKindOf(job)].isIdle && !draining.aborted;
@@ -266,12 +270,12 @@ export function createRunner(options: RunnerOptions): Runner {
       const prefetch = prefetches[workKindOf({ type, totalItems: 1 })];
       if (!prefetch.isIdle || draining.aborted) return null;
       const item = items.claimed(newItem, owner, LEASE_MS);
-      ours.set(item._id, item);
+      owned.set(item._id, item);
       prefetch.claimed += 1;
       const accepted = Promise.withResolvers<void>();
       // It is rejected where nothing waits for it, too.
       accepted.promise.catch(() => undefined);
-      const unwanted = new AbortController();
+      const dropped = new AbortController();
       let prepared: ReturnType<Perform> | undefined;
       let isOver = false;
 
@@ -279,7 +283,7 @@ export function createRunner(options: RunnerOptions): Runner {
         if (isOver) return;
         isOver = true;
         const reason = new Abandoned('There is no job to work for, or not yet.');
-        unwanted.abort(reason);
+        dropped.abort(reason);
         accepted.reject(reason);
         prefetch.claimed -= 1;
         disown(item);
@@ -289,7 +293,7 @@ export function createRunner(options: RunnerOptions): Runner {
       return {
         item,
         prepare(job) {
-          const signal = AbortSignal.any([abandoning.signal, unwanted.signal]);
+          const signal = AbortSignal.any([abandoning.signal, dropped.signal]);
           prepared = perform(item, job, signal, accepted.promise);
         },
         begin(job) {
@@ -308,14 +312,14 @@ export function createRunner(options: RunnerOptions): Runner {
       };
     },
 
-    leave(jobId) {
+    stopClaims(jobId) {
       const activeJob = active.get(jobId);
       if (activeJob === undefined) return;
       activeJob.isCancelling = true;
       forgetIfIdle(activeJob);
     },
 
-    async lookAround() {
+    async pollJobs() {
       if (draining.aborted) return;
       for (const job of await jobs.running(MOST_JOBS)) add(job);
       claimMore();
@@ -334,10 +338,10 @@ export function createRunner(options: RunnerOptions): Runner {
         abandoning.abort();
         resolve();
       }, FINISH_MS);
-      if (ours.size > 0) await idle;
+      if (owned.size > 0) await idle;
       clearTimeout(timeout);
       clearInterval(renewing);
-      await Promise.all(Array.from(ours.values(), (item) => items.giveBack(item)));
+      await Promise.all(Array.from(owned.values(), (item) => items.giveBack(item)));
     },
   };
 }

@@ -19,11 +19,11 @@ interface SignalHandlers {
  * also polls, less often.
  */
 export interface Signals {
-  /** Says that a job has items to claim. */
+  /** Announces that a job has items to claim. */
   work(jobId: string): void;
-  /** Says that a job has ended. */
+  /** Announces that a job has ended. */
   end(jobId: string): void;
-  /** Says that a job is being cancelled. */
+  /** Announces that a job is being cancelled. */
   stop(jobId: string): void;
   /**
    * Resolves with a function that unsubscribes. A message may arrive before that, so the handlers must be ready.

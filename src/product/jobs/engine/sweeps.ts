@@ -55,8 +55,8 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
    * time to renew them: until then, only claims of processes that were seen to end are taken.
    */
   async function overdue(): Promise<Claimed[]> {
-    const stoodStill = performance.now() - lookedMs > 2 * INTERVAL_MS;
-    if (wasSilent || stoodStill) sparesUntilMs = performance.now() + RENEWING_MS;
+    const wasPaused = performance.now() - lookedMs > 2 * INTERVAL_MS;
+    if (wasSilent || wasPaused) sparesUntilMs = performance.now() + RENEWING_MS;
     lookedMs = performance.now();
     wasSilent = true;
     const expired = await items.expiredLeases(MOST_AT_A_TIME);
@@ -110,8 +110,8 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   }
 
   async function endings(now: Date): Promise<number> {
-    for (const job of await jobs.perhapsOver(MOST_AT_A_TIME)) await completion.completeIfOver(job);
-    const ended = await jobs.standing('ended', ago(now, RECORDING_MS), MOST_AT_A_TIME);
+    for (const job of await jobs.perhapsComplete(MOST_AT_A_TIME)) await completion.completeIfOver(job);
+    const ended = await jobs.inPhaseSince('ended', ago(now, RECORDING_MS), MOST_AT_A_TIME);
     for (const job of ended) await completion.cleanUp(job);
     return ended.length;
   }
@@ -137,7 +137,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   }
 
   async function expired(now: Date): Promise<number> {
-    const leaving = await jobs.standing('leaving', ago(now, REMOVING_MS), MOST_AT_A_TIME);
+    const leaving = await jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), MOST_AT_A_TIME);
     for (const job of leaving) if (!wasNeverShown(job)) await remove(job);
     const over = await jobs.expired(now, 10);
     for (const { _id } of over) {

@@ -38,7 +38,7 @@ export async function archiveOf(entries: readonly ArchiveEntry[], modifiedAt: Da
       const { zip, close } = zipOf(entries, modifiedAt);
       const whole = { start: 0, end: sizeBytes - 1 };
       const out = cut(range ?? whole);
-      // The reader learns it from the stream itself.
+      // The reader gets an error from the stream itself.
       pipeline(Readable.from(zip), out).catch(() => undefined);
       out.once('close', close);
       return out;
@@ -62,13 +62,13 @@ function zipOf(entries: readonly ArchiveEntry[], modifiedAt: Date) {
   const zip = new PassThrough();
   let reading: Readable | null = null;
   for (const { name, sizeBytes, open } of entries) {
-    file.addReadStreamLazy(name, optionsOf(sizeBytes, modifiedAt), (give) => {
+    file.addReadStreamLazy(name, optionsOf(sizeBytes, modifiedAt), (done) => {
       open().then(
         (stream) => {
           reading = stream;
           if (zip.destroyed) stream.destroy();
           stream.once('error', (error) => zip.destroy(error));
-          give(null, stream);
+          done(null, stream);
         },
         (error: Error) => zip.destroy(error),
       );

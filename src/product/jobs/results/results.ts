@@ -79,7 +79,7 @@ export function createResults({ items, assets }: ResultsOptions): Results {
   };
 }
 
-/** `007-beach.webp`: the item's index, the name of what it was made of, and the extension of what was made. */
+/** `007-beach.webp`: the item's index, the name of its source, and the extension of its result. */
 export function fileName(index: string, sourceName: string | null, format: string): string {
   const stem = (sourceName ?? '')
     .replace(/\.[^.]{1,5}$/, '')

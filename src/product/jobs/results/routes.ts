@@ -51,8 +51,8 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
         .header('content-disposition', `attachment; filename="${job._id}.zip"`)
         .header('accept-ranges', 'bytes');
       if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
-      const { range: asked, 'if-range': ifRange } = request.headers;
-      const range = rangeOf(asked, ifRange?.toString(), { sizeBytes, etag });
+      const { range: rangeHeader, 'if-range': ifRange } = request.headers;
+      const range = rangeOf(rangeHeader, ifRange?.toString(), { sizeBytes, etag });
       const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
       if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${sizeBytes}`);
       reply.header('content-length', String(end - start + 1));

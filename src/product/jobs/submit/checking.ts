@@ -130,7 +130,7 @@ export function createChecking({
         runs: perVariant * variants.reduce((sum, variant) => sum + runsOf(variant), 0),
         credits: perVariant * variants.reduce((sum, variant) => sum + creditsOf(variant), 0),
       },
-      places: produces === 'image' ? totalItems : 0,
+      maxOutputs: produces === 'image' ? totalItems : 0,
       seeds: () => seedsOf(checked, assetIds, rows, variants.length),
       warnings: checked.warnings,
       maxCredits: body.maxCredits,

@@ -27,7 +27,7 @@ import type { ItemSeed, Order } from '../order.ts';
 import { wasNeverShown } from '../rules.ts';
 import type { Undoing } from './undoing.ts';
 
-/** What an account may submit. */
+/** The limits of the jobs of an account. */
 export interface SubmitLimits {
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   storedAssets: (accountId: string) => Promise<number>;
@@ -44,7 +44,7 @@ interface SubmittingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'hold
   undoing: Undoing;
 }
 
-/** The Idempotency-Key of a submit, and what its request is. */
+/** The Idempotency-Key of a submit, and the fingerprint of its request. */
 export interface SubmitKey {
   key: string;
   /** Null for a body that is too large for one. */
@@ -69,7 +69,7 @@ export interface Submitted {
 const ITEMS_A_CALL = 200;
 /** Smaller jobs do not count towards the bound: the rate of calls bounds their number. */
 const LEAST_KEPT_BYTES = 16 * 1024;
-/** Bytes of the document of an item and its index entries, beside its row. */
+/** Bytes of the document of an item and its index entries, without its row. */
 const BYTES_PER_ITEM = 512;
 /** After this time, the sweep undoes the submit. */
 const UNDOING_MS = 5 * 60_000;
@@ -123,7 +123,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     return earlier;
   }
 
-  function leftOf({ plan: planId }: JobDocument, stored: number): number {
+  function quotaLeft({ plan: planId }: JobDocument, stored: number): number {
     return Math.max(0, plan(planId).storedAssets - stored);
   }
 
@@ -138,7 +138,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   async function reserveQuota(job: JobDocument): Promise<void> {
     const { _id, accountId, plan: planId, places: count } = job;
     if (await quota.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
-    throw outputsExceedQuota(count, leftOf(job, await storedAssets(accountId)), upgradeUrl());
+    throw outputsExceedQuota(count, quotaLeft(job, await storedAssets(accountId)), upgradeUrl());
   }
 
   async function insertItems(job: JobDocument, seeds: Iterable<ItemSeed>): Promise<void> {
@@ -183,19 +183,19 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   }
 
   /**
-   * Claims the only item of a job where this process can work on it at once, and begins the work beside the writes that
+   * Claims the only item of a job where this process can work on it at once, and begins the work during the writes that
    * accept the job. Where the account will probably be refused, the item is only claimed, because nobody would pay.
    */
   function preclaim(
     job: JobDocument,
     order: Order,
     snapshot: AccountSnapshot,
-    left: number,
+    unusedQuota: number,
   ): Preclaim | null {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
     const claim = seed && options.preclaim(newItem(job, 0, seed), job.type);
     if (!claim) return null;
-    if (holds.affords(snapshot, order.need) && job.places <= left) {
+    if (holds.affords(snapshot, order.need) && job.places <= unusedQuota) {
       definitions.keep(job._id, textOf(order.definition));
       claim.prepare(job);
     }
@@ -216,8 +216,8 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
       holds.snapshot(accountId),
       places === 0 ? 0 : storedAssets(accountId),
     ]);
-    const left = leftOf(job, stored);
-    const claim = preclaim(job, order, snapshot, left);
+    const unusedQuota = quotaLeft(job, stored);
+    const claim = preclaim(job, order, snapshot, unusedQuota);
     let isStored = false;
     try {
       const earlier = await insertHidden(job);
@@ -228,7 +228,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
       isStored = true;
       // Before anything is held, by the account as it was read: the ledger has no rows of a refused job.
       refuseAbove(order, holds.priceOf(snapshot, order.need));
-      if (places > left) throw outputsExceedQuota(places, left, upgradeUrl());
+      if (places > unusedQuota) throw outputsExceedQuota(places, unusedQuota, upgradeUrl());
       await refuseOverfull(job);
       const shown = await startHidden(job, order, snapshot, claim);
       await quota.confirm(accountId, _id);
@@ -283,7 +283,7 @@ function newJob(
 ): JobDocument {
   const _id = newId('job', now.getTime());
   const createdAt = now.toISOString();
-  const { head, totalItems, need, places } = order;
+  const { head, totalItems, need, maxOutputs } = order;
   const keptBytes = keptBytesOf(order);
   return {
     _id,
@@ -306,7 +306,7 @@ function newJob(
     outputs: 0,
     hold: { ...need, period: '', past: 0, overageCredits: 0 },
     ...(keptBytes >= LEAST_KEPT_BYTES && { keptBytes }),
-    places,
+    places: maxOutputs,
     placesToken: null,
     settlement: null,
     errorCode: null,

@@ -24,7 +24,7 @@ interface UndoingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds'>
 export interface Undoing {
   /** Undoes a hidden job. A job that was shown is left alone. */
   undo(job: JobDocument): Promise<void>;
-  /** Removes what a submit has left, once its job is `leaving`. */
+  /** Removes the remains of a submit, once its job is `leaving`. */
   finish(job: Pick<JobDocument, '_id' | 'accountId'>): Promise<void>;
   /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
   sweep: SweepTask;
@@ -46,9 +46,9 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions): Un
 
   async function submits(now: Date): Promise<number> {
     const before = new Date(now.getTime() - SUBMITTING_MS);
-    const hidden = await jobs.standing('hidden', before, MOST_AT_A_TIME);
+    const hidden = await jobs.inPhaseSince('hidden', before, MOST_AT_A_TIME);
     for (const job of hidden) await undo(job);
-    const leaving = (await jobs.standing('leaving', before, MOST_AT_A_TIME)).filter(wasNeverShown);
+    const leaving = (await jobs.inPhaseSince('leaving', before, MOST_AT_A_TIME)).filter(wasNeverShown);
     for (const job of leaving) await finish(job);
     for (const { accountId, jobId } of await quota.leftOver(new Date(now.getTime() - WORKING_MS))) {
       const job = await jobs.get(jobId);

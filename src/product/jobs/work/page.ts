@@ -6,7 +6,7 @@ import { fill } from '../../templates/document.ts';
 import type { Templates } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
 import { assetsOfPage } from '../../transforms/render.ts';
-import { type ItemCall, ItemFailure, type Made } from './perform.ts';
+import { type ItemCall, ItemFailure, type SegmentResult } from './perform.ts';
 
 export interface PageWorkOptions {
   renders: Renders;
@@ -33,7 +33,7 @@ export function createPageWork({ renders, templates, assets, publicUrl, pixels }
     }
   }
 
-  return async (call: ItemCall): Promise<Made> => {
+  return async (call: ItemCall): Promise<SegmentResult> => {
     const { job, item, signal } = call;
     const { accountId } = job;
     const template = await templateOf(call);

@@ -5,7 +5,7 @@ import { present } from '../../../platform/names/present.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { isBatch } from '../rules.ts';
-import type { ItemCall, Made } from './perform.ts';
+import type { ItemCall, SegmentResult } from './perform.ts';
 
 /** Deadline of the work on an item; the wait for a thread does not count. */
 const DEADLINE_MS = 60_000;
@@ -43,14 +43,14 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     pass: PassSegment['pass'],
     { layers }: PassSegment,
     bytes: Uint8Array<ArrayBuffer>,
-    wanted: Pick<TransformCall, 'describes'> = {},
+    options: Pick<TransformCall, 'describes'> = {},
   ): Promise<PixelResult> {
     const { accountId } = call.job;
     const files: Record<string, Uint8Array> = {};
     for (const { assetId } of layers) files[assetId] ??= await readSecond(accountId, assetId);
     const bytesIn = bytes.length;
     const second = layers.length > 0 ? { layers: files } : {};
-    const result = await pixels.transform({ ...terms(call), bytes, pass, ...second, ...wanted }).result;
+    const result = await pixels.transform({ ...terms(call), bytes, pass, ...second, ...options }).result;
     const { queueMs, timings, data } = result;
     const op = call.job.op ?? 'preset';
     meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
@@ -63,7 +63,7 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
     otherId: string,
-  ): Promise<Made> {
+  ): Promise<SegmentResult> {
     const pass = { ...segment.pass, encode: { format: 'png' as const } };
     const bytes = pass.steps.length === 0 ? input : (await transformed(call, pass, segment, input)).data;
     const other = await readSecond(call.job.accountId, otherId);
@@ -71,10 +71,14 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     return { kind: 'json', output: difference };
   }
 
-  return async (call: ItemCall, segment: PassSegment, bytes: Uint8Array<ArrayBuffer>): Promise<Made> => {
+  return async (
+    call: ItemCall,
+    segment: PassSegment,
+    bytes: Uint8Array<ArrayBuffer>,
+  ): Promise<SegmentResult> => {
     if (segment.compareWith !== undefined) return compared(call, segment, bytes, segment.compareWith);
-    const wanted = { describes: isLast(call, segment) };
-    const made = await transformed(call, segment.pass, segment, bytes, wanted);
+    const options = { describes: isLast(call, segment) };
+    const made = await transformed(call, segment.pass, segment, bytes, options);
     const { data, contentType, achieved, facts } = made;
     return {
       kind: 'image',

@@ -18,7 +18,7 @@ import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { type Failure, failureOf, timesOf } from '../rules.ts';
 
 /** The result of a segment, or of a page, for one item. */
-export type Made =
+export type SegmentResult =
   | {
       kind: 'image';
       bytes: Uint8Array<ArrayBuffer>;
@@ -50,9 +50,9 @@ export interface PerformOptions {
   items: ItemsStore;
   objects: Objects;
   assets: AssetsForJobs;
-  runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<Made>;
-  runModel: (call: ItemCall, segment: ModelSegment, input: Input) => Promise<Made>;
-  runPage: (call: ItemCall) => Promise<Made>;
+  runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<SegmentResult>;
+  runModel: (call: ItemCall, segment: ModelSegment, input: Input) => Promise<SegmentResult>;
+  runPage: (call: ItemCall) => Promise<SegmentResult>;
   /** Whether the job is being cancelled: an item then starts no further segment. */
   isStopping: (jobId: string) => Promise<boolean>;
   now: () => Date;
@@ -74,7 +74,7 @@ export class PutBack extends Error {
   override readonly name = 'PutBack';
   readonly pauseMs: number;
   constructor(pauseMs: number) {
-    super('There was no place for the work.');
+    super('There was no free slot for the work.');
     this.pauseMs = pauseMs;
   }
 }
@@ -93,13 +93,13 @@ export function createPerform(options: PerformOptions): Perform {
     if (progress.objectKey !== null) {
       const bytes = await objects.read(progress.objectKey, LARGEST_INTERMEDIATE_BYTES);
       if (bytes !== null) return new Uint8Array(bytes);
-      throw new ApiError('internal_error', 'What the segment before made could not be read.');
+      throw new ApiError('internal_error', 'The result of the previous segment could not be read.');
     }
     if (item.assetId === null) return null;
     return (await assets.read(item.accountId, item.assetId)).bytes;
   }
 
-  async function run(call: ItemCall, segment: Segment, input: Input): Promise<Made> {
+  async function run(call: ItemCall, segment: Segment, input: Input): Promise<SegmentResult> {
     if (segment.runs === 'model') {
       await call.accepted;
       return options.runModel(call, segment, input);
@@ -112,13 +112,13 @@ export function createPerform(options: PerformOptions): Perform {
   /** Stores the result of a segment for the next one, and deletes the one before it. */
   async function keepIntermediate(
     { item, signal }: ItemCall,
-    made: Made,
+    result: SegmentResult,
     before: Progress,
     after: Progress,
     segment: Segment,
   ) {
-    if (made.kind === 'json') throw new Error('Only the last segment answers JSON.');
-    const { bytes, contentType } = made;
+    if (result.kind === 'json') throw new Error('Only the last segment answers JSON.');
+    const { bytes, contentType } = result;
     const objectKey = newIntermediateKey(item.jobId);
     const store = storing(segment, signal);
     await store(() => objects.put(objectKey, bytes, contentType));
@@ -136,24 +136,24 @@ export function createPerform(options: PerformOptions): Perform {
 
   async function outcomeOf(
     { item, job, signal }: ItemCall,
-    made: Made,
+    result: SegmentResult,
     { runs, credits }: Progress,
     segment?: Segment,
   ): Promise<Outcome> {
-    if (made.kind === 'json') {
-      const output = JSON.stringify(made.output);
+    if (result.kind === 'json') {
+      const output = JSON.stringify(result.output);
       return { status: 'COMPLETED', output, ...timesOf(item, now()), runs, credits };
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
     const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
-    const { bytes, facts, achieved } = made;
+    const { bytes, facts, achieved } = result;
     const store = storing(segment, signal);
     const { _id: resultAssetId } = await assets.outputs.make(labels, bytes, signal, facts, store);
     const ended = timesOf(item, now());
     return { status: 'COMPLETED', resultAssetId, ...present({ achieved }), ...ended, runs, credits };
   }
 
-  async function walk(call: ItemCall): Promise<Outcome> {
+  async function runSegments(call: ItemCall): Promise<Outcome> {
     const { item, job, definition } = call;
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
@@ -165,7 +165,7 @@ export function createPerform(options: PerformOptions): Perform {
         return { status: 'CANCELLED', ...timesOf(item, now()), runs: 0, credits: 0 };
       }
       try {
-        const made = await run(call, segment, input);
+        const result = await run(call, segment, input);
         await call.accepted;
         const after = {
           segment: segment.index + 1,
@@ -173,9 +173,10 @@ export function createPerform(options: PerformOptions): Perform {
           runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
           credits: progress.credits + (variant.credits[segment.index] ?? 0),
         };
-        if (segment.index === variant.segments.length - 1) return await outcomeOf(call, made, after, segment);
-        progress = await keepIntermediate(call, made, progress, after, segment);
-        input = async () => (made.kind === 'image' ? made.bytes : null);
+        if (segment.index === variant.segments.length - 1)
+          return await outcomeOf(call, result, after, segment);
+        progress = await keepIntermediate(call, result, progress, after, segment);
+        input = async () => (result.kind === 'image' ? result.bytes : null);
       } catch (error) {
         throw error instanceof PutBack || isOutage(error) ? error : atSegment(error, segment, progress, job);
       }
@@ -185,10 +186,10 @@ export function createPerform(options: PerformOptions): Perform {
 
   async function page(call: ItemCall): Promise<Outcome> {
     await call.accepted;
-    const made = await options.runPage(call).catch((error: unknown) => {
+    const result = await options.runPage(call).catch((error: unknown) => {
       throw isOutage(error) ? error : atSegment(error, undefined, NOTHING_DONE, call.job);
     });
-    return outcomeOf(call, made, { ...NOTHING_DONE, runs: 1 });
+    return outcomeOf(call, result, { ...NOTHING_DONE, runs: 1 });
   }
 
   /** A failure with the usage of its item until then, and in a chain with its step. */
@@ -224,7 +225,7 @@ export function createPerform(options: PerformOptions): Perform {
     try {
       const definition = await definitions.of(job._id);
       const call = { item, job, definition, signal, accepted };
-      return { outcome: await (definition.takes === 'rows' ? page(call) : walk(call)) };
+      return { outcome: await (definition.takes === 'rows' ? page(call) : runSegments(call)) };
     } catch (error) {
       if (error instanceof PutBack) return { putBackMs: error.pauseMs };
       if (isOutage(error)) return { outage: error };

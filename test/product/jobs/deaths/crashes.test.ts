@@ -30,7 +30,7 @@ async function brokenBy(point: string, moment: 'before' | 'after', fates = FATES
       await quiet(world, dying);
       world.elapse(PAUSE_MS);
       await dying.lifecycle.sweeps.find(({ name }) => name === 'retries of items')?.sweep(world.now());
-      await dying.lifecycle.lookAround();
+      await dying.lifecycle.pollJobs();
     }
     const isDone = async () => (await jobsOf(world))[0]?.phase === 'done';
     for (let look = 0; look < LOOKS && !(await isDone()); look += 1) await pause(5);

@@ -29,7 +29,7 @@ t.test('an owner that stood still past its lease changes nothing, and leaves no 
   world.elapse(LEASE_MS);
   const other = await world.start(null);
   for (const { sweep } of other.lifecycle.sweeps) await sweep(world.now());
-  await other.lifecycle.lookAround();
+  await other.lifecycle.pollJobs();
   await ended(world);
   const [settled] = await itemsOf(world);
   t.equal(settled?.status, 'COMPLETED', 'by the new owner');
