@@ -11,8 +11,8 @@ interface OperatorOptions {
 }
 
 /**
- * The operator's commands on an account. Every process sees a change at once: the account's credentials are flagged, and
- * a process that reads a flag looks them up again. Each command returns false when there is no such account.
+ * The operator's commands on an account. Every process sees a change at once: the account's credentials are flagged,
+ * and a process that reads a flag looks them up again. Each command returns false when there is no such account.
  */
 export interface Operator {
   /** Sets a new password. The old one and every session of the account end. */

@@ -53,7 +53,7 @@ export interface SharedSlotRequest extends SlotRequest {
   holder: string;
   /** An owner counts as seen for this time after its request. */
   seenMs: number;
-  /** A refused owner counts as waiting for this time, and has to repeat its request before it is over. At most `seenMs`. */
+  /** Time for which a refused owner counts as waiting; it repeats its request before then. At most `seenMs`. */
   waitMs: number;
 }
 

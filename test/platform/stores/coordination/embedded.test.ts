@@ -79,7 +79,11 @@ t.test('the primary itself is heard by its processes, and hears them', async (t)
   t.ok(await until(async () => heard.length === 4));
   t.same(heard.toSorted(), ['primary 1', 'primary 2', 'process 1', 'process 2']);
 
-  await t.rejects(channel.call('coordination', 'close', []), /has no method close/, 'no process ends the store');
+  await t.rejects(
+    channel.call('coordination', 'close', []),
+    /has no method close/,
+    'no process ends the store',
+  );
   cut();
   await t.rejects(remote.ping(), { name: 'StoreUnavailableError' });
 });
