@@ -76,7 +76,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { settings, tracing, log, hostId, processId } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
-  const clock = await openSharedClock({ ask: () => stores.coordination.time(), now: options.now, log });
+  const clock = await openSharedClock({ readTime: () => stores.coordination.time(), now: options.now, log });
   meterClock(clock.differenceMs);
   const checkFreeSpace = createFreeSpaceCheck(settings.stores, stores);
   const server = createServer(settings.http, log);

@@ -96,7 +96,7 @@ export function judgeDatabase(path: string): Finding[] {
     const [result] = Object.values(database.prepare(check).get() ?? {});
     if (isComplete && result !== 'ok') return [damaged(path, String(result))];
     return [
-      ok(isComplete ? `${path} is whole.` : `${path} can be read; it is too large to be checked here.`),
+      ok(isComplete ? `${path} is intact.` : `${path} can be read; it is too large to be checked here.`),
     ];
   } catch (error) {
     return [damaged(path, reasonOf(error))];

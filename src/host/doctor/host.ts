@@ -111,7 +111,7 @@ function judgeTasks({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings
 
 function judgeSharedMemory({ sharedMemoryBytes }: HostFacts): Finding {
   if (sharedMemoryBytes === null) return warning('There is no /dev/shm.', 'Mount a tmpfs there.');
-  const message = `/dev/shm has ${megabytes(sharedMemoryBytes)} MB; browsers are told not to need it.`;
+  const message = `/dev/shm has ${megabytes(sharedMemoryBytes)} MB; browsers are started without it.`;
   return sharedMemoryBytes < LEAST_SHARED_BYTES
     ? warning(message, 'Give it 64 MB (--shm-size of Docker).')
     : ok(message);

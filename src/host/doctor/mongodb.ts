@@ -10,7 +10,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const LEAST_WIRE_VERSION = 8;
 
 const INDEXES_REMEDY =
-  'Restart the service, which builds them; where it cannot, its log says why, such as documents that break a unique one.';
+  'Restart the service, which builds them; where it cannot, its log has the reason, such as duplicates under a unique one.';
 
 /** The description that MongoDB gives of itself. */
 export interface MongoFacts {
@@ -81,7 +81,7 @@ export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: Mongo
 export function judgeWriteConcern(inAddress: string | null): Finding {
   if (inAddress === null || inAddress === 'majority')
     return ok('Writes wait for a majority and its journal.');
-  const message = `MONGODB_URL says w=${inAddress}, which is not used.`;
+  const message = `MONGODB_URL has w=${inAddress}, which is not used.`;
   return warning(message, 'Leave it out: writes wait for a majority.');
 }
 

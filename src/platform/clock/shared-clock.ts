@@ -6,14 +6,14 @@ const LEAST_MS = 1_000;
 const WRONG_FROM_MS = 5_000;
 /** From this difference on, a process leaves sweeping to other hosts, if there are any. */
 const YIELDS_FROM_MS = 15_000;
-const EVERY_MS = 60_000;
-const QUESTIONS = 3;
+const INTERVAL_MS = 60_000;
+const SAMPLES = 3;
 /** Slower answers are ignored, because the time at which they were given is too uncertain. */
-const LONGEST_QUESTION_MS = 1_000;
+const SLOWEST_SAMPLE_MS = 1_000;
 
 interface SharedClockOptions {
-  /** The shared clock, in epoch milliseconds. */
-  ask: () => Promise<number>;
+  /** Reads the shared clock, in epoch milliseconds. */
+  readTime: () => Promise<number>;
   /** The clock of this host. */
   now: () => Date;
   timer?: Pick<Clock, 'after'>;
@@ -38,25 +38,25 @@ export interface SharedClock {
  * differ by minutes. MongoDB's own clock ($$NOW) is no alternative, because it is only available in pipeline updates,
  * which the embedded store does not have. The difference is measured at the start and each minute; when a clock is set
  * between two measurements, the difference is wrong until the next one.
- * @throws what `ask` throws, at the first measure.
+ * @throws the error of `readTime` at the first measurement.
  */
 export async function openSharedClock(options: SharedClockOptions): Promise<SharedClock> {
-  const { ask, now, log, timer = systemClock } = options;
+  const { readTime, now, log, timer = systemClock } = options;
   let measuredMs = 0;
   let isClosed = false;
   let stopWaiting = () => {};
 
-  /** The difference in the question that was answered fastest; null when none was fast enough. */
+  /** The difference by the fastest of several answers; null when none was fast enough. */
   async function difference(): Promise<number | null> {
-    let fastestMs = LONGEST_QUESTION_MS;
+    let fastestMs = SLOWEST_SAMPLE_MS;
     let differenceMs: number | null = null;
-    for (let question = 0; question < QUESTIONS; question += 1) {
-      const askedMs = now().getTime();
-      const itsMs = await ask();
-      const tookMs = now().getTime() - askedMs;
+    for (let sample = 0; sample < SAMPLES; sample += 1) {
+      const sentMs = now().getTime();
+      const sharedMs = await readTime();
+      const tookMs = now().getTime() - sentMs;
       if (tookMs < 0 || tookMs >= fastestMs) continue;
       fastestMs = tookMs;
-      differenceMs = itsMs - (askedMs + tookMs / 2);
+      differenceMs = sharedMs - (sentMs + tookMs / 2);
     }
     return differenceMs;
   }
@@ -74,7 +74,7 @@ export async function openSharedClock(options: SharedClockOptions): Promise<Shar
 
   function measureLater(): void {
     if (isClosed) return;
-    stopWaiting = timer.after(EVERY_MS, () => {
+    stopWaiting = timer.after(INTERVAL_MS, () => {
       measure()
         .catch((error) => log.warn({ err: error }, 'The shared clock was not measured'))
         .finally(measureLater);

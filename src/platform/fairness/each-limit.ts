@@ -3,17 +3,17 @@
  * is thrown when all have ended.
  */
 export async function eachLimit<T>(
-  many: Iterable<T>,
-  mostAtOnce: number,
-  work: (one: T) => Promise<unknown>,
+  elements: Iterable<T>,
+  limit: number,
+  work: (element: T) => Promise<unknown>,
 ): Promise<void> {
   const failures: unknown[] = [];
-  const left = Iterator.from(many);
+  const remaining = Iterator.from(elements);
   async function worker(): Promise<void> {
-    for (let next = left.next(); !next.done; next = left.next()) {
+    for (let next = remaining.next(); !next.done; next = remaining.next()) {
       await work(next.value).catch((error: unknown) => failures.push(error));
     }
   }
-  await Promise.all(Array.from({ length: mostAtOnce }, worker));
+  await Promise.all(Array.from({ length: limit }, worker));
   if (failures.length > 0) throw failures[0];
 }

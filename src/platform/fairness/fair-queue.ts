@@ -26,7 +26,7 @@ export interface FairQueue<T> {
 }
 
 export function createFairQueue<T>(): FairQueue<T> {
-  /** The first owner is the one whose last turn is longest ago. */
+  /** The queue of each owner, the least recently served owner first. */
   const lines = new Map<string, T[]>();
   let size = 0;
 

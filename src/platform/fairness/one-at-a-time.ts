@@ -1,6 +1,6 @@
 import { createFairQueue } from './fair-queue.ts';
 
-/** Runs one piece of work at a time, by turns of the owners. */
+/** Admits one piece of work at a time, with the owners in turn. */
 export interface OneAtATime {
   /** Resolves when it is the owner's turn, which lasts until `endTurn`. */
   takeTurn(owner: string): Promise<void>;

@@ -11,7 +11,7 @@ interface Message {
 
 /** Sends mails to the owners of accounts. */
 export interface Mail {
-  /** Resolves when the mail server has accepted it. @throws Error of the mail server or the way to it. */
+  /** Resolves when the mail server has accepted it. @throws Error of the mail server or of the connection to it. */
   send(message: Message): Promise<void>;
 }
 

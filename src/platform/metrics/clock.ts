@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 
 /**
  * Declares the metric of the shared clock.
- * @param differenceMs between it and the clock of this host, asked at every scrape.
+ * @param differenceMs returns its difference from the clock of this host; called at every scrape.
  */
 export function meterClock(differenceMs: () => number): void {
   new Gauge({

@@ -1,6 +1,6 @@
 import { type Histogram, type MetricValueWithName, register } from 'prom-client';
 
-/** Takes one duration in seconds. */
+/** Records one duration in seconds. */
 export type Observer = (seconds: number) => void;
 
 /** The observations of one set of labels. */
@@ -29,8 +29,8 @@ interface DurationsOptions<L extends string> {
 }
 
 /**
- * Declares a histogram for observations at every call in Prometheus' default register: its labels are given once, and
- * an observation is one addition. The histogram of the Prometheus client builds a key from the labels at each
+ * Declares a histogram in Prometheus' default register whose labels are given once, so that an observation is one
+ * addition. The histogram of the Prometheus client builds a key from the labels at each
  * observation, which costs more than the gate.
  */
 export function createDurations<L extends string>(options: DurationsOptions<L>): Durations<L> {
@@ -75,7 +75,7 @@ export function createDurations<L extends string>(options: DurationsOptions<L>):
       }
     },
   };
-  // The register asks a metric for its name and for `get`; its type names the client's own classes alone.
+  // The register only uses the name and `get` of a metric, but its type accepts only the client's own classes.
   register.registerMetric(durations as unknown as Histogram);
   return durations;
 }

@@ -9,7 +9,7 @@ interface HostMeterOptions {
   dataDir: string;
   /** Cores that the service may use, such as 1.5. */
   cores: number;
-  /** The processes of the service; absent: of this primary. */
+  /** The processes of the service. Absent: those of this primary. */
   table?: () => Promise<TableRow[]>;
 }
 
@@ -30,15 +30,15 @@ export function createHostMeter({ version, dataDir, cores, table = processTable 
 }
 
 function declareProcesses(table: () => Promise<TableRow[]>): void {
-  /** CPU time of each process that lived at the last scrape. */
+  /** The CPU time of each process at the last scrape. */
   let known = new Map<string, number>();
-  let under: Promise<void> | undefined;
+  let reading: Promise<void> | undefined;
   /** The three metrics of one scrape come from the same reading. */
   const collect = () => {
-    under ??= look().finally(() => {
-      under = undefined;
+    reading ??= read().finally(() => {
+      reading = undefined;
     });
-    return under;
+    return reading;
   };
   const labelNames = ['role'] as const;
   const count = new Gauge({
@@ -60,7 +60,7 @@ function declareProcesses(table: () => Promise<TableRow[]>): void {
     collect,
   });
 
-  async function look(): Promise<void> {
+  async function read(): Promise<void> {
     const rows = await table();
     count.reset();
     resident.reset();
@@ -86,15 +86,15 @@ function declareDisk(dataDir: string): void {
 
 /** The series is absent without a control group that counts it. */
 function declareThrottling(): void {
-  let seen = 0;
+  let counted = 0;
   new Counter({
     name: 'darkroom_cpu_throttled_seconds_total',
     help: 'Time that the control group of the service waited for CPU beyond its quota; absent where nothing counts it.',
     async collect() {
       const throttledSeconds = await readThrottledSeconds();
       if (throttledSeconds === null) return this.remove();
-      this.inc(Math.max(0, throttledSeconds - seen));
-      seen = throttledSeconds;
+      this.inc(Math.max(0, throttledSeconds - counted));
+      counted = throttledSeconds;
     },
   });
 }

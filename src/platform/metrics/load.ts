@@ -1,15 +1,15 @@
 import { type MetricObjectWithValues, type MetricValueWithName, register } from 'prom-client';
 
-/** What a process counted since its start, and its gauges now. Two of them make a picture of the time between. */
+/** The counters of a process since its start, and its gauges. Two snapshots give the load of the time between them. */
 export interface LoadSnapshot {
-  /** On the clock of the process, in milliseconds. */
+  /** The time on the monotonic clock of the process. */
   atMs: number;
-  /** Sums of samples, by their name and the labels that are kept: `darkroom_refusals_total capacity`. */
+  /** Sums of samples, by their name and labels: `darkroom_refusals_total capacity`. */
   values: Record<string, number>;
 }
 
-/** The samples of a snapshot, with the labels that are kept; over all others they are summed. */
-const KEPT: Readonly<Record<string, readonly string[]>> = {
+/** The samples of a snapshot, each with its labels; samples are summed over all other labels. */
+const LABELS: Readonly<Record<string, readonly string[]>> = {
   darkroom_request_duration_seconds_bucket: ['le'],
   darkroom_request_duration_seconds_count: [],
   darkroom_pool_wait_seconds_sum: ['work'],
@@ -25,7 +25,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
 };
 const API = '/api/';
 
-/** The snapshot of this process, of the metrics that it declares. Requests are those of the interface alone. */
+/** The snapshot of this process. Only requests below /api/ are counted. */
 export async function loadSnapshot(): Promise<LoadSnapshot> {
   const values: Record<string, number> = {};
   const metrics = (await register.getMetricsAsJSON()) as MetricObjectWithValues<
@@ -33,10 +33,10 @@ export async function loadSnapshot(): Promise<LoadSnapshot> {
   >[];
   for (const metric of metrics) {
     for (const { metricName = metric.name, labels, value } of metric.values) {
-      const kept = KEPT[metricName];
-      if (kept === undefined || (labels.route !== undefined && !String(labels.route).startsWith(API)))
+      const names = LABELS[metricName];
+      if (names === undefined || (labels.route !== undefined && !String(labels.route).startsWith(API)))
         continue;
-      const key = [metricName, ...kept.flatMap((label) => labels[label] || [])].join(' ');
+      const key = [metricName, ...names.flatMap((label) => labels[label] || [])].join(' ');
       values[key] = (values[key] ?? 0) + value;
     }
   }

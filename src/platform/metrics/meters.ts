@@ -8,7 +8,7 @@ import { createStoreMeter, type StoreMeter } from './stores.ts';
 /** The metrics of a process. No label ever holds an account, an id or a text of a caller. */
 export interface Meters {
   requests: RequestMeter;
-  /** Connections that were closed with an answer, to have their clients connect to another process. */
+  /** Connections that were closed with an answer, so that their clients connect to another process. */
   connectionsReleased: Counter;
   pools: PoolMeter;
   ops: OpMeter;
@@ -16,8 +16,8 @@ export interface Meters {
 }
 
 /**
- * Gauges of prom-client with the ending of a counter, which Prometheus' own checker refuses; the same counts stand
- * beside them by type.
+ * Gauges of prom-client with the suffix of a counter, which Prometheus' own checker refuses. Other gauges have the same
+ * counts by type.
  */
 const MISNAMED = [
   'nodejs_active_handles_total',
@@ -26,19 +26,19 @@ const MISNAMED = [
 ];
 
 /**
- * How often the event loop's delay is looked at, which wakes a process that has nothing to do. Every 10 ms, as
- * Prometheus' client does when left alone, was four fifths of what an idle process uses. The delays that are told
- * contain this time.
+ * The interval at which the delay of the event loop is measured, which wakes an idle process. The default of
+ * Prometheus' client, 10 ms, took four fifths of the CPU time of an idle process. The reported delays contain this
+ * interval.
  */
-const LOOP_LOOKED_AT_EVERY_MS = 50;
+const LOOP_DELAY_INTERVAL_MS = 50;
 
 /**
- * Declares the metrics of this process from the start, in Prometheus' default register. Call it once, before any slice
- * opens: slices declare metrics of their own beside these.
+ * Declares the metrics of this process in Prometheus' default register. Call it once, before any slice opens and
+ * declares its own.
  */
 export function createMeters(tracing: Tracing): Meters {
   register.clear();
-  collectDefaultMetrics({ eventLoopMonitoringPrecision: LOOP_LOOKED_AT_EVERY_MS });
+  collectDefaultMetrics({ eventLoopMonitoringPrecision: LOOP_DELAY_INTERVAL_MS });
   for (const name of MISNAMED) register.removeSingleMetric(name);
   return {
     requests: createRequestMeter(),

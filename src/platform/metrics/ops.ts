@@ -5,7 +5,7 @@ const PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'] as cons
 
 /**
  * Where the time of a run went, in milliseconds: `admitMs` from the request to its admission, `fetchMs` for reading the
- * body or fetching the image, and so on. What does not apply is absent.
+ * body or fetching the image, and so on. A part that does not apply is absent.
  */
 type RunTimings = { [P in (typeof PARTS)[number] as `${P}Ms`]?: number };
 
@@ -20,8 +20,7 @@ export interface OpRun extends RunTimings {
 
 export interface OpMeter {
   /**
-   * Counts a run, and adds its parts to the present trace: the parts of a run follow each other, and the last one ends
-   * about now.
+   * Counts a run, and adds its parts to the current trace. The parts follow each other, and the last one ends now.
    */
   ran(run: OpRun): void;
 }

@@ -5,7 +5,7 @@ export interface PoolStats {
   threads: number;
   busy: number;
   queued: number;
-  /** Estimated memory of the work under way, and what it may be; absent where a pool does not admit by memory. */
+  /** The estimated memory of the running work, and its limit; absent for a pool that does not admit by memory. */
   reservedBytes?: number;
   budgetBytes?: number;
 }
@@ -18,9 +18,9 @@ interface PoolWork {
 }
 
 export interface PoolMeter {
-  /** @param pools the pools of this process, by name; each is asked at every scrape. */
+  /** @param pools the pools of this process, by name; each function is called at every scrape. */
   watch(pools: Record<string, () => PoolStats>): void;
-  /** One piece of work that ended, and how long it waited for its place. */
+  /** Counts work that ended. @param waitSeconds how long it waited for its slot. */
   worked(work: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void;
 }
 
@@ -29,7 +29,7 @@ const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10]
 export function createPoolMeter(): PoolMeter {
   const waits = new Histogram({
     name: 'darkroom_pool_wait_seconds',
-    help: 'Time that work waited for a place in the pool.',
+    help: 'Time that work waited for a slot of the pool.',
     labelNames: ['pool', 'work'],
     buckets: WAIT_BUCKETS_SECONDS,
   });

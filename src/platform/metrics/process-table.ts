@@ -1,20 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What a process of the service is for. */
+/** The purpose of a process of the service. */
 export type ProcessRole = 'primary' | 'api' | 'browser' | 'heavy' | 'batch' | 'image' | 'vector' | 'other';
 
 /** A process at one moment. */
 export interface TableRow {
-  /** Its id and start, which no other process ever has. */
+  /** The process id with the start time, which is unique. */
   id: string;
   role: ProcessRole;
   residentBytes: number;
-  /** Time that it has had of the CPU. */
+  /** The CPU time that it has used. */
   cpuSeconds: number;
 }
 
-/** A process as /proc describes it. */
-interface Described {
+/** The fields of /proc/<pid>/stat. */
+interface ProcessStat {
   pid: number;
   parent: number;
   niceness: number;
@@ -26,12 +26,10 @@ interface Described {
 const TICKS_PER_SECOND = 100;
 const KILOBYTE = 1_024;
 
-/** A process and all that it started, directly or not; empty where there is no /proc. */
+/** A process and all its descendants; empty without /proc. */
 export async function processTable(root = process.pid, proc = '/proc'): Promise<TableRow[]> {
   const names = await readdir(proc).catch(() => []);
-  const all = await Promise.all(
-    names.filter((name) => /^\d+$/.test(name)).map((pid) => described(proc, pid)),
-  );
+  const all = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((pid) => statOf(proc, pid)));
   const living = all.filter((one) => one !== null);
   const byParent = Map.groupBy(living, ({ parent }) => parent);
   const family = [...living.filter(({ pid }) => pid === root), ...descendants(root, byParent)];
@@ -39,12 +37,12 @@ export async function processTable(root = process.pid, proc = '/proc'): Promise<
   return rows.filter((row) => row !== null);
 }
 
-function descendants(parent: number, byParent: ReadonlyMap<number, Described[]>): Described[] {
+function descendants(parent: number, byParent: ReadonlyMap<number, ProcessStat[]>): ProcessStat[] {
   return (byParent.get(parent) ?? []).flatMap((child) => [child, ...descendants(child.pid, byParent)]);
 }
 
-/** The name of a program may hold spaces and brackets: the fields begin after its last bracket. */
-async function described(proc: string, pid: string): Promise<Described | null> {
+/** Null when the process has ended. The name of a program may contain spaces and brackets, so fields begin after it. */
+async function statOf(proc: string, pid: string): Promise<ProcessStat | null> {
   const stat = await readFile(`${proc}/${pid}/stat`, 'utf8').catch(() => null);
   if (stat === null) return null;
   const fields = stat
@@ -57,9 +55,9 @@ async function described(proc: string, pid: string): Promise<Described | null> {
   return { pid: Number(pid), parent, niceness, startedTicks, cpuTicks: user + system };
 }
 
-/** Null where it has ended meanwhile. */
+/** Null when the process has ended. */
 async function rowOf(
-  { pid, niceness, startedTicks, cpuTicks }: Described,
+  { pid, niceness, startedTicks, cpuTicks }: ProcessStat,
   { root, proc }: { root: number; proc: string },
 ): Promise<TableRow | null> {
   const [status, command] = await Promise.all(

@@ -4,11 +4,11 @@ import { createDurations, type Observer } from './durations.ts';
 /** One answer over HTTP. */
 interface Answered {
   method: string;
-  /** The route's pattern, never the path that was sent. */
+  /** The pattern of the route, never the path of the request. */
   route: string;
   status: number;
   seconds: number;
-  /** The error's code and sub-reason, where the answer was one. */
+  /** The code and sub-reason of a refusal. */
   refusal?: { code: string; reason: string };
 }
 
@@ -18,7 +18,7 @@ export interface RequestMeter {
 
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
-/** The sub-reasons that alerts watch: each route counts them from zero, so that the first refusal is a step. */
+/** The sub-reasons of alerts. They are counted from zero, so that an alert sees the first refusal as an increase. */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
 export function createRequestMeter(): RequestMeter {
@@ -33,16 +33,18 @@ export function createRequestMeter(): RequestMeter {
     help: 'Answers with an error, by its code and sub-reason.',
     labelNames: ['route', 'code', 'reason'],
   });
-  /** By route, method and status: as many as the interface has, because nothing of them is a caller's text. */
+  /** By route, method and status. Their number is limited, because none of them is a text of the caller. */
   const observers = new Map<string, Map<string, Map<number, Observer>>>();
 
   function observerOf(method: string, route: string, status: number): Observer {
-    const ofRoute = kept(observers, route, () => {
+    const ofRoute = getOrCreate(observers, route, () => {
       for (const reason of ALERTED_REASONS) refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
       return new Map<string, Map<number, Observer>>();
     });
-    const ofMethod = kept(ofRoute, method, () => new Map<number, Observer>());
-    return kept(ofMethod, status, () => durations.observerOf({ method, route, status: String(status) }));
+    const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, Observer>());
+    return getOrCreate(ofMethod, status, () =>
+      durations.observerOf({ method, route, status: String(status) }),
+    );
   }
 
   return {
@@ -53,8 +55,8 @@ export function createRequestMeter(): RequestMeter {
   };
 }
 
-/** The value under a key, made when it is asked for first. */
-function kept<K, V>(values: Map<K, V>, key: K, make: () => V): V {
+/** The value of a key, created when it is missing. */
+function getOrCreate<K, V>(values: Map<K, V>, key: K, make: () => V): V {
   const known = values.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -9,14 +9,14 @@ interface RestartMeter {
   text(): Promise<string>;
 }
 
-/** The metrics of the primary; their text goes beside that of the API processes. */
+/** The metrics of the primary, whose text is added to that of the API processes. */
 export function createRestartMeter(): RestartMeter {
   const restarts = new Counter({
     name: 'darkroom_process_restarts_total',
     help: 'API processes that ended and were replaced, by reason: exit, signal (killed by the system or by somebody) or hung.',
     labelNames: ['reason'],
   });
-  // An alert sees the first restart as a step from zero, and not as a series that begins at one.
+  // Starting at zero lets an alert see the first restart as an increase.
   for (const reason of REASONS) restarts.inc({ reason }, 0);
   return {
     restarted: (reason) => restarts.inc({ reason }),

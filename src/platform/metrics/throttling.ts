@@ -5,8 +5,8 @@ const MICROSECONDS = 1e6;
 const NANOSECONDS = 1e9;
 
 /**
- * How long this control group, of version 2 or 1, had to wait for CPU time beyond its quota since it was made, in
- * seconds; null where no file says so.
+ * The seconds for which this control group (version 2 or 1) was throttled by its CPU quota since its creation; null
+ * when it has no such counter.
  */
 export async function readThrottledSeconds(root = '/sys/fs/cgroup'): Promise<number | null> {
   const text = (await textOf(join(root, 'cpu.stat'))) ?? (await textOf(join(root, 'cpu/cpu.stat'))) ?? '';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Every kind of id that the service gives out, by its prefix. */
+/** The kinds of ids, by prefix. */
 const NOUNS = {
   acc: 'an account',
   key: 'an API key',
@@ -32,7 +32,7 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
 }
 
 /**
- * An id in the same form whose last part follows from a seed: the same seed gives the same id. Bytes that 62 does
+ * An id in the same form whose last part is derived from a seed: the same seed gives the same id. Bytes that 62 does
  * not divide evenly favour eight characters a little, which costs less than a bit.
  */
 export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string {

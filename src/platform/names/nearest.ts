@@ -1,7 +1,7 @@
 /** The longest compared name; a longer one is no misspelling. */
 const LONGEST = 40;
 
-/** What other services call our names, where it is not similar. */
+/** Names that other services use for ours, where the spelling is not similar. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   width: ['w'],
   height: ['h'],
@@ -36,8 +36,8 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 export function nearest(wrong: string, known: readonly string[], lettersPerSlip = 3): string | undefined {
   if (wrong.length > LONGEST) return undefined;
   const plain = plainOf(wrong);
-  const spelt = known.find((name) => plainOf(name) === plain);
-  if (spelt !== undefined) return spelt;
+  const equal = known.find((name) => plainOf(name) === plain);
+  if (equal !== undefined) return equal;
   const meant = Object.keys(OTHER_NAMES).find(
     (name) => OTHER_NAMES[name]?.includes(plain) && known.includes(name),
   );
@@ -51,7 +51,7 @@ export function nearest(wrong: string, known: readonly string[], lettersPerSlip 
   return best?.name;
 }
 
-/** ` Did you mean width?`, or nothing: the end of a sentence about a wrong name. */
+/** The end of a message about a wrong name: ` Did you mean width?`, or nothing. */
 export function didYouMean(wrong: string, known: readonly string[]): string {
   const name = nearest(wrong, known);
   return name === undefined ? '' : ` Did you mean ${name}?`;
@@ -69,9 +69,9 @@ function distanceOf(one: string, other: string): number {
   for (let row = 1; row <= one.length; row += 1) {
     const next = [row];
     for (let column = 1; column <= other.length; column += 1) {
-      const same = one[row - 1] === other[column - 1] ? 0 : 1;
+      const cost = one[row - 1] === other[column - 1] ? 0 : 1;
       const [above = 0, left = 0, diagonal = 0] = [last[column], next[column - 1], last[column - 1]];
-      let distance = Math.min(above + 1, left + 1, diagonal + same);
+      let distance = Math.min(above + 1, left + 1, diagonal + cost);
       const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
       if (swapped && row > 1 && column > 1) distance = Math.min(distance, (before[column - 2] ?? 0) + 1);
       next.push(distance);

@@ -1,12 +1,12 @@
 /**
- * Slugs: the readable names of templates and presets, unique within an account, and the references made of them.
+ * Slugs: the readable names of templates and presets, unique within an account, and references to them.
  * A slug never holds `_` or `@`, so it is never mistaken for an id (`tpl_…`) or for a version (`slug@2`).
  */
 
-/** Only what ships with the service begins with this. */
+/** The prefix of built-ins, which ship with the service. */
 const RESERVED_PREFIX = 'builtin-';
 
-/** Longest slug, sent or made. */
+/** The longest slug, sent or derived. */
 export const SLUG_MAX_CHARACTERS = 100;
 
 /** The pattern of a slug, for JSON schemas: lowercase letters, digits, hyphens. */
@@ -15,7 +15,8 @@ export const SLUG_PATTERN = '^[a-z0-9-]+$';
 const SLUG = new RegExp(SLUG_PATTERN);
 
 /**
- * Words that routes have where an id or a slug could stand: `/presets/import`. A slug of that name could not be read.
+ * Fixed words of routes in the position of an id or a slug: `/presets/import`. A resource with such a slug would be
+ * unreachable.
  */
 export const ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
 
@@ -40,12 +41,12 @@ export function isSlug(text: string): boolean {
   return text.length <= SLUG_MAX_CHARACTERS && SLUG.test(text);
 }
 
-/** Whether no account may have this slug: it is kept for what ships with the service, or it is a word of a route. */
+/** Whether no account may have this slug, because it is kept for built-ins or is a word of a route. */
 export function isReservedSlug(slug: string): boolean {
   return isBuiltIn(slug) || ROUTE_WORDS.has(slug);
 }
 
-/** Whether an id or a slug is of something that ships with the service. */
+/** Whether an id or a slug is that of a built-in. */
 export function isBuiltIn(idOrSlug: string): boolean {
   return idOrSlug.startsWith(RESERVED_PREFIX);
 }
@@ -64,8 +65,8 @@ export function refusedSlug(slug: string, kind: string): string | null {
 
 /**
  * The slug of a name: accents folded (`Größe élan` is `grosse-elan`), every other run of characters one hyphen.
- * A leading `builtin` falls away because the prefix is reserved; a name with nothing left answers `fallback`, and the
- * word of a route gets a number.
+ * A leading `builtin` is removed, because the prefix is reserved. A name without usable characters returns `fallback`,
+ * and the word of a route gets a number.
  */
 export function slugFromName(name: string, fallback: string): string {
   const stem = name
@@ -97,7 +98,7 @@ export interface Reference {
 }
 
 /**
- * Reads `<id or slug>` or `<id or slug>@<version>`. Null when what follows the `@` is not a positive whole number.
+ * Reads `<id or slug>` or `<id or slug>@<version>`. Null when the text after the `@` is not a positive whole number.
  * A number too large to be exact is read as the largest exact one, which no version reaches.
  */
 export function parseReference(text: string): Reference | null {

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * IANA's special-purpose registries (RFC 6890 and what followed), with multicast. Where the registry marks a part of a
- * range as globally reachable, that part stands in GLOBALLY_REACHABLE. IPv6 needs only the ranges inside 2000::/3:
+ * IANA's special-purpose registries (RFC 6890 and its updates), with multicast. The parts of a range that the registry
+ * marks as globally reachable are in GLOBALLY_REACHABLE. IPv6 needs only the ranges inside 2000::/3:
  * nothing outside of it is allocated to the public internet, which also covers ::/96 (IPv4-compatible, RFC 4291),
  * ::ffff:0:0/96 (IPv4-mapped), ::ffff:0:0:0/96 (translated, RFC 7915), 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64, RFC 6052
  * and 8215), 100::/64 (discard, RFC 6666), 5f00::/16 (SRv6, RFC 9602), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
@@ -46,7 +46,7 @@ const GLOBAL_UNICAST_V6 = subnets(['2000::/3']);
 /** An interface identifier of ISATAP (RFC 5214), `0:5efe` or `200:5efe` and an IPv4 address, under any prefix. */
 const ISATAP = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 
-/** Whether an IP address in text belongs to the public internet. What is no address, or has a zone, does not. */
+/** Whether an IP address in text belongs to the public internet. A text that is no address, or has a zone, does not. */
 export function isPublic(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return false;
@@ -55,7 +55,7 @@ export function isPublic(address: string): boolean {
   return !contains(SPECIAL_PURPOSE, address) || contains(GLOBALLY_REACHABLE, address);
 }
 
-/** A set of networks from CIDRs that were checked before. */
+/** A set of networks from valid CIDRs. */
 export function subnets(cidrs: readonly string[]): BlockList {
   const networks = new BlockList();
   for (const cidr of cidrs) {
@@ -65,7 +65,7 @@ export function subnets(cidrs: readonly string[]): BlockList {
   return networks;
 }
 
-/** Whether an IP address in text lies in one of the networks; an IPv4-mapped one counts as the IPv4 address it is. */
+/** Whether an IP address in text is in one of the networks. An IPv4-mapped address counts as the IPv4 address. */
 export function contains(networks: BlockList, address: string): boolean {
   return networks.check(address, familyOf(address));
 }
@@ -74,7 +74,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** Eight groups without leading zeros: what `::` and a dotted end stand for is written out. */
+/** The address as eight groups without leading zeros, with `::` and a dotted end expanded. */
 function expanded(address: string): string {
   const compressed = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = '', tail] = compressed.split('::');

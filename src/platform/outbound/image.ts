@@ -29,9 +29,8 @@ const LOCATION_LIMIT_CHARACTERS = 2048;
 
 /**
  * Fetches the image behind a URL that a user gave.
- * @throws ApiError 400 invalid_param on url (not to be fetched, a redirect, an HTTP error, empty), 413
- *   payload_too_large
- *   on file, 503 provider_unavailable with reason url_unavailable (its host failed or was too slow, now); the signal's
+ * @throws ApiError 400 invalid_param on url (not allowed, a redirect, an HTTP error, empty), 413 payload_too_large on
+ *   file, 503 provider_unavailable with reason url_unavailable (its host failed or was too slow, now); the signal's
  *   reason when the caller aborted.
  */
 export async function fetchImage(

@@ -16,7 +16,7 @@ const NONE = ['ENODATA', 'ENOTFOUND'];
  */
 export const resolveName: Resolve = async (hostname) => {
   const listed = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), hostname);
-  return listed.length > 0 ? listed : ask(hostname);
+  return listed.length > 0 ? listed : queryDns(hostname);
 };
 
 /** The addresses that a hosts file gives a name: `address name alias … # comment`, one per line. */
@@ -34,7 +34,7 @@ function withoutDot(name: string): string {
 }
 
 /** Queries both families at once. If one of them fails, the other one's addresses are used. */
-async function ask(hostname: string): Promise<Address[]> {
+async function queryDns(hostname: string): Promise<Address[]> {
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];

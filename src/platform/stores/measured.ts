@@ -1,4 +1,4 @@
-import type { QuestionObserver, StoreMeter } from '../metrics/stores.ts';
+import type { QueryObserver, StoreMeter } from '../metrics/stores.ts';
 import type { Stores } from './open.ts';
 import { type Around, wrapped, wrappedDocuments } from './wrapped.ts';
 
@@ -14,7 +14,7 @@ export function measured(stores: Stores, observerOf: StoreMeter['observerOf']): 
 }
 
 /** Returns the original promise, so callers do not wait for the measurement. */
-function measuring(observe: QuestionObserver): Around {
+function measuring(observe: QueryObserver): Around {
   return (step) => {
     const startMs = performance.now();
     const answer = step();

@@ -86,7 +86,7 @@ async function within<T>(at: Context, span: Span, work: () => Promise<T>): Promi
   try {
     return await context.with(at, work);
   } catch (error) {
-    // The name alone: a message may hold what a caller sent.
+    // The message is omitted, because it may contain data of the caller.
     span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : 'unknown' });
     throw error;
   } finally {

@@ -1,9 +1,9 @@
 import { noTracing, type Tracing } from './tracing.ts';
 
 /**
- * Tracing by OpenTelemetry where its standard setting OTEL_EXPORTER_OTLP_ENDPOINT (or
- * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) names a receiver; its libraries are loaded then alone. OTEL_SERVICE_NAME,
- * OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER and the exporter's other settings are theirs.
+ * Opens tracing by OpenTelemetry if its standard setting OTEL_EXPORTER_OTLP_ENDPOINT (or
+ * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) names a receiver; otherwise its libraries are not loaded. They read
+ * OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER and the settings of the exporter themselves.
  */
 export async function openTracing(environment: NodeJS.ProcessEnv): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_SDK_DISABLED } = environment;

@@ -9,7 +9,7 @@ export interface Part {
   attributes?: Attributes;
 }
 
-/** One request, from its first byte to the end of its answer. */
+/** The span of a request, from its first byte to the end of its answer. */
 export interface RequestSpan {
   end(attributes: Attributes, failed: boolean): void;
 }

@@ -128,7 +128,7 @@ t.test('a database that is damaged is found, and a whole one is well', async (t)
   const database = new DatabaseSync(whole);
   database.exec('CREATE TABLE pictures (id)');
   database.close();
-  t.match(judgeDatabase(whole), [{ state: 'ok', message: /is whole/ }]);
+  t.match(judgeDatabase(whole), [{ state: 'ok', message: /is intact/ }]);
   t.same(judgeDatabase(join(folder, 'absent.sqlite')), []);
 });
 

@@ -10,7 +10,7 @@ function hands(differenceMs: number) {
   const open = () =>
     openSharedClock({
       now: () => new Date(own.ms),
-      async ask() {
+      async readTime() {
         own.ms += own.answerMs;
         own.shared += own.answerMs;
         return own.shared - own.answerMs / 2;

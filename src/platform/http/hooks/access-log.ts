@@ -53,7 +53,7 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | nu
     route,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
-    asked: queryOf(request),
+    query: queryOf(request),
     requestBytes: announcedBytes(request) ?? undefined,
     code: refusal?.code,
     param: refusal?.param,
