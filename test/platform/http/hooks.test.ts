@@ -229,7 +229,7 @@ t.test('the log has a line per answer with its request id and refusal, and no cr
     .split('\n')
     .filter((text) => text.includes('/images/transform'))
     .map((text) => JSON.parse(text));
-  t.match(image, { asked: 'op=resize&width=64', requestBytes: 3 });
+  t.match(image, { query: 'op=resize&width=64', requestBytes: 3 });
   t.notMatch(server.logged(), 'private');
   t.notMatch(server.logged(), key);
 });
