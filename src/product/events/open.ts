@@ -37,7 +37,7 @@ export interface OpenEvents extends Events {
   outbox: Outbox;
   subscriptionsChanged: (accountId: string) => Promise<void>;
   /** Sets the listener that fans out the events of this process. */
-  onWritten(spread: EventsListener): void;
+  onWritten(listen: EventsListener): void;
   stop(): Promise<void>;
 }
 
@@ -56,8 +56,8 @@ export async function openEvents({ documents, coordination }: EventsOptions): Pr
     },
     outbox,
     subscriptionsChanged: subscriptions.changed,
-    onWritten(spread) {
-      listener = spread;
+    onWritten(listen) {
+      listener = listen;
     },
     stop: async () => subscriptions.close(),
   };

@@ -40,8 +40,11 @@ export async function openSubscriptions(
     name: ENDPOINTS_COLLECTION,
     indexes: [],
   });
-  const wanted = new LRUCache<string, Promise<ReadonlySet<EventType>>>({ max: MOST_ACCOUNTS, ttl: KEEP_MS });
-  const close = await coordination.subscribe(CHANGED, (accountId) => wanted.delete(accountId));
+  const subscribed = new LRUCache<string, Promise<ReadonlySet<EventType>>>({
+    max: MOST_ACCOUNTS,
+    ttl: KEEP_MS,
+  });
+  const close = await coordination.subscribe(CHANGED, (accountId) => subscribed.delete(accountId));
 
   async function read(accountId: string): Promise<ReadonlySet<EventType>> {
     const enabled = await endpoints.find({ accountId, enabled: true }, { fields: ['events'] });
@@ -49,19 +52,19 @@ export async function openSubscriptions(
   }
 
   function typesOf(accountId: string): Promise<ReadonlySet<EventType>> {
-    const kept = wanted.get(accountId);
+    const kept = subscribed.get(accountId);
     if (kept !== undefined) return kept;
     const types = read(accountId);
-    wanted.set(accountId, types);
+    subscribed.set(accountId, types);
     // A failed look-up is forgotten, so that the next call looks it up again.
-    types.catch(() => wanted.delete(accountId));
+    types.catch(() => subscribed.delete(accountId));
     return types;
   }
 
   return {
     isWanted: async (accountId, type) => (await typesOf(accountId)).has(type),
     async changed(accountId) {
-      wanted.delete(accountId);
+      subscribed.delete(accountId);
       await coordination.publish(CHANGED, accountId);
     },
     close,

@@ -72,8 +72,8 @@ function feedbackOf({
   contextJson,
   op,
   apiKeyId,
-  ...said
+  ...rest
 }: FeedbackDocument): Feedback {
   const context = contextJson === null ? null : JSON.parse(contextJson);
-  return { id, ...said, ...present({ op, context, apiKeyId }) };
+  return { id, ...rest, ...present({ op, context, apiKeyId }) };
 }

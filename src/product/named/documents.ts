@@ -106,14 +106,14 @@ export async function insertNamed<T extends Named>(
     // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
     for (let round = 0; round < 2 * kind.limit; round++) {
       const waiting = drafts.filter((draft) => !stored.has(draft));
-      const placed = await slot(collection, kind, accountId, waiting);
-      const { duplicates } = await collection.insertMany(placed);
-      const lost = new Set(duplicates);
+      const candidates = await withSlots(collection, kind, accountId, waiting);
+      const { duplicates } = await collection.insertMany(candidates);
+      const refused = new Set(duplicates);
       waiting.forEach((draft, index) => {
-        const document = placed[index];
-        if (document !== undefined && !lost.has(index)) stored.set(draft, document);
+        const document = candidates[index];
+        if (document !== undefined && !refused.has(index)) stored.set(draft, document);
       });
-      if (lost.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
+      if (refused.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
     }
     throw tooContended(kind);
   } catch (error) {
@@ -124,7 +124,7 @@ export async function insertNamed<T extends Named>(
 }
 
 /** Gives each draft a currently free slot and slug. */
-async function slot<T extends Named>(
+async function withSlots<T extends Named>(
   collection: Collection<T>,
   kind: Kind,
   accountId: string,

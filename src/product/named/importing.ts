@@ -21,7 +21,7 @@ export function checkEntryCount({ limit }: Kind, count: number): void {
  * Divides entries, each with its index as sent, into those that `check` accepts and those that it refuses. The event
  * loop serves other calls between two entries.
  */
-export async function sorted<E, T>(
+export async function partition<E, T>(
   entries: Iterable<[number, E]>,
   check: (entry: E) => T | Promise<T>,
 ): Promise<{ accepted: [number, T][]; refused: Refusal[] }> {

@@ -16,8 +16,8 @@ const NEVER_RAN: PresetUsage = { runs: 0 };
 
 /** A preset as the API shows it. */
 export function dataOf(preset: Preset): PresetData {
-  const { _id: id, superseded, versionSavedAt: _, ...shown } = preset;
-  return { id, builtIn: isBuiltIn(id), ...shown, versionCount: superseded.length + 1 };
+  const { _id: id, superseded, versionSavedAt: _, ...rest } = preset;
+  return { id, builtIn: isBuiltIn(id), ...rest, versionCount: superseded.length + 1 };
 }
 
 /** A preset as it is exported, with its earlier versions. */
@@ -32,14 +32,14 @@ export function earlierDataOf(preset: Preset, version: PresetVersion): PresetDat
 
 /** A preset in the response of a write, with warnings. */
 export function savedDataOf(preset: Preset, versions: PresetVersion[], models: Models): PresetData {
-  return { ...exportOf(preset, versions), warnings: adviceOn(preset, models) };
+  return { ...exportOf(preset, versions), warnings: warningsAbout(preset, models) };
 }
 
 /**
  * A rename may save a preset whose steps are no longer accepted, because its model is not offered any more. It has no
  * warnings then.
  */
-function adviceOn({ steps }: Preset, models: Models): StepWarning[] {
+function warningsAbout({ steps }: Preset, models: Models): StepWarning[] {
   try {
     return warningsOf(compileSteps(steps, models));
   } catch (error) {

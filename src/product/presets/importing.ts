@@ -5,7 +5,7 @@ import { slugFromName } from '../../platform/names/slugs.ts';
 import type { SentSchema } from '../catalogue/plan/ai-step.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import type { Models } from '../models/models.ts';
-import { checkEntryCount, sorted } from '../named/importing.ts';
+import { checkEntryCount, partition } from '../named/importing.ts';
 import {
   type ContentRules,
   checkName,
@@ -19,7 +19,7 @@ import { PresetEntry, VERSIONS_MAX } from './schema.ts';
 import { type Draft, PRESET } from './store.ts';
 
 /** The most ids of one query for assets. */
-const ASSETS_PER_TRIP = 1_000;
+const ASSETS_PER_QUERY = 1_000;
 
 const checkEntry = checkOf(PresetEntry, 'entry');
 
@@ -37,14 +37,14 @@ const SCHEMAS_MAX = 20;
  * together. The event loop serves other calls between two entries.
  * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
  */
-export async function sortEntries(
+export async function checkEntries(
   entries: readonly unknown[],
   accountId: string,
   { models, missingAssets, answerSchemas }: ContentRules,
   now: Date,
 ): Promise<{ drafts: Draft[]; errors: string[] }> {
   checkEntryCount(PRESET, entries.length);
-  const read = await sorted(entries.entries(), (entry) => readEntry(checkEntry(entry), models, now));
+  const read = await partition(entries.entries(), (entry) => readEntry(checkEntry(entry), models, now));
   const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
   const missing = await missingAmong(
@@ -52,7 +52,7 @@ export async function sortEntries(
     accountId,
     missingAssets,
   );
-  const checked = await sorted(read.accepted, async ({ draft, named, schemas }) => {
+  const checked = await partition(read.accepted, async ({ draft, named, schemas }) => {
     await checkNamedAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
     await answerSchemas.check(accountId, schemas);
     return draft;
@@ -83,9 +83,9 @@ async function missingAmong(
 ): Promise<Set<string>> {
   const ids = [...new Set(named.map(({ assetId }) => assetId))];
   const missing = new Set<string>();
-  for (let start = 0; start < ids.length; start += ASSETS_PER_TRIP) {
-    const trip = ids.slice(start, start + ASSETS_PER_TRIP);
-    for (const id of await missingAssets(accountId, trip)) missing.add(id);
+  for (let start = 0; start < ids.length; start += ASSETS_PER_QUERY) {
+    const batch = ids.slice(start, start + ASSETS_PER_QUERY);
+    for (const id of await missingAssets(accountId, batch)) missing.add(id);
   }
   return missing;
 }

@@ -8,7 +8,7 @@ import { slugFromName } from '../../platform/names/slugs.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
 import { presetNotFound, presetVersionNotFound } from './errors.ts';
-import { sortEntries } from './importing.ts';
+import { checkEntries } from './importing.ts';
 import { listPresets } from './listing.ts';
 import type { Preset } from './preset.ts';
 import { checkWritable, pathReference, pathVersion, resolve } from './reading.ts';
@@ -100,7 +100,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      const { drafts, errors } = await sortEntries(request.body, accountId, options, now());
+      const { drafts, errors } = await checkEntries(request.body, accountId, options, now());
       const presets = await store.insert(accountId, drafts, now());
       const data = presets.map((preset, index) => savedDataOf(preset, drafts[index]?.history ?? [], models));
       return sendImported(reply, data, errors, { sent: request.body.length, of: 'presets' });

@@ -18,13 +18,13 @@ export const PRESET: Kind = { noun: 'preset', limit: 1000, guard: 'revision' };
  * Steps and subjects are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
  * `$ref`, a key with a dot).
  */
-type Kept<T extends Content> = Omit<T, keyof Content> & { content: string };
+type Stored<T extends Content> = Omit<T, keyof Content> & { content: string };
 
-interface PresetDocument extends Kept<Preset>, Named {
+interface PresetDocument extends Stored<Preset>, Named {
   revision: number;
 }
 
-interface VersionDocument extends Kept<PresetVersion> {
+interface VersionDocument extends Stored<PresetVersion> {
   /** `<preset id>@<version>`. As the primary key, it ensures that a version never changes. */
   _id: string;
   accountId: string;
@@ -117,17 +117,17 @@ export class PresetsStore {
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
    */
   async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Preset[]> {
-    const placed = drafts.map((draft) => ({
+    const named = drafts.map((draft) => ({
       document: newDocument(draft, now),
       slug: draft.slug,
       takesSuffix: draft.takesSuffix,
     }));
-    const versions = placed.flatMap(({ document: { _id } }, index) =>
+    const versions = named.flatMap(({ document: { _id } }, index) =>
       (drafts[index]?.history ?? []).map((version) => versionDocument(accountId, _id, version)),
     );
     if (versions.length > 0) await this.#versions.insertMany(versions);
     try {
-      return (await insertNamed(this.#presets, PRESET, accountId, placed)).map(presetOf);
+      return (await insertNamed(this.#presets, PRESET, accountId, named)).map(presetOf);
     } catch (error) {
       if (versions.length > 0) {
         await this.#versions.deleteMany({ accountId, _id: { $in: versions.map(({ _id }) => _id) } });
@@ -156,7 +156,7 @@ export class PresetsStore {
       const current = presetOf(document);
       const revised = await revise(current);
       if (revised === null) return null;
-      const { _id, ...next } = kept(nextOf(current, revised, now));
+      const { _id, ...next } = stored(nextOf(current, revised, now));
       if (revised.isNewVersion)
         await this.#versions.insertMany([versionDocument(accountId, _id, currentVersion(current))]);
       return { ...next, revision: document.revision + 1 };
@@ -190,11 +190,11 @@ export class PresetsStore {
 function newDocument(draft: Draft, now: Date): Omit<PresetDocument, 'accountId' | 'slug' | 'slot'> {
   const { name, description, version, steps, subjects, history } = draft;
   const at = now.toISOString();
-  const superseded = history.map((kept) => kept.version);
+  const superseded = history.map((stored) => stored.version);
   const instants = { versionSavedAt: at, createdAt: at, updatedAt: at };
   const _id = newId('pre', now.getTime());
   return {
-    ...kept({ _id, name, description, version, steps, subjects, superseded, ...instants }),
+    ...stored({ _id, name, description, version, steps, subjects, superseded, ...instants }),
     revision: 1,
   };
 }
@@ -218,10 +218,10 @@ function versionId(presetId: string, version: number): string {
 }
 
 function versionDocument(accountId: string, presetId: string, version: PresetVersion): VersionDocument {
-  return { _id: versionId(presetId, version.version), accountId, presetId, ...kept(version) };
+  return { _id: versionId(presetId, version.version), accountId, presetId, ...stored(version) };
 }
 
-function kept<T extends Content>({ steps, subjects, ...rest }: T): Kept<T> {
+function stored<T extends Content>({ steps, subjects, ...rest }: T): Stored<T> {
   return { ...rest, content: JSON.stringify({ steps, subjects }) };
 }
 

@@ -6,11 +6,11 @@ import type { StoredSummary, TemplateVersion } from './template.ts';
  * A template as the API shows it, at its current version. The schema of the answer drops what is only stored, and that
  * of a listing html and css.
  */
-export function dataOf<T extends StoredSummary>({ _id: id, ...shown }: T) {
-  return { id, builtIn: isBuiltIn(id), ...shown };
+export function dataOf<T extends StoredSummary>({ _id: id, ...rest }: T) {
+  return { id, builtIn: isBuiltIn(id), ...rest };
 }
 
 /** One version as the API shows it, without the fields of the whole template. */
-export function versionDataOf({ _id: id, templateId, ...shown }: TemplateVersion): TemplateData {
-  return { id, builtIn: isBuiltIn(templateId), ...shown };
+export function versionDataOf({ _id: id, templateId, ...rest }: TemplateVersion): TemplateData {
+  return { id, builtIn: isBuiltIn(templateId), ...rest };
 }

@@ -1,4 +1,4 @@
-import { checkEntryCount, sorted } from '../named/importing.ts';
+import { checkEntryCount, partition } from '../named/importing.ts';
 import { importedContent } from './rules.ts';
 import { type Draft, TEMPLATE } from './store.ts';
 
@@ -7,11 +7,11 @@ import { type Draft, TEMPLATE } from './store.ts';
  * reason. Each entry is checked like a new template. Slug, version and history are not imported.
  * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
  */
-export async function sortEntries(
+export async function checkEntries(
   entries: readonly unknown[],
 ): Promise<{ drafts: Draft[]; errors: string[] }> {
   checkEntryCount(TEMPLATE, entries.length);
-  const { accepted, refused } = await sorted(entries.entries(), importedContent);
+  const { accepted, refused } = await partition(entries.entries(), importedContent);
   return {
     drafts: accepted.map(([, content]) => ({ content })),
     errors: refused.map(({ index, error }) => `[${index}] ${error.message}`),

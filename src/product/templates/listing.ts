@@ -11,7 +11,7 @@ import { order } from '../../platform/stores/documents/port.ts';
 import { dataOf, versionDataOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';
 import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
-import type { From, TemplatesStore } from './store.ts';
+import type { PageStart, TemplatesStore } from './store.ts';
 import { type Template, versionOf } from './template.ts';
 
 /** The versions of one batch: each may have 384 KB, and a template may have thousands. */
@@ -37,7 +37,7 @@ export async function listTemplates(
   const listsOwn = filter !== 'builtin';
 
   /** @param skipped the number of built-ins before the page. */
-  async function rowsFrom(skipped: number, own: From): Promise<TemplateSummary[]> {
+  async function rowsFrom(skipped: number, own: PageStart): Promise<TemplateSummary[]> {
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
     if (room === 0 || !listsOwn) return rows;

@@ -35,10 +35,10 @@ export class FilledTooLargeError extends Error {
  */
 export function fillPlaceholders(text: string, row: Row, maxCharacters: number): string {
   let grown = text.length;
-  return text.replace(PLACEHOLDER, (hole: string, rawName?: string, escapedName?: string) => {
+  return text.replace(PLACEHOLDER, (placeholder: string, rawName?: string, escapedName?: string) => {
     const value = valueText(read(row, rawName ?? escapedName ?? ''));
     const filling = rawName === undefined ? escapeHtml(value) : value;
-    grown += filling.length - hole.length;
+    grown += filling.length - placeholder.length;
     if (grown > maxCharacters) throw new FilledTooLargeError(`The text is over ${maxCharacters} characters.`);
     return filling;
   });

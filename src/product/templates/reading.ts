@@ -51,7 +51,7 @@ export async function findForRender(
  * The template that a path names by id or slug. A version is not accepted here.
  * @throws ApiError not_found on templateId.
  */
-export async function findWhole(
+export async function findTemplate(
   store: TemplatesStore,
   accountId: string,
   idOrSlug: string,
@@ -77,12 +77,12 @@ async function resolve(
   const reference = parseReference(text);
   if (reference === null) throw malformedVersion();
   const { idOrSlug, version } = reference;
-  if (version === undefined) return findWhole(store, accountId, idOrSlug);
+  if (version === undefined) return findTemplate(store, accountId, idOrSlug);
   const builtIn = findBuiltIn(idOrSlug);
   const found =
     builtIn === undefined
       ? await store.findVersion(accountId, idOrSlug, version)
       : version === builtIn.version && versionOf(builtIn);
   if (found) return found;
-  throw templateVersionNotFound((await findWhole(store, accountId, idOrSlug)).version);
+  throw templateVersionNotFound((await findTemplate(store, accountId, idOrSlug)).version);
 }

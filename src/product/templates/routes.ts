@@ -6,9 +6,9 @@ import { rowWriter, sendList } from '../../platform/http/lists/streamed-list.ts'
 import type { Gate } from '../accounts/gate/gate.ts';
 import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';
-import { sortEntries } from './importing.ts';
+import { checkEntries } from './importing.ts';
 import { historyOf, listTemplates } from './listing.ts';
-import { findWhole, readTemplate, refuseBuiltIn } from './reading.ts';
+import { findTemplate, readTemplate, refuseBuiltIn } from './reading.ts';
 import { changedContent, checkSlug, newContent } from './rules.ts';
 import {
   NewTemplate,
@@ -84,7 +84,7 @@ export async function templateRoutes(
       },
     },
     async (request, reply) => {
-      const { drafts, errors } = await sortEntries(request.body);
+      const { drafts, errors } = await checkEntries(request.body);
       const templates = await store.insert(gate.callerOf(request).accountId, drafts, now());
       const sent = request.body.length;
       return sendImported(reply, templates.map(dataOf), errors, { sent, of: 'templates' });
@@ -167,7 +167,7 @@ export async function templateRoutes(
     },
     async (request, reply) => {
       const { accountId } = gate.callerOf(request);
-      const template = await findWhole(store, accountId, request.params.templateId);
+      const template = await findTemplate(store, accountId, request.params.templateId);
       return sendList(reply, 'Versions listed.', historyOf(store, accountId, template), writeVersion);
     },
   );

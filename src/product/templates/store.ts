@@ -35,7 +35,7 @@ export interface Draft {
 }
 
 /** Where a page begins: behind the last row of the one before, or after a number of rows. */
-export type From = { after: { updatedAt: string; id: string } } | { skip: number };
+export type PageStart = { after: { updatedAt: string; id: string } } | { skip: number };
 
 export const TEMPLATES: DeclaredCollection = {
   name: 'templates',
@@ -83,7 +83,7 @@ export class TemplatesStore {
    */
   async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Template[]> {
     const createdAt = now.toISOString();
-    const placed = drafts.map(({ content, slug }) => ({
+    const named = drafts.map(({ content, slug }) => ({
       document: {
         _id: newId('tpl', now.getTime()),
         version: 1,
@@ -94,7 +94,7 @@ export class TemplatesStore {
       slug: slug ?? slugFromName(content.name, 'template'),
       takesSuffix: slug === undefined,
     }));
-    return insertNamed(this.#templates, TEMPLATE, accountId, placed);
+    return insertNamed(this.#templates, TEMPLATE, accountId, named);
   }
 
   /**
@@ -116,8 +116,8 @@ export class TemplatesStore {
     return updateNamed(this.#templates, TEMPLATE, accountId, idOrSlug, async (current) => {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
       await this.#versions.insertMany([{ accountId, ...versionOf(current) }]);
-      const said = { slug, name, description, html, css, width, height, variables };
-      return { ...said, version: current.version + 1, updatedAt: now.toISOString() };
+      const fields = { slug, name, description, html, css, width, height, variables };
+      return { ...fields, version: current.version + 1, updatedAt: now.toISOString() };
     });
   }
 
@@ -153,7 +153,7 @@ export class TemplatesStore {
   }
 
   /** Rows of the listing, most recently updated first. */
-  async list(accountId: string, from: From, limit: number): Promise<StoredSummary[]> {
+  async list(accountId: string, from: PageStart, limit: number): Promise<StoredSummary[]> {
     const filter: Filter = 'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
     const skip = 'skip' in from ? from.skip : 0;
     const sort = order('-updatedAt', '-_id');

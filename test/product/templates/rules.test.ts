@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors.ts';
-import { sortEntries } from '../../../src/product/templates/importing.ts';
+import { checkEntries } from '../../../src/product/templates/importing.ts';
 import {
   type Content,
   changedContent,
@@ -157,7 +157,7 @@ t.test('an import keeps the order of what may land and names the index of what m
     if (!isOver) setImmediate(turn);
   };
   setImmediate(turn);
-  const { drafts, errors } = await sortEntries(entries);
+  const { drafts, errors } = await checkEntries(entries);
   isOver = true;
   t.ok(turns >= entries.length, `others have a turn between two entries: ${turns}`);
   t.same(

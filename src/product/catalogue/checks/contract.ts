@@ -51,8 +51,8 @@ function violationOf(error: ErrorObject, owner: string): Violation {
   if (additionalProperty !== undefined) {
     return undeclaredKey(path, schema, spell(path.slice(0, -1)) || owner);
   }
-  const place = spell(path) || `What is sent to ${owner}`;
-  const message = `${mismatch(place, error.data, schema, contractOf(owner))}${hintFor(error.data, schema)}`;
+  const name = spell(path) || `What is sent to ${owner}`;
+  const message = `${mismatch(name, error.data, schema, contractOf(owner))}${hintFor(error.data, schema)}`;
   return {
     key: path[0] ?? '',
     message,

@@ -58,7 +58,7 @@ function inOwnSpelling(schema: TSchema | undefined, value: unknown): unknown {
   if (schema.format === 'css-color') return readColour(value);
   const words: unknown[] = schema.enum ?? [];
   if (words.includes('jpeg')) return formatInOwnSpelling(value);
-  return words.includes('northwest') ? readPlace(value) : value;
+  return words.includes('northwest') ? readPosition(value) : value;
 }
 
 function readFlag(text: string): unknown {
@@ -77,7 +77,7 @@ export function formatInOwnSpelling(text: string): string {
   return FORMATS.get(word) ?? word;
 }
 
-function readPlace(text: string): string {
+function readPosition(text: string): string {
   const word = text.toLowerCase().replaceAll(/[ _]/g, '-');
   return POSITIONS.get(word) ?? word;
 }

@@ -31,13 +31,13 @@ interface PlacedStep {
 /** All warnings about a valid list of steps; each concerns one pass. */
 export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
   const segments = segmentsOf(steps);
-  return segments.flatMap((segment, place) => {
+  return segments.flatMap((segment, index) => {
     const pass = segment.filter((step) => step.kind === 'deterministic');
     return [
       ...formatShadowed(pass),
       ...resizesOf(pass),
       ...metadataDropped(pass),
-      ...alphaLost(pass, segments[place - 1]?.at(-1)),
+      ...alphaLost(pass, segments[index - 1]?.at(-1)),
       ...noEffect(pass),
     ];
   });
@@ -45,8 +45,8 @@ export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
 
 function formatShadowed(pass: Pass): StepWarning[] {
   const setting = pass.filter(({ fragment }) => fragment.encode.format !== undefined);
-  return setting.slice(0, -1).map((step, place) => {
-    const later = setting[place + 1] ?? step;
+  return setting.slice(0, -1).map((step, index) => {
+    const later = setting[index + 1] ?? step;
     const format = step.fragment.encode.format;
     const message = `Step ${step.index} sets the format ${format}, but step ${later.index} of the same pass sets it again.`;
     return { code: 'format_shadowed', message, steps: [step.index, later.index] };
@@ -90,8 +90,8 @@ function isPlain({ operation, params }: Step): boolean {
 
 function asksForMore(earlier: Step, later: Step): boolean {
   if (later.params.enlarge === true || earlier.params.fit === 'outside') return false;
-  const wanted = (['width', 'height'] as const).filter((edge) => later.params[edge] !== undefined);
-  return wanted.every(
+  const edges = (['width', 'height'] as const).filter((edge) => later.params[edge] !== undefined);
+  return edges.every(
     (edge) => Number(later.params[edge]) > Number(earlier.params[edge] ?? Number.POSITIVE_INFINITY),
   );
 }

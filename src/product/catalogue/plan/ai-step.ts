@@ -32,8 +32,8 @@ export function schemasOf({ schema }: Given, param: string): SentSchema[] {
   return schema === undefined ? [] : [{ schema: schema as Given, param }];
 }
 
-/** The place of an AI step: its index, and the prefixes of field names in refusals. */
-export interface Place {
+/** The location of an AI step: its index, and the prefixes of field names in refusals. */
+export interface StepLocation {
   index: number;
   at: string;
   /** The prefix of a parameter depends on its name, because variants inherit parameters. */
@@ -49,14 +49,14 @@ export function checkAiStep(
   op: AiOp,
   model: Model,
   sent: { prompt?: string; parameters?: unknown },
-  place: Place,
+  location: StepLocation,
 ): AiStep {
-  const parameters = checkParameters(op, sent.parameters, place.parameters);
-  checkPrompt(op, sent.prompt, `${place.at}prompt`);
-  checkAnswerSchema(model, parameters, `${place.parameters('schema')}schema`);
+  const parameters = checkParameters(op, sent.parameters, location.parameters);
+  checkPrompt(op, sent.prompt, `${location.at}prompt`);
+  checkAnswerSchema(model, parameters, `${location.parameters('schema')}schema`);
   const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
   return {
-    ...{ kind: 'ai', index: place.index, op: op.op, model: model.id, parameters },
+    ...{ kind: 'ai', index: location.index, op: op.op, model: model.id, parameters },
     ...present({ prompt: sent.prompt ?? op.defaultPrompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };

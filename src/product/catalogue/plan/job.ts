@@ -18,7 +18,7 @@ export interface CheckRules {
 export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 
 /** The fields that define the work, each with the fields that must not be sent together with it. */
-const BESIDE_STEPS = [
+const EXCLUDED_BY_STEPS = [
   'op',
   'presetId',
   'model',
@@ -28,7 +28,7 @@ const BESIDE_STEPS = [
   'templateId',
   'items',
 ] as const;
-const BESIDE_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
+const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
 
 /**
  * Checks the work of a job against the catalogue: op, type, steps, model, prompt, parameters, count, variants and
@@ -61,9 +61,9 @@ export function refuseContradictions(body: JobWork): void {
   checkType(body);
   checkJobSize(body);
   if (body.steps !== undefined)
-    refuseFields(body, BESIDE_STEPS, 'the steps say it themselves', { beside: 'steps' });
+    refuseFields(body, EXCLUDED_BY_STEPS, 'the steps say it themselves', { excludedBy: 'steps' });
   else if (body.presetId !== undefined)
-    refuseFields(body, BESIDE_PRESET, 'the preset decides', { beside: 'presetId' });
+    refuseFields(body, EXCLUDED_BY_PRESET, 'the preset decides', { excludedBy: 'presetId' });
 }
 
 function checkType({ type, op }: JobWork): void {

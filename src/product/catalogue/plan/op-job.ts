@@ -11,7 +11,7 @@ import { type AiOp, isPixelOp, type Op, type PixelOp, type RenderOp, type SyncOp
 import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
 import type { CheckedVariant, CheckedWork, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';
-import { besideParameters, refuseFields } from './fields.ts';
+import { refuseFields, withLiftedFields } from './fields.ts';
 import { assetsOfStep, type NamedAsset } from './named-assets.ts';
 import { lonePixelStep } from './pixel-step.ts';
 import { checkMentions } from './subjects.ts';
@@ -46,11 +46,11 @@ function opOf({ op: name, type }: JobWork): JobOp {
   });
 }
 
-/** The body of a job after besideParameters. A job of steps or of a preset is returned unchanged. */
-export function withFieldsBesideOp<T extends JobWork>(body: T): T {
+/** The body of a job after `withLiftedFields`. A job of steps or of a preset is returned unchanged. */
+export function jobWithLiftedFields<T extends JobWork>(body: T): T {
   if (body.steps !== undefined || body.presetId !== undefined) return body;
   const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
-  return op?.runs === 'model' ? besideParameters(op, body, 'parameters.') : body;
+  return op?.runs === 'model' ? withLiftedFields(op, body, 'parameters.') : body;
 }
 
 function opNamed(name: string): JobOp {
@@ -101,23 +101,23 @@ interface CheckedOp {
   schemas: SentSchema[];
 }
 
-function pixelVariant(op: PixelOp, { parameters: sent, name, placeOf }: MergedVariant): CheckedOp {
-  const { step, parameters } = lonePixelStep(op, sent, placeOf);
-  const assets = assetsOfStep(step, (key) => `${placeOf(key)}${key}`);
+function pixelVariant(op: PixelOp, { parameters: sent, name, prefixOf }: MergedVariant): CheckedOp {
+  const { step, parameters } = lonePixelStep(op, sent, prefixOf);
+  const assets = assetsOfStep(step, (key) => `${prefixOf(key)}${key}`);
   return { variant: plannedVariant({ name, parameters }, [step]), step, assets, schemas: [] };
 }
 
 function modelVariant(
   op: AiOp,
   { prompt, model: named }: JobWork,
-  { parameters, name, placeOf }: MergedVariant,
+  { parameters, name, prefixOf }: MergedVariant,
   models: Models,
 ): CheckedOp {
   const model = chosenModel(models, named, op.op, 'model');
   const sent = { parameters, ...present({ prompt }) };
-  const step = checkAiStep(op, model, sent, { index: 0, at: '', parameters: placeOf });
+  const step = checkAiStep(op, model, sent, { index: 0, at: '', parameters: prefixOf });
   checkMentions(step.prompt, [], 'prompt');
-  const schemas = schemasOf(step.parameters, `${placeOf('schema')}schema`);
+  const schemas = schemasOf(step.parameters, `${prefixOf('schema')}schema`);
   return { variant: plannedVariant({ name, parameters }, [step]), step, assets: [], schemas };
 }
 

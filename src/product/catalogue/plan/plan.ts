@@ -68,10 +68,10 @@ export function takenBy([first]: readonly Segment[]): Taken {
 }
 
 function modelSegment(step: AiStep, index: number): ModelSegment {
-  const { index: place, op, model, prompt, parameters, schema } = step;
+  const { index: stepIndex, op, model, prompt, parameters, schema } = step;
   const { jobType, produces } = OPS[op];
   return {
-    ...{ runs: 'model', index, stepIndexes: [place], op, jobType, model, parameters, produces },
+    ...{ runs: 'model', index, stepIndexes: [stepIndex], op, jobType, model, parameters, produces },
     ...present({ prompt, schema }),
   };
 }

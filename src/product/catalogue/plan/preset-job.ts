@@ -31,7 +31,7 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
   const subjects = [...stored.subjects];
   const checked = mergedVariants(body).map((variant) => {
     const steps = overridden(stored.steps, aiIndex, body, variant);
-    const compiled = atItsPlace(aiIndex, variant, () => {
+    const compiled = withOwnParam(aiIndex, variant, () => {
       const list = compileSteps(steps, models);
       checkSubjectsAreUsed(list, subjects, models);
       return list;
@@ -45,8 +45,8 @@ export function checkPresetJob(body: JobWork, stored: StoredSteps, models: Model
     variants: checked.map(({ compiled, variant }) => plannedVariant(variant, compiled)),
     named: assetsOf(steps, compiled, subjects).map((asset) => ({ ...asset, param: 'presetId' })),
     // The schemas of the preset itself were compiled when it was saved.
-    schemas: checked.flatMap(({ variant: { parameters, placeOf } }) =>
-      schemasOf(parameters, `${placeOf('schema')}schema`),
+    schemas: checked.flatMap(({ variant: { parameters, prefixOf } }) =>
+      schemasOf(parameters, `${prefixOf('schema')}schema`),
     ),
   };
 }
@@ -79,9 +79,9 @@ function overridden(
  * Checks the steps, and translates the parameter of a refusal: a model becomes `model`, an override its field, and
  * anything else `presetId`.
  */
-function atItsPlace(
+function withOwnParam(
   aiIndex: number | undefined,
-  { placeOf }: MergedVariant,
+  { prefixOf }: MergedVariant,
   check: () => CompiledStep[],
 ): CompiledStep[] {
   try {
@@ -93,7 +93,7 @@ function atItsPlace(
     if (field === 'model') throw invalidParam('model', message, error.details);
     if (error.param === 'subjects') throw error;
     if (aiIndex !== undefined && Number(index) === aiIndex) {
-      const param = field === 'parameters' ? `${placeOf(key)}${key}`.replace(/\.$/, '') : field;
+      const param = field === 'parameters' ? `${prefixOf(key)}${key}`.replace(/\.$/, '') : field;
       throw invalidParam(param, message, error.details);
     }
     const problem = `The preset has a step that is no longer accepted, save it again: ${message}`;

@@ -8,7 +8,7 @@ import { type AiOp, isPixelOp, type Op, type PixelOp } from '../op.ts';
 import { checkRegistryStep } from '../registry.ts';
 import { checkAiStep, type SentSchema, schemasOf } from './ai-step.ts';
 import { type CompiledStep, segmentsOf } from './compiled-step.ts';
-import { besideParameters, refuseFields } from './fields.ts';
+import { refuseFields, withLiftedFields } from './fields.ts';
 import { assetsOf, type NamedAsset } from './named-assets.ts';
 import type { PresetStep, Subject } from './step.ts';
 import { checkSubjectsAreUsed, readSubjects } from './subjects.ts';
@@ -25,7 +25,7 @@ export function compileSteps(steps: readonly PresetStep[], models: Models, where
   return compiled;
 }
 
-/** A list of steps with its subjects, valid by all rules but for what only a store or a thread knows. */
+/** A list of steps with its subjects, valid except for the rules that need a store or a thread. */
 export interface ReadSteps {
   compiled: CompiledStep[];
   subjects: Subject[];
@@ -56,24 +56,29 @@ export function readSteps(
 }
 
 function compileStep(step: PresetStep, index: number, models: Models, at: string): CompiledStep {
-  const place = { index, at: `${at}.`, parameters: () => `${at}.parameters.` };
+  const location = { index, at: `${at}.`, parameters: () => `${at}.parameters.` };
   if ((step.op === undefined) === (step.operation === undefined)) {
-    const said = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
-    throw invalidParam(at, `${at} has ${said}: a step is one or the other.`);
+    const found = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
+    throw invalidParam(at, `${at} has ${found}: a step is one or the other.`);
   }
   if (step.op === undefined) {
-    refuseFields(step, ['model', 'prompt', 'parameters'], 'a step with operation takes params alone', place);
+    refuseFields(
+      step,
+      ['model', 'prompt', 'parameters'],
+      'a step with operation takes params alone',
+      location,
+    );
     const fragment = checkRegistryStep(step.operation, step.params, `${at}.`);
     return { kind: 'deterministic', index, fragment };
   }
   const op = stepOp(step.op, at);
-  refuseFields(step, ['params'], 'a step with op takes parameters', place);
+  refuseFields(step, ['params'], 'a step with op takes parameters', location);
   if (op.runs === 'model') {
     const model = chosenModel(models, step.model, op.op, `${at}.model`);
-    return checkAiStep(op, model, besideParameters(op, step, place.parameters()), place);
+    return checkAiStep(op, model, withLiftedFields(op, step, location.parameters()), location);
   }
-  refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, place);
-  const parameters = checkParameters(op, step.parameters, place.parameters);
+  refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, location);
+  const parameters = checkParameters(op, step.parameters, location.parameters);
   return { kind: 'deterministic', index, fragment: op.compile(parameters) };
 }
 

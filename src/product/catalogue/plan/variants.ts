@@ -13,7 +13,7 @@ export interface MergedVariant {
   name?: string;
   parameters: Given;
   /** The prefix of a parameter's name in a refusal: the variant's when it was sent there, else the job's. */
-  placeOf: (key: string) => string;
+  prefixOf: (key: string) => string;
 }
 
 const VARIANTS_MAX = 20;
@@ -24,7 +24,7 @@ const NAME_MAX_CHARACTERS = 100;
  * @throws ApiError invalid_param on variants, or on parameters that are not an object.
  */
 export function mergedVariants({ parameters = {}, variants }: JobWork): MergedVariant[] {
-  if (variants === undefined) return [{ parameters, placeOf: () => 'parameters.' }];
+  if (variants === undefined) return [{ parameters, prefixOf: () => 'parameters.' }];
   if (!isObject(parameters)) throw invalidParam('parameters', 'parameters must be an object.');
   if (!Array.isArray(variants) || variants.length < 1 || variants.length > VARIANTS_MAX) {
     const message = `variants must be a list of 1 to ${VARIANTS_MAX} objects with parameters.`;
@@ -32,11 +32,11 @@ export function mergedVariants({ parameters = {}, variants }: JobWork): MergedVa
   }
   return variants.map((variant: unknown, index) => {
     const { name, parameters: own = {} } = readVariant(variant, index);
-    const placeOf = (key: string) =>
+    const prefixOf = (key: string) =>
       Object.hasOwn(parameters, key) && !Object.hasOwn(own, key)
         ? 'parameters.'
         : `variants[${index}].parameters.`;
-    return { name: name ?? String(index), parameters: { ...parameters, ...own }, placeOf };
+    return { name: name ?? String(index), parameters: { ...parameters, ...own }, prefixOf };
   });
 }
 

@@ -6,7 +6,7 @@ import { collectionName } from '../../assets/rules.ts';
 import type { CheckedJob, JobWork, Variant } from '../../catalogue/plan/checked-job.ts';
 import { checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
 import type { NamedAsset } from '../../catalogue/plan/named-assets.ts';
-import { withFieldsBesideOp } from '../../catalogue/plan/op-job.ts';
+import { jobWithLiftedFields } from '../../catalogue/plan/op-job.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { priceOf } from '../../catalogue/plan/price.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
@@ -76,7 +76,7 @@ export function createChecking({
 
   return async ({ accountId }, sent, isDryRun) => {
     refuseRemoved(sent);
-    const body = withFieldsBesideOp(sent as JobRequest & JobWork) as JobRequest;
+    const body = jobWithLiftedFields(sent as JobRequest & JobWork) as JobRequest;
     checkRows(body);
     const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
     const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
