@@ -16,7 +16,7 @@ import { createStoreTimeout, timed, timedDocuments } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
-/** Within DATA_DIR. */
+/** The file of the documents in DATA_DIR. */
 export const DOCUMENTS_FILE = 'documents.sqlite';
 
 /** The three stores, whichever implementations the settings chose. */
@@ -33,9 +33,8 @@ export function isEmbedded(settings: StoresSettings): boolean {
 }
 
 /**
- * Opens the stores in the primary. Clients and engines of stores that are not configured are not loaded, because they
- * take most of the time of a start.
- * Embedded ones are provided to the API processes over `host`.
+ * Opens the stores in the primary. Embedded stores are provided to the API processes over `host`. The libraries of
+ * stores that are not configured are not loaded, because they take most of the time of a start.
  * @throws Error with one sentence when the data directory is held by another server.
  */
 export async function openStores(
@@ -53,7 +52,7 @@ export async function openStores(
   return together(documents, coordination, await openObjects(settings));
 }
 
-/** The documents themselves; embedded ones hold the data directory until they are closed. */
+/** Opens the documents; embedded ones lock the data directory until they are closed. */
 async function openDocuments(settings: StoresSettings): Promise<ListedDocuments> {
   if (!isEmbedded(settings)) {
     const { connectMongoDocuments } = await import('./documents/mongodb.ts');
@@ -100,8 +99,8 @@ export async function connectStores(
   const objects = await openObjects(settings);
   if (isEmbedded(settings)) {
     const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
-    const asked = timedDocuments(documentsOverChannel(channel), createStoreTimeout(PRIMARY_TIMEOUT));
-    const documents = readingDirectly(asked, join(settings.DATA_DIR, DOCUMENTS_FILE));
+    const remote = timedDocuments(documentsOverChannel(channel), createStoreTimeout(PRIMARY_TIMEOUT));
+    const documents = readingDirectly(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
     const coordination = timed(coordinationOverChannel(channel, log), createStoreTimeout(PRIMARY_TIMEOUT));
     return together(documents, coordination, objects);
   }

@@ -57,7 +57,7 @@ export function createStoreTimeout({ name, longestMs, silentMs }: StoreTimeoutOp
   };
 }
 
-/** Methods without a timeout: they ask nothing of the store, or run once and may take long. */
+/** Methods without a timeout: they do not use the store, or run once and may take long. */
 const UNTIMED = new Set(['collection', 'subscribe', 'observe', 'close']);
 
 function around(timeout: StoreTimeout): (method: string) => Around {

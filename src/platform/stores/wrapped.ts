@@ -11,7 +11,7 @@ export function wrapped<P extends object>(port: P, aroundOf: (method: string) =>
   const wrapping: Record<string, unknown> = {};
   for (const name in port) {
     const around = aroundOf(name);
-    wrapping[name] = (...words: unknown[]) => around(() => (port[name] as Method)(...words));
+    wrapping[name] = (...args: unknown[]) => around(() => (port[name] as Method)(...args));
   }
   return wrapping as P;
 }
@@ -24,4 +24,4 @@ export function wrappedDocuments(documents: Documents, aroundOf: (method: string
   };
 }
 
-type Method = (...words: unknown[]) => unknown;
+type Method = (...args: unknown[]) => unknown;

@@ -91,5 +91,5 @@ export function connectRedis(url: string, deadlineMs: number): RedisConnection {
 
 function unavailable(cause: unknown): StoreUnavailableError {
   const reason = cause instanceof Error ? ` (${cause.message})` : '';
-  return new StoreUnavailableError(`Redis did not do what it was asked${reason}.`, { cause });
+  return new StoreUnavailableError(`A command of Redis failed${reason}.`, { cause });
 }

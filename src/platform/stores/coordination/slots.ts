@@ -2,7 +2,7 @@ import { createExpiringMap } from './expiring-map.ts';
 import type { SharedSlotRequest, SlotRequest } from './port.ts';
 import { SlotOwners } from './slot-owners.ts';
 
-/** Slots by key, each held until its lease ends. */
+/** The slots of each key, each held until its lease ends. */
 interface Slots {
   /** False when every slot is taken by another. */
   take(request: SlotRequest): boolean;

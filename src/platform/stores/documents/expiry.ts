@@ -4,7 +4,7 @@ import { type Collection, type Document, order } from './port.ts';
 const BATCH = 500;
 
 /**
- * Deletes documents whose `expiresAt` has come, oldest first.
+ * Deletes expired documents by their `expiresAt`, oldest first.
  * @returns the number of deleted documents, at most a batch; the caller repeats until it is 0.
  */
 export async function deleteExpired<T extends Document & { expiresAt: string | null }>(

@@ -15,7 +15,7 @@ import {
   type UpdateResult,
 } from './port.ts';
 
-/** A document as the driver hands it over. */
+/** A document in the driver's type. */
 export interface Stored {
   _id: string;
   [field: string]: unknown;

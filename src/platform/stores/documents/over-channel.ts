@@ -4,7 +4,7 @@ import { collectionThrough } from './remote.ts';
 
 const SERVICE = 'documents';
 
-/** The documents of the primary, for an API process. Closing it leaves the primary's open. */
+/** The documents of the primary, for an API process. Closing them does not close the primary's. */
 export function documentsOverChannel(channel: Channel): Documents {
   return {
     async collection<T extends Document>(spec: CollectionSpec) {

@@ -1,8 +1,9 @@
 import type { Clock } from '../../clock/clock.ts';
 import type { CollectionSpec, Documents } from './port.ts';
 
-/** The interval at which a slow build of an index is logged. */
+/** A build of an index that takes longer is logged. */
 const SLOW_MS = 2_000;
+/** The interval of further log lines about the same build. */
 const REPEATED_MS = 30_000;
 
 interface PreparationOptions {
@@ -22,11 +23,9 @@ export async function prepareCollections(
   for (const spec of specs) {
     const startedMs = clock.elapsedMs();
     const seconds = () => Math.round((clock.elapsedMs() - startedMs) / 1_000);
-    const say = () =>
+    let stop = clock.after(SLOW_MS, function report() {
       log.info({ collection: spec.name, seconds: seconds() }, 'The start waits for indexes to be built');
-    let stop = clock.after(SLOW_MS, function tell() {
-      say();
-      stop = clock.after(REPEATED_MS, tell);
+      stop = clock.after(REPEATED_MS, report);
     });
     try {
       await documents.collection(spec);

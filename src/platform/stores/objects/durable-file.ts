@@ -2,14 +2,14 @@ import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMissing } from './file-layout.ts';
 
-/** Gives a synced file its final name. When it resolves, the name is on disk, and so is every directory above it. */
+/** Renames a synced file. When it resolves, the name and all directories above it are on disk. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   const directory = dirname(to);
   let firstMade: string | undefined;
   try {
     await rename(from, to);
   } catch (error) {
-    // Mostly the directory is there, and asking first would be one more way to the disk for every file.
+    // The directory mostly exists, and a check for each file would cost another access to the disk.
     if (!isMissing(error)) throw error;
     firstMade = await mkdir(directory, { recursive: true });
     await rename(from, to);
@@ -17,7 +17,7 @@ export async function moveDurably(from: string, to: string): Promise<void> {
   await syncDirectories(directory, firstMade === undefined ? directory : dirname(firstMade));
 }
 
-/** Syncs from the innermost directory up to `outermost`: a new directory's name lies in the one above it. */
+/** Syncs from the innermost directory up to `outermost`, because a directory contains the names in it. */
 async function syncDirectories(innermost: string, outermost: string): Promise<void> {
   for (let directory = innermost; ; directory = dirname(directory)) {
     const handle = await open(directory, 'r');
@@ -26,7 +26,7 @@ async function syncDirectories(innermost: string, outermost: string): Promise<vo
   }
 }
 
-/** Fills `bytes` from a position of the file. Throws when the file ends before. */
+/** Fills `bytes` from a position of the file. Throws when the file is shorter. */
 export async function readFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let filled = 0; filled < bytes.length; ) {
     const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, position + filled);

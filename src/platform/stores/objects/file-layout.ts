@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { assertKey } from './key.ts';
 
 /**
- * Where objects lie: `a/b/name` is the file `a/b/~3f/name`, with two digits of the name's hash between, so that
- * no directory grows past what a file system lists well. No key has a `~`: the layout's own names meet no key's.
+ * The directories that fan objects out: `a/b/name` is the file `a/b/~3f/name`, with two digits of the name's hash, so
+ * that no directory grows too large to be listed. Keys contain no `~`, so these names never collide with keys.
  */
 const FAN = /^~[0-9a-f]{2}$/;
 
-/** Holds files that are still being written. */
+/** The directory of files that are being written. */
 export const TEMPORARY = '~tmp';
 
 export function pathOf(root: string, key: string): string {
@@ -22,8 +22,8 @@ export function pathOf(root: string, key: string): string {
 }
 
 /**
- * Every object whose key begins with `prefix`, in no order, read from the disk as the caller goes on.
- * @param parent what the keys in the directory begin with: nothing in the root.
+ * The objects whose keys begin with `prefix`, in no order; directories are read as the caller iterates.
+ * @param parent the prefix of the keys in the directory; empty in the root.
  */
 export async function* objectsUnder(
   directory: string,

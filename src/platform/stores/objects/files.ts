@@ -7,9 +7,9 @@ import { DAY_MS } from '../../names/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
-import { createLatelyRead } from './lately-read.ts';
 import type { Objects } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
+import { createReadCache } from './read-cache.ts';
 import { createReserve, spaceOf } from './reserve.ts';
 
 /** The header of a file: one byte with the length of the content type, and the content type. The bytes follow. */
@@ -26,7 +26,7 @@ export function openFileObjects(directory: string, reserveBytes = 0): Objects {
   const root = resolve(directory);
   const temporaryFiles = join(root, TEMPORARY);
   const reserve = createReserve(reserveBytes, () => spaceOf(root));
-  const latelyRead = createLatelyRead((path) => stored(statOrNull(path)));
+  const cache = createReadCache((path) => stored(statOrNull(path)));
   let prepared: Promise<void> | null = null;
 
   function prepare(): Promise<void> {
@@ -61,16 +61,16 @@ export function openFileObjects(directory: string, reserveBytes = 0): Objects {
   }
 
   return {
-    async put(key, body, contentType, noted) {
+    async put(key, body, contentType, recorded) {
       const path = pathOf(root, key);
       const temporary = join(temporaryFiles, randomUUID());
       // This promise may reject before it is awaited.
-      noted?.catch(() => undefined);
+      recorded?.catch(() => undefined);
       try {
         await checkFreeSpace();
         const sizeBytes = await write(temporary, body, contentType);
         reserve.spend(sizeBytes);
-        await noted;
+        await recorded;
         await stored(moveDurably(temporary, path));
         return { sizeBytes };
       } catch (error) {
@@ -96,10 +96,10 @@ export function openFileObjects(directory: string, reserveBytes = 0): Objects {
       }
     },
     async read(key, limitBytes) {
-      const known = await latelyRead.find(key);
-      if (known !== null) {
-        assertWithin(limitBytes, known.length);
-        return known;
+      const cached = await cache.get(key);
+      if (cached !== null) {
+        assertWithin(limitBytes, cached.length);
+        return cached;
       }
       const object = await openObject(key);
       if (object === null) return null;
@@ -109,14 +109,14 @@ export function openFileObjects(directory: string, reserveBytes = 0): Objects {
         // The buffer is not cleared, because it is either filled completely or dropped.
         const bytes = Buffer.allocUnsafeSlow(sizeBytes);
         await stored(readFully(handle, bytes, headerBytes));
-        latelyRead.keep(key, path, stats, bytes);
+        cache.set(key, path, stats, bytes);
         return bytes;
       } finally {
         await handle.close();
       }
     },
     async delete(key) {
-      latelyRead.forget(key);
+      cache.delete(key);
       await stored(rm(pathOf(root, key), { force: true }));
     },
     async listOlder(prefix, beforeMs, limit) {
@@ -181,7 +181,7 @@ function nullWhenMissing(error: unknown): null {
 }
 
 /** The error codes of a full disk or quota. */
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
+const FULL_DISK_CODES = new Set(['ENOSPC', 'EDQUOT']);
 
 /** Maps errors of the file system to those of the store. */
 function stored<T>(work: Promise<T>): Promise<T> {
@@ -191,8 +191,8 @@ function stored<T>(work: Promise<T>): Promise<T> {
 }
 
 function unavailable(cause: unknown): StoreUnavailableError | StorageFullError {
-  if (NO_ROOM.has((cause as NodeJS.ErrnoException).code ?? ''))
+  if (FULL_DISK_CODES.has((cause as NodeJS.ErrnoException).code ?? ''))
     return new StorageFullError('The disk of the objects is full.', { cause });
   const reason = cause instanceof Error ? ` (${cause.message})` : '';
-  return new StoreUnavailableError(`The object directory did not do what it was asked${reason}.`, { cause });
+  return new StoreUnavailableError(`An operation of the object directory failed${reason}.`, { cause });
 }

@@ -8,14 +8,14 @@ import type { Readable } from 'node:stream';
 export interface Objects {
   /**
    * Stores the bytes completely or not at all. A failed stream stores nothing, and its error is thrown.
-   * @param noted the write of the object's document, which has to be durable before the object is visible. The bytes
+   * @param recorded the write of the object's document, which has to be durable before the object is visible. The bytes
    *   may be written meanwhile. If it rejects, nothing is stored, and its error is thrown.
    */
   put(
     key: string,
     body: Uint8Array | Readable,
     contentType: string,
-    noted?: Promise<unknown>,
+    recorded?: Promise<unknown>,
   ): Promise<{ sizeBytes: number }>;
   /**
    * Null when there is no such object. `range` is inclusive on both ends and cut at the object's end; a range that
@@ -27,7 +27,7 @@ export interface Objects {
   read(key: string, limitBytes: number): Promise<Uint8Array | null>;
   /** Deletes an object; does nothing if there is none. */
   delete(key: string): Promise<void>;
-  /** Keys that begin with `prefix`, stored before an instant (epoch ms), at most `limit`: what the sweeper deletes. */
+  /** Keys that begin with `prefix`, stored before an instant (epoch ms), at most `limit`, for the sweeper. */
   listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]>;
   /** @throws StorageFullError while the store takes no more puts, though it can be read. */
   checkFreeSpace(): Promise<void>;

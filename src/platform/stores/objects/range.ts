@@ -1,5 +1,5 @@
 /**
- * The bytes asked for, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past it.
+ * The requested bytes, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past it.
  */
 export function clippedRange(
   range: { start: number; end: number } | undefined,

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { StorageFullError } from '../documents/port.ts';
 
 /** The lifetime of a measurement of the disk. */
-const LOOK_MS = 1_000;
+const MEASUREMENT_LIFE_MS = 1_000;
 /** The largest share of a small disk that is reserved. */
 const LARGEST_SHARE = 0.1;
 
@@ -22,18 +22,18 @@ interface Reserve {
   spend(bytes: number): void;
 }
 
-export function createReserve(reserveBytes: number, spaceLeft: () => Promise<Space>): Reserve {
-  let lookedMs = Number.NEGATIVE_INFINITY;
+export function createReserve(reserveBytes: number, measure: () => Promise<Space>): Reserve {
+  let measuredMs = Number.NEGATIVE_INFINITY;
   /** The bytes that may be written before the reserve is used. */
   let spareBytes = 0;
 
   return {
     async check() {
       const nowMs = performance.now();
-      if (nowMs - lookedMs >= LOOK_MS) {
-        const { freeBytes, totalBytes } = await spaceLeft();
+      if (nowMs - measuredMs >= MEASUREMENT_LIFE_MS) {
+        const { freeBytes, totalBytes } = await measure();
         spareBytes = freeBytes - Math.min(reserveBytes, totalBytes * LARGEST_SHARE);
-        lookedMs = nowMs;
+        measuredMs = nowMs;
       }
       if (spareBytes < 0) throw new StorageFullError('The disk of the objects is full but for its reserve.');
     },

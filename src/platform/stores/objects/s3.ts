@@ -92,7 +92,7 @@ export function openS3Objects(options: S3Options): Objects {
     if (isNamed(cause, 'InvalidRange'))
       return new RangeError('The object has none of these bytes.', { cause });
     const reason = cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '';
-    const message = `The bucket ${bucket} did not do what it was asked${reason}.`;
+    const message = `A request to the bucket ${bucket} failed${reason}.`;
     return new StoreUnavailableError(message, { cause });
   }
 
@@ -141,10 +141,10 @@ export function openS3Objects(options: S3Options): Objects {
   }
 
   return {
-    async put(key, body, contentType, noted) {
+    async put(key, body, contentType, recorded) {
       try {
-        // A finished upload is visible at once, so the note has to be durable first.
-        await noted;
+        // A finished upload is visible at once, so the document has to be durable first.
+        await recorded;
         const object = { ...objectOf(key), ContentType: contentType };
         const { sdk, client } = await open();
         if (body instanceof Readable) return { sizeBytes: await uploadStream(client, object, body) };
@@ -185,9 +185,9 @@ export function openS3Objects(options: S3Options): Objects {
       const keys: string[] = [];
       let StartAfter = '';
       for (;;) {
-        const question = { Bucket: bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
+        const input = { Bucket: bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
         const page = await reached((abortSignal) =>
-          client.send(new sdk.ListObjectsV2Command(question), { abortSignal }),
+          client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
         );
         for (const { Key = '', LastModified } of page.Contents ?? []) {
           if (keys.length >= limit) return keys;
@@ -201,8 +201,8 @@ export function openS3Objects(options: S3Options): Objects {
     async checkFreeSpace() {},
     async ping() {
       const { sdk, client } = await open();
-      const question = new sdk.HeadBucketCommand({ Bucket: bucket });
-      await reached((abortSignal) => client.send(question, { abortSignal }));
+      const command = new sdk.HeadBucketCommand({ Bucket: bucket });
+      await reached((abortSignal) => client.send(command, { abortSignal }));
     },
     async close() {
       const connected = await opened;

@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { type Answer, createPendingCalls } from '../../embedded/crossing.ts';
 import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
 import { collectionThrough } from '../remote.ts';
-import type { Question } from './thread.ts';
+import type { Call } from './thread.ts';
 
-/** The id of a question whose answer nobody waits for. */
+/** The id of a call without a waiter for its answer. */
 const UNANSWERED = 0;
 
 /**
@@ -16,7 +16,7 @@ const UNANSWERED = 0;
 export function openEmbeddedDocuments(path: string): ListedDocuments {
   const pending = createPendingCalls();
   const specs = new Map<string, CollectionSpec>();
-  let unsent: Question[] = [];
+  let unsent: Call[] = [];
   let thread: Worker | null = null;
   let closed = false;
 
@@ -33,15 +33,15 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     });
     const declarations = Array.from(
       specs.values(),
-      (spec): Question => ({ id: UNANSWERED, collection: spec.name, method: 'declare', args: [spec] }),
+      (spec): Call => ({ id: UNANSWERED, collection: spec.name, method: 'declare', args: [spec] }),
     );
     started.postMessage(declarations);
     return started;
   }
 
   /** The calls of one turn of the event loop are sent together. */
-  function send(asked: Question): void {
-    unsent.push(asked);
+  function send(call: Call): void {
+    unsent.push(call);
     if (unsent.length > 1) return;
     queueMicrotask(() => {
       thread ??= start();
@@ -50,7 +50,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     });
   }
 
-  function ask(collection: string, method: string, args: unknown[]): Promise<unknown> {
+  function call(collection: string, method: string, args: unknown[]): Promise<unknown> {
     if (closed) return Promise.reject(new StoreUnavailableError('The documents are closed.'));
     const { id, answered } = pending.begin();
     send({ id, collection, method, args });
@@ -59,20 +59,20 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
 
   return {
     async collection<T extends Document>(spec: CollectionSpec) {
-      await ask(spec.name, 'declare', [spec]);
+      await call(spec.name, 'declare', [spec]);
       specs.set(spec.name, spec);
-      return collectionThrough<T>(spec.name, ask);
+      return collectionThrough<T>(spec.name, call);
     },
     async collections() {
-      return (await ask('', 'collections', [])) as CollectionSpec[];
+      return (await call('', 'collections', [])) as CollectionSpec[];
     },
     async ping() {
-      await ask('', 'ping', []);
+      await call('', 'ping', []);
     },
     async close() {
       if (closed) return;
       const ended = thread === null ? undefined : once(thread, 'exit');
-      const last = ended && ask('', 'close', []);
+      const last = ended && call('', 'close', []);
       closed = true;
       await last;
       await ended;

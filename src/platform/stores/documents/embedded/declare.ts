@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { quoted, type Shape, shapeOf } from './shape.ts';
 import { type Table, tableOf } from './table.ts';
 
-const ROWS_A_FILL = 1_000;
+const ROWS_PER_BATCH = 1_000;
 const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
 
 /**
@@ -89,9 +89,9 @@ function fill(database: Database, table: string, columns: Array<[column: string,
   const assignments = columns.map(([column, expression]) => `${quoted(column)} = ${expression}`).join(', ');
   const ends = database.get(`SELECT min(rowid) AS first, max(rowid) AS last FROM ${table}`, []);
   const last = Number(ends?.last ?? -1);
-  for (let first = Number(ends?.first ?? 0); first <= last; first += ROWS_A_FILL) {
+  for (let first = Number(ends?.first ?? 0); first <= last; first += ROWS_PER_BATCH) {
     const sql = `UPDATE ${table} SET ${assignments} WHERE rowid BETWEEN ? AND ?`;
-    database.run(sql, [first, first + ROWS_A_FILL - 1]);
+    database.run(sql, [first, first + ROWS_PER_BATCH - 1]);
   }
 }
 

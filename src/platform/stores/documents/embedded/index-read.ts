@@ -29,12 +29,12 @@ export function indexReadsOf(spec: CollectionSpec): IndexReads {
   const shape = shapeOf(spec);
   const column = (field: string) => quoted(shape.keys.get(field) ?? field);
   // A partial index lacks some documents.
-  const whole = spec.indexes.filter(({ whenPresent }) => whenPresent === undefined);
+  const complete = spec.indexes.filter(({ whenPresent }) => whenPresent === undefined);
   /** The plans by fixed fields and sort; null when no index answers the query. */
   const statements = new Map<string, string | null>();
 
   function statementOf(fixed: readonly string[], sort: Sort): string | null {
-    const index = [PRIMARY, ...whole].find(({ fields }) => answers(fields, fixed, sort));
+    const index = [PRIMARY, ...complete].find(({ fields }) => answers(fields, fixed, sort));
     if (index === undefined) return null;
     const named = 'name' in index ? ` INDEXED BY ${quoted(`${spec.name}.${index.name}`)}` : '';
     const where = fixed.map((field) => `${column(field)} = ?`).join(' AND ');
@@ -65,7 +65,7 @@ export function indexReadsOf(spec: CollectionSpec): IndexReads {
 /** The most cached plans. A collection has a few kinds of queries; the limit protects against invented field names. */
 const MOST_KINDS = 100;
 
-/** The key that a field is fixed to; undefined for operators, lists and what no filter may hold. */
+/** The key that a field is fixed to; undefined for operators, lists and invalid values. */
 function keyOf(condition: unknown): Key | undefined {
   return condition === undefined ? undefined : keyOfValue(condition);
 }
@@ -75,9 +75,9 @@ function answers(fields: Sort, fixed: readonly string[], sort: Sort): boolean {
   const first = fields.slice(0, fixed.length).map(([field]) => field);
   if (first.length < fixed.length || !first.every((field) => fixed.includes(field))) return false;
   const next = fields.slice(fixed.length, fixed.length + sort.length);
-  const turns = sort.map(([field, direction], at) => {
+  const directions = sort.map(([field, direction], at) => {
     const [name, kept] = next[at] ?? [];
     return name === field && kept !== undefined ? direction * kept : 0;
   });
-  return turns.every((turn) => turn === 1) || turns.every((turn) => turn === -1);
+  return [1, -1].some((direction) => directions.every((one) => one === direction));
 }

@@ -13,7 +13,7 @@ interface Narrowing {
   exact: boolean;
 }
 
-const UNSAID: Narrowing = { where: 'TRUE', params: [], exact: false };
+const UNRESTRICTED: Narrowing = { where: 'TRUE', params: [], exact: false };
 
 export function narrow(filter: Filter, shape: Shape): Narrowing {
   return allOf(Object.entries(filter).map(([name, condition]) => narrowPart(name, condition, shape)));
@@ -22,7 +22,7 @@ export function narrow(filter: Filter, shape: Shape): Narrowing {
 function narrowPart(name: string, condition: unknown, shape: Shape): Narrowing {
   if (name === '$and') return allOf((condition as Filter[]).map((part) => narrow(part, shape)));
   if (name === '$or') return anyOf((condition as Filter[]).map((part) => narrow(part, shape)));
-  if (name.startsWith('$')) return UNSAID;
+  if (name.startsWith('$')) return UNRESTRICTED;
   const operators = isOperators(condition) ? condition : { $eq: condition };
   return allOf(Object.keys(operators).map((operator) => narrowField(name, operator, operators, shape)));
 }
@@ -37,12 +37,12 @@ function narrowField(
   const presence = shape.presences.get(field);
   const operand = operators[operator];
   if (operator === '$exists') {
-    return presence === undefined ? UNSAID : said(`${quoted(presence)} = ?`, operand ? 1 : 0);
+    return presence === undefined ? UNRESTRICTED : exactly(`${quoted(presence)} = ?`, operand ? 1 : 0);
   }
-  const key = column === undefined ? UNSAID : narrowKey(quoted(column), operator, operators);
+  const key = column === undefined ? UNRESTRICTED : narrowKey(quoted(column), operator, operators);
   // This condition is added even if the key implies it, because SQLite needs it to use a partial index.
   return presence !== undefined && impliesPresence(operator, operand)
-    ? allOf([said(`${quoted(presence)} = 1`), key])
+    ? allOf([exactly(`${quoted(presence)} = 1`), key])
     : key;
 }
 
@@ -55,19 +55,19 @@ function narrowKey(column: string, operator: string, operators: Record<string, u
   const operand = operators[operator];
   if (operator === '$in' || operator === '$nin') return membership(column, operator, operand as unknown[]);
   const key = keyOfValue(operand);
-  if (key === undefined) return UNSAID;
-  if (operator === '$eq') return said(`${column} = ?`, key);
-  if (operator === '$ne') return said(`${column} <> ?`, key);
+  if (key === undefined) return UNRESTRICTED;
+  if (operator === '$eq') return exactly(`${column} = ?`, key);
+  if (operator === '$ne') return exactly(`${column} <> ?`, key);
   return range(column, operator, operators);
 }
 
 function membership(column: string, operator: '$in' | '$nin', operand: unknown[]): Narrowing {
-  if (!operand.every((one) => typeof one === 'string' || typeof one === 'number')) return UNSAID;
+  if (!operand.every((one) => typeof one === 'string' || typeof one === 'number')) return UNRESTRICTED;
   // With a single value, SQLite can use the order of the index; with a list it cannot.
   const [only] = operand;
   if (operand.length === 1 && only !== undefined)
-    return said(`${column} ${operator === '$in' ? '=' : '<>'} ?`, only);
-  return said(
+    return exactly(`${column} ${operator === '$in' ? '=' : '<>'} ?`, only);
+  return exactly(
     `${column} ${operator === '$in' ? 'IN' : 'NOT IN'} (SELECT value FROM json_each(?))`,
     JSON.stringify(operand),
   );
@@ -79,26 +79,26 @@ const SIGNS = new Map(Object.entries({ $gt: '>', $gte: '>=', $lt: '<', $lte: '<=
 function range(column: string, operator: string, operators: Record<string, unknown>): Narrowing {
   const operand = operators[operator];
   const sign = SIGNS.get(operator);
-  if (sign === undefined || (typeof operand !== 'number' && typeof operand !== 'string')) return UNSAID;
+  if (sign === undefined || (typeof operand !== 'number' && typeof operand !== 'string')) return UNRESTRICTED;
   const fromBelow = sign.startsWith('>');
   const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
   // SQLite searches an index between one bound on each side, and chooses one of two by itself. So the bound of the type
   // is added only if the filter has none.
   if (opposite.some((other) => typeof operators[other] === typeof operand))
-    return said(`${column} ${sign} ?`, operand);
+    return exactly(`${column} ${sign} ?`, operand);
   const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];
-  return said(`${column} ${sign} ? AND ${column} ${fromBelow ? most : least}`, operand);
+  return exactly(`${column} ${sign} ? AND ${column} ${fromBelow ? most : least}`, operand);
 }
 
-function said(where: string, ...params: SQLInputValue[]): Narrowing {
+function exactly(where: string, ...params: SQLInputValue[]): Narrowing {
   return { where, params, exact: true };
 }
 
 function allOf(parts: Narrowing[]): Narrowing {
-  const saying = parts.filter((part) => part.where !== UNSAID.where);
+  const restricting = parts.filter((part) => part.where !== UNRESTRICTED.where);
   return {
-    where: saying.map((part) => part.where).join(' AND ') || UNSAID.where,
-    params: saying.flatMap((part) => part.params),
+    where: restricting.map((part) => part.where).join(' AND ') || UNRESTRICTED.where,
+    params: restricting.flatMap((part) => part.params),
     exact: parts.every((part) => part.exact),
   };
 }

@@ -9,7 +9,7 @@ export function pick(document: object, fields: readonly string[]): object {
 
 function pickNames(document: object, names: readonly string[]): object {
   const picked: Record<string, unknown> = {};
-  // In the order of the document.
+  // This keeps the order of the document.
   for (const name of Object.keys(document)) {
     if (name === '_id' || names.includes(name)) picked[name] = (document as Record<string, unknown>)[name];
   }

@@ -77,7 +77,7 @@ export function tableOf(database: Database, shape: Shape): Table {
   /**
    * Iterates over a fixed list of matches, so that rows may be written meanwhile: their row numbers are kept in memory.
    */
-  function* settled(filter: Filter): Generator<Pick<Row, 'rowid' | 'body'>> {
+  function* fixedMatches(filter: Filter): Generator<Pick<Row, 'rowid' | 'body'>> {
     const rowids = Array.from(matches(filter), ({ rowid }) => rowid);
     for (const rowid of rowids) {
       const row = database.get(`SELECT body FROM ${table} WHERE rowid = ?`, [rowid]);
@@ -88,9 +88,9 @@ export function tableOf(database: Database, shape: Shape): Table {
   function insertOne(document: Document): void {
     const columns = columnsOf(document);
     const names = ['body', ...columns.keys()].map(quoted).join(', ');
-    const places = ['?', ...Array.from(columns, () => '?')].join(', ');
+    const placeholders = ['?', ...Array.from(columns, () => '?')].join(', ');
     const values = [JSON.stringify(document), ...columns.values()];
-    write(`INSERT INTO ${table} (${names}) VALUES (${places})`, values);
+    write(`INSERT INTO ${table} (${names}) VALUES (${placeholders})`, values);
   }
 
   function updateFirst(
@@ -174,7 +174,7 @@ export function tableOf(database: Database, shape: Shape): Table {
     findOneAndUpdate: (filter, update, options) => updateFirst(filter, update, options).after,
     updateMany(filter, update) {
       const result = { matched: 0, modified: 0, upsertedId: null };
-      for (const row of settled(filter)) {
+      for (const row of fixedMatches(filter)) {
         const document = JSON.parse(row.body) as Document;
         applyUpdate(document, update);
         result.matched += 1;
@@ -200,7 +200,7 @@ export function tableOf(database: Database, shape: Shape): Table {
       const { where, params, exact } = narrow(filter, shape);
       if (exact) return write(`DELETE FROM ${table} WHERE ${where}`, params);
       let deleted = 0;
-      for (const row of settled(filter)) deleted += remove(row);
+      for (const row of fixedMatches(filter)) deleted += remove(row);
       return deleted;
     },
     count(filter) {

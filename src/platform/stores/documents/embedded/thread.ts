@@ -6,7 +6,7 @@ import { declaredCollections, declareTable } from './declare.ts';
 import type { Table } from './table.ts';
 
 /** One call of a collection's method; `declare` takes the CollectionSpec, `ping` and `close` nothing. */
-export interface Question {
+export interface Call {
   id: number;
   collection: string;
   method: string;
@@ -24,10 +24,10 @@ if (port === null) throw new Error('This file runs as a worker thread.');
 const database = new Database((workerData as { path: string }).path);
 const tables = new Map<string, Table>();
 
-port.on('message', (first: Question[]) => {
+port.on('message', (first: Call[]) => {
   const batch = [...first];
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-    batch.push(...(next.message as Question[]));
+    batch.push(...(next.message as Call[]));
   }
   port.postMessage(commit(batch));
   if (batch.some(({ method }) => method === 'close')) {
@@ -36,7 +36,7 @@ port.on('message', (first: Question[]) => {
   }
 });
 
-function commit(batch: Question[]): Answer[] {
+function commit(batch: Call[]): Answer[] {
   database.exec('BEGIN');
   const answers = batch.map(answer);
   if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');
@@ -45,15 +45,15 @@ function commit(batch: Question[]): Answer[] {
 }
 
 /** Each change is one statement, so a failed call leaves nothing in the transaction of the others. */
-function answer(question: Question): Answer {
+function answer(call: Call): Answer {
   try {
-    return { id: question.id, value: run(question) };
+    return { id: call.id, value: run(call) };
   } catch (error) {
-    return { id: question.id, error: packError(error) };
+    return { id: call.id, error: packError(error) };
   }
 }
 
-function run({ collection, method, args }: Question): unknown {
+function run({ collection, method, args }: Call): unknown {
   if (method === 'ping' || method === 'close') return undefined;
   if (method === 'collections') return declaredCollections(database);
   if (method === 'declare') {
@@ -62,6 +62,6 @@ function run({ collection, method, args }: Question): unknown {
   }
   const table = tables.get(collection);
   if (table === undefined) throw new Error(`The collection ${collection} was not declared.`);
-  const call = table[method as keyof Table] as (...args: unknown[]) => unknown;
-  return call(...args);
+  const execute = table[method as keyof Table] as (...args: unknown[]) => unknown;
+  return execute(...args);
 }

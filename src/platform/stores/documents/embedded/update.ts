@@ -4,11 +4,11 @@ import { equalities, isOperators, upsertId } from '../filter.ts';
 import type { Document, Filter, Update } from '../port.ts';
 import { ABSENT, keyOfValue } from './keys.ts';
 
-type Holder = Record<string, unknown>;
+type Parent = Record<string, unknown>;
 type Operator = Exclude<keyof Update, '$setOnInsert'>;
 
-/** Changes one field of `holder`. */
-type Change = (holder: Holder, name: string, argument: unknown) => void;
+/** Changes one field of its parent object. */
+type Change = (parent: Parent, name: string, argument: unknown) => void;
 
 /** Names that would change the prototype of a document. */
 const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
@@ -18,48 +18,48 @@ const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
  * a table of all its operators for each update, which took a sixth of the time of the documents' thread.
  */
 const OPERATORS: Record<Operator, Change> = {
-  $set(holder, name, value) {
-    holder[name] = value;
+  $set(parent, name, value) {
+    parent[name] = value;
   },
-  $unset(holder, name) {
-    delete holder[name];
+  $unset(parent, name) {
+    delete parent[name];
   },
-  $inc(holder, name, amount) {
-    const before = own(holder, name) === undefined ? 0 : holder[name];
+  $inc(parent, name, amount) {
+    const before = own(parent, name) === undefined ? 0 : parent[name];
     if (typeof before !== 'number' || typeof amount !== 'number')
       throw new TypeError(`${name} is no number to add to.`);
-    holder[name] = before + amount;
+    parent[name] = before + amount;
   },
-  $min(holder, name, value) {
-    const before = own(holder, name);
-    if (before === undefined || order(value, before) < 0) holder[name] = value;
+  $min(parent, name, value) {
+    const before = own(parent, name);
+    if (before === undefined || order(value, before) < 0) parent[name] = value;
   },
-  $max(holder, name, value) {
-    const before = own(holder, name);
-    if (before === undefined || order(value, before) > 0) holder[name] = value;
+  $max(parent, name, value) {
+    const before = own(parent, name);
+    if (before === undefined || order(value, before) > 0) parent[name] = value;
   },
-  $push(holder, name, argument) {
-    const { each, slice } = pushed(argument);
-    const list = [...listAt(holder, name), ...each];
-    holder[name] = slice === undefined ? list : slice < 0 ? list.slice(slice) : list.slice(0, slice);
+  $push(parent, name, argument) {
+    const { each, slice } = elementsOf(argument);
+    const list = [...listAt(parent, name), ...each];
+    parent[name] = slice === undefined ? list : slice < 0 ? list.slice(slice) : list.slice(0, slice);
   },
-  $pull(holder, name, condition) {
-    if (own(holder, name) === undefined) return;
+  $pull(parent, name, condition) {
+    if (own(parent, name) === undefined) return;
     const isPulled = matcher(condition);
-    holder[name] = listAt(holder, name).filter((entry) => !isPulled(entry));
+    parent[name] = listAt(parent, name).filter((entry) => !isPulled(entry));
   },
-  $addToSet(holder, name, argument) {
-    const list = [...listAt(holder, name)];
-    for (const value of pushed(argument).each)
+  $addToSet(parent, name, argument) {
+    const list = [...listAt(parent, name)];
+    for (const value of elementsOf(argument).each)
       if (!list.some((entry) => isDeepStrictEqual(entry, value))) list.push(value);
-    holder[name] = list;
+    parent[name] = list;
   },
 };
 
 /**
  * Changes the document in place; values of the update are not copied.
- * @throws TypeError for an update that MongoDB refuses: of the `_id`, of a field and what lies in it at once, or of a
- *   value that the operator does not fit.
+ * @throws TypeError for an update that MongoDB refuses: of the `_id`, of a field and a part of it at once, or of a
+ *   value that the operator cannot change.
  */
 export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, ...operators }: Update): void {
   const changes = Object.entries(operators) as Array<[Operator, Record<string, unknown>]>;
@@ -67,11 +67,11 @@ export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, .
   for (const [operator, fields] of changes) {
     const change = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
     if (change === undefined) throw new TypeError(`There is no update operator ${operator}.`);
-    const makesField = operator !== '$unset' && operator !== '$pull';
+    const createsField = operator !== '$unset' && operator !== '$pull';
     for (const [path, argument] of Object.entries(fields)) {
       if (argument === undefined) continue;
-      const place = placeOf(document, path, makesField);
-      if (place !== null) change(place.holder, place.name, argument);
+      const field = fieldAt(document, path, createsField);
+      if (field !== null) change(field.parent, field.name, argument);
     }
   }
 }
@@ -93,36 +93,40 @@ function checkPaths(paths: readonly string[]): void {
     if (path.split('.').some((name) => name === '' || name.startsWith('$') || UNSAFE.has(name)))
       throw new TypeError(`${path} is no path that an update takes.`);
     for (let other = 0; other < index; other++)
-      if (meet(path, paths[other] as string)) throw new TypeError(`${path} would be changed twice.`);
+      if (overlap(path, paths[other] as string)) throw new TypeError(`${path} would be changed twice.`);
   }
 }
 
-function meet(one: string, other: string): boolean {
+function overlap(one: string, other: string): boolean {
   if (one.length === other.length) return one === other;
   return one.length > other.length ? one.startsWith(`${other}.`) : other.startsWith(`${one}.`);
 }
 
-/** The object at the end of a path; null when a part of the path is missing and must not be created. */
-function placeOf(document: Document, path: string, makes: boolean): { holder: Holder; name: string } | null {
+/** The field at a path, by its parent object; null when a part of the path is missing and must not be created. */
+function fieldAt(
+  document: Document,
+  path: string,
+  creates: boolean,
+): { parent: Parent; name: string } | null {
   const names = path.split('.');
   const name = names.pop() as string;
-  let holder = document as Document & Holder as Holder;
+  let parent = document as Document & Parent as Parent;
   for (const step of names) {
-    if (own(holder, step) === undefined) {
-      if (!makes) return null;
-      holder[step] = {};
+    if (own(parent, step) === undefined) {
+      if (!creates) return null;
+      parent[step] = {};
     }
-    const next = holder[step];
+    const next = parent[step];
     if (typeof next !== 'object' || next === null || Array.isArray(next)) {
-      if (!makes) return null;
+      if (!creates) return null;
       throw new TypeError(`${path} leads through a value that has no fields.`);
     }
-    holder = next as Holder;
+    parent = next as Parent;
   }
-  return { holder, name };
+  return { parent, name };
 }
 
-function pushed(argument: unknown): { each: unknown[]; slice?: number } {
+function elementsOf(argument: unknown): { each: unknown[]; slice?: number } {
   if (typeof argument !== 'object' || argument === null || !Object.hasOwn(argument, '$each'))
     return { each: [argument] };
   const { $each, $slice } = argument as { $each: unknown; $slice?: unknown };
@@ -134,16 +138,16 @@ function pushed(argument: unknown): { each: unknown[]; slice?: number } {
 }
 
 /** The list of a field; an empty one if the field is missing. */
-function listAt(holder: Holder, name: string): readonly unknown[] {
-  const list = own(holder, name);
+function listAt(parent: Parent, name: string): readonly unknown[] {
+  const list = own(parent, name);
   if (list === undefined) return [];
   if (!Array.isArray(list)) throw new TypeError(`${name} is no list.`);
   return list;
 }
 
 /** Own fields are checked, because every object inherits some names. */
-function own(holder: Holder, name: string): unknown {
-  return Object.hasOwn(holder, name) ? holder[name] : undefined;
+function own(parent: Parent, name: string): unknown {
+  return Object.hasOwn(parent, name) ? parent[name] : undefined;
 }
 
 /** Whether an entry of a list matches a condition of $pull: a value, operators, or fields of an object. */
@@ -154,7 +158,7 @@ function matcher(condition: unknown): (entry: unknown) => boolean {
     !Array.isArray(condition) &&
     !isOperators(condition);
   const query = new Query(isOfFields ? (condition as Filter) : { entry: condition });
-  return (entry) => query.test(isOfFields ? (entry as Holder) : { entry });
+  return (entry) => query.test(isOfFields ? (entry as Parent) : { entry });
 }
 
 /** Compares two values: negative, 0 or positive. Numbers precede text, and text precedes booleans, as in an index. */

@@ -7,11 +7,11 @@ const MOST_BYTES = 16 * MEGABYTE;
 const LARGEST_BYTES = 128 * 1024;
 
 /** The identity of a file among others under the same path. */
-type Mark = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>;
+type FileIdentity = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>;
 
-interface Known {
+interface CachedObject {
   path: string;
-  mark: Mark;
+  file: FileIdentity;
   bytes: Uint8Array;
 }
 
@@ -20,38 +20,38 @@ interface Known {
  * needs one file operation instead of five, which checks that the file still exists and is the same. The cache has at
  * most 16 MiB and keeps the most recently read objects.
  */
-interface LatelyRead {
+interface ReadCache {
   /** Caches a copy of the content of a file. */
-  keep(key: string, path: string, file: Stats, bytes: Uint8Array): void;
+  set(key: string, path: string, file: Stats, bytes: Uint8Array): void;
   /** A copy of the bytes; null when they are not cached. */
-  find(key: string): Promise<Uint8Array | null>;
-  forget(key: string): void;
+  get(key: string): Promise<Uint8Array | null>;
+  delete(key: string): void;
 }
 
-/** @param look returns null when there is no such file. */
-export function createLatelyRead(look: (path: string) => Promise<Stats | null>): LatelyRead {
-  const known = new LRUCache<string, Known>({
+/** @param stat returns null when there is no such file. */
+export function createReadCache(stat: (path: string) => Promise<Stats | null>): ReadCache {
+  const cached = new LRUCache<string, CachedObject>({
     maxSize: MOST_BYTES,
     maxEntrySize: LARGEST_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
   return {
-    keep(key, path, { ino, size, mtimeMs }, bytes) {
+    set(key, path, { ino, size, mtimeMs }, bytes) {
       if (bytes.length < LARGEST_BYTES)
-        known.set(key, { path, mark: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
+        cached.set(key, { path, file: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
     },
-    async find(key) {
-      const found = known.get(key);
+    async get(key) {
+      const found = cached.get(key);
       if (found === undefined) return null;
-      const file = await look(found.path);
-      if (file !== null && isSame(found.mark, file)) return new Uint8Array(found.bytes);
-      known.delete(key);
+      const file = await stat(found.path);
+      if (file !== null && isSame(found.file, file)) return new Uint8Array(found.bytes);
+      cached.delete(key);
       return null;
     },
-    forget: (key) => known.delete(key),
+    delete: (key) => cached.delete(key),
   };
 }
 
-function isSame(one: Mark, other: Mark): boolean {
+function isSame(one: FileIdentity, other: FileIdentity): boolean {
   return one.ino === other.ino && one.size === other.size && one.mtimeMs === other.mtimeMs;
 }
