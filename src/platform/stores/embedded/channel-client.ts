@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../documents/port.ts';
 import type { Channel } from './channel.ts';
-import { createPendingCalls } from './crossing.ts';
 import { batching, type Frame, framesOf } from './frames.ts';
+import { createPendingCalls } from './pending-calls.ts';
 
 /** The API process's end of a link to the primary. */
 interface PrimaryLink {

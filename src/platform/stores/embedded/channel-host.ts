@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { ChannelHost, ServiceHandler } from './channel.ts';
-import { packError } from './crossing.ts';
 import { batching, type CallFrame, type Frame, framesOf } from './frames.ts';
+import { serializeError } from './pending-calls.ts';
 
 /** The primary's end of the links to all its API processes. */
 interface ProcessLinks {
@@ -50,7 +50,7 @@ export function hostOver(links: ProcessLinks): ChannelHost {
       if (handler === undefined) throw new Error(`The primary provides no service ${service}.`);
       return { value: await handler(method, args, processId) };
     } catch (error) {
-      return { error: packError(error) };
+      return { error: serializeError(error) };
     }
   }
 

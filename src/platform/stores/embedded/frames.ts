@@ -1,4 +1,4 @@
-import type { Answer } from './crossing.ts';
+import type { Answer } from './pending-calls.ts';
 
 /** The messages of the channel. Everything sent within one turn of the event loop travels as one message. */
 export type Frame = CallFrame | AnswerFrame | EventFrame;

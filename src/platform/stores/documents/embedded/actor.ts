@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type Answer, createPendingCalls } from '../../embedded/crossing.ts';
+import { type Answer, createPendingCalls } from '../../embedded/pending-calls.ts';
 import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
 import { collectionThrough } from '../remote.ts';
 import type { Call } from './thread.ts';

@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { type Answer, packError } from '../../embedded/crossing.ts';
+import { type Answer, serializeError } from '../../embedded/pending-calls.ts';
 import type { CollectionSpec } from '../port.ts';
 import { Database } from './database.ts';
 import { declaredCollections, declareTable } from './declare.ts';
@@ -49,7 +49,7 @@ function answer(call: Call): Answer {
   try {
     return { id: call.id, value: run(call) };
   } catch (error) {
-    return { id: call.id, error: packError(error) };
+    return { id: call.id, error: serializeError(error) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { DuplicateKeyError, StoreUnavailableError } from '../documents/port.ts';
 
 /** An error as plain data, for messages between threads and processes. */
-export interface CrossingError {
+interface SerializedError {
   name: string;
   message: string;
   /** The index of a DuplicateKeyError. */
@@ -12,7 +12,7 @@ export interface CrossingError {
 export interface Answer {
   id: number;
   value?: unknown;
-  error?: CrossingError;
+  error?: SerializedError;
 }
 
 /** The calls that wait for their answers from another thread or process. */
@@ -36,7 +36,7 @@ export function createPendingCalls(): PendingCalls {
       const caller = callers.get(id);
       callers.delete(id);
       if (error === undefined) caller?.resolve(value);
-      else caller?.reject(unpackError(error));
+      else caller?.reject(deserializeError(error));
     },
     failAll(error) {
       for (const caller of callers.values()) caller.reject(error);
@@ -45,7 +45,7 @@ export function createPendingCalls(): PendingCalls {
   };
 }
 
-export function packError(error: unknown): CrossingError {
+export function serializeError(error: unknown): SerializedError {
   if (error instanceof DuplicateKeyError) {
     return { name: error.name, message: error.message, index: error.index };
   }
@@ -55,8 +55,8 @@ export function packError(error: unknown): CrossingError {
 }
 
 /** Restores an error: those of the store with their class, any other as an Error with the same name and message. */
-export function unpackError(crossed: CrossingError): Error {
-  if (crossed.name === 'DuplicateKeyError') return new DuplicateKeyError(crossed.index ?? '');
-  if (crossed.name === 'StoreUnavailableError') return new StoreUnavailableError(crossed.message);
-  return Object.assign(new Error(crossed.message), { name: crossed.name });
+function deserializeError(serialized: SerializedError): Error {
+  if (serialized.name === 'DuplicateKeyError') return new DuplicateKeyError(serialized.index ?? '');
+  if (serialized.name === 'StoreUnavailableError') return new StoreUnavailableError(serialized.message);
+  return Object.assign(new Error(serialized.message), { name: serialized.name });
 }
