@@ -125,7 +125,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     clock: systemClock,
   });
 
-  // Outside of the interface.
+  // Routes outside of the API.
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,
@@ -143,7 +143,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(pageRoutes, { pages: () => slices.catalogue.pages() });
   await server.register(slices.images.resultRoutes);
 
-  // The interface: one gate, then the slices.
+  // The API: one gate, then the slices.
   await server.register(
     async (api) => {
       installAdmission(api, stores, slices.gate, checkFreeSpace);
@@ -153,7 +153,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     { prefix: '/api' },
   );
 
-  // Work beside the calls.
+  // Background work.
   const sweeper = createSweeper({
     coordination: stores.coordination,
     owner: `${hostId}/${processId}`,

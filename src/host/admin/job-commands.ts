@@ -9,7 +9,7 @@ const MOST_LISTED = 1_000;
 export const JOB_COMMANDS: readonly Command[] = [
   {
     name: 'jobs list',
-    about: 'Lists the jobs that run or wait, oldest first, with what is done of each.',
+    about: 'Lists the jobs that run or wait, oldest first, with their progress.',
     options: { account: 'ACCOUNT' },
     async run({ options }, { documents, now }) {
       const store = await JobsStore.open(documents, now);
@@ -28,7 +28,7 @@ export const JOB_COMMANDS: readonly Command[] = [
   },
   {
     name: 'jobs cancel',
-    about: 'Cancels a job of any account: what was not handed out is stopped, items that run are let finish.',
+    about: 'Cancels a job of any account: waiting items are stopped, running items finish.',
     takes: ['JOB'],
     async run({ words: [jobId = ''] }, { documents, coordination, now }) {
       const store = await JobsStore.open(documents, now);

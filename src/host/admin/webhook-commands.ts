@@ -18,7 +18,7 @@ const LISTEN: Command = {
 export const WEBHOOK_COMMANDS: readonly Command[] = [
   {
     name: 'webhooks',
-    about: 'Lists every webhook endpoint with its state, its failures in a row and what is queued for it.',
+    about: 'Lists every webhook endpoint with its state, its failures in a row and its queued deliveries.',
     async run(_given, { documents }) {
       const store = await EndpointsStore.open(documents);
       const deliveries = await DeliveriesStore.open(documents);

@@ -17,7 +17,7 @@ export interface RateRequest {
   windowMs: number;
   /**
    * The requests to count in advance, which the process will make before the window ends: 0 by default, and at most a
-   * thousandth of what is left. So the number of counted requests that are not made stays small against the limit.
+   * thousandth of the remaining ones, so that the requests that are counted but not made stay few against the limit.
    */
   ahead?: number;
 }
