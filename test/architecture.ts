@@ -8,9 +8,9 @@ import { needsOf, testFiles } from './support/needs.ts';
  * anywhere, types included. Prints every violation and exits 1.
  */
 const FLOORS = ['host', 'product', 'imaging', 'platform'];
-/** The host composes the others: its folders may see each other. */
+/** The host composes the others: its folders may import each other. */
 const COMPOSITION = 'host';
-const MAY_LOOK_INTO_WORKERS = ['pixels', 'renders', 'providers', 'catalogue', 'presets', 'transforms'];
+const MAY_IMPORT_WORKERS = ['pixels', 'renders', 'providers', 'catalogue', 'presets', 'transforms'];
 /** Folders that start threads of their own. */
 const STARTS_THREADS = ['pixels', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
@@ -23,10 +23,10 @@ const SHARED_BY_WORKERS = [
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];
-/** Walkers of containers: they import no other folder, and whoever may look into workers may use them. */
+/** Walkers of containers: they import no other folder, and every folder that may import workers may use them. */
 const FORMATS = 'workers/formats/';
-/** What a pipeline made leaves it in one place: see there why. */
-const OUTPUT_DOOR = 'workers/transport/output.ts';
+/** The only module that runs a pipeline for its output; it explains why. */
+const OUTPUT_MODULE = 'workers/transport/output.ts';
 const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
 /** A type that only repeats what a function happens to return. */
 const INFERRED_INTERFACE =
@@ -43,13 +43,13 @@ const files = ['src', 'workers', 'config'].flatMap(filesBelow);
 for (const file of files) {
   for (const part of file.split('/'))
     if (FORBIDDEN_NAMES.test(part)) violations.push(`${file}: "${part}" names no noun of the product`);
-  for (const target of importsOf(file)) judge(file, target);
-  judgeOutput(file);
-  judgeInterfaces(file);
+  for (const target of importsOf(file)) checkImport(file, target);
+  checkOutput(file);
+  checkInterfaces(file);
 }
-for (const file of [...files, ...['bench', 'test'].flatMap(filesBelow)]) judgeComments(file);
-for (const file of testFiles()) judgeTest(file);
-for (const file of SHARED_BY_WORKERS) judgeLoads(file);
+for (const file of [...files, ...['bench', 'test'].flatMap(filesBelow)]) checkComments(file);
+for (const file of testFiles()) checkTest(file);
+for (const file of SHARED_BY_WORKERS) checkLoads(file);
 for (const cycle of cyclesOf(new Map(files.map((file) => [file, importsOf(file)]))))
   violations.push(`${cycle.join(' → ')}: a circle of imports; move what they share into a file of its own`);
 for (const cycle of cyclesOf(folderImports))
@@ -75,7 +75,7 @@ function importsOf(file: string): string[] {
   );
 }
 
-function judge(file: string, target: string): void {
+function checkImport(file: string, target: string): void {
   if (file.startsWith('workers/')) {
     if (!target.startsWith('workers/')) violations.push(`${file} imports ${target}: workers stand alone`);
     if (file.startsWith(FORMATS) && !target.startsWith(FORMATS))
@@ -83,7 +83,7 @@ function judge(file: string, target: string): void {
     return;
   }
   if (target.startsWith('workers/')) {
-    judgeWorkers(file, target);
+    checkWorkers(file, target);
     return;
   }
   if (!file.startsWith('src/')) return;
@@ -107,28 +107,28 @@ function linkFolders(from: string, to: string): void {
   folderImports.set(from, [...(folderImports.get(from) ?? []), to]);
 }
 
-function judgeWorkers(file: string, target: string): void {
+function checkWorkers(file: string, target: string): void {
   const folder = folderOf(file);
   const isThread =
     STARTS_THREADS.includes(folder) &&
     sourceOf(file).includes(`new URL('${relative(dirname(file), target)}'`);
   if (isThread) return;
   const isShared = SHARED_BY_WORKERS.includes(target) || target.startsWith(FORMATS);
-  if (!MAY_LOOK_INTO_WORKERS.includes(folder) || !isShared) {
+  if (!MAY_IMPORT_WORKERS.includes(folder) || !isShared) {
     violations.push(
-      `${file} looks into ${target}: only ${MAY_LOOK_INTO_WORKERS.join(', ')} may, at ${[...SHARED_BY_WORKERS, FORMATS].join(' and ')}`,
+      `${file} looks into ${target}: only ${MAY_IMPORT_WORKERS.join(', ')} may, at ${[...SHARED_BY_WORKERS, FORMATS].join(' and ')}`,
     );
   }
 }
 
-function judgeOutput(file: string): void {
-  const [, call] = (file !== OUTPUT_DOOR && OUTPUT_CALL.exec(sourceOf(file))) || [];
+function checkOutput(file: string): void {
+  const [, call] = (file !== OUTPUT_MODULE && OUTPUT_CALL.exec(sourceOf(file))) || [];
   if (call !== undefined)
-    violations.push(`${file} calls ${call}(): take what a pipeline made by ${OUTPUT_DOOR}`);
+    violations.push(`${file} calls ${call}(): get the output of a pipeline by ${OUTPUT_MODULE}`);
 }
 
 /** A reader learns from its interface what a module promises, and a change of the body does not change the promise. */
-function judgeInterfaces(file: string): void {
+function checkInterfaces(file: string): void {
   for (const [, name, maker] of sourceOf(file).matchAll(INFERRED_INTERFACE))
     violations.push(
       `${file}: ${name} is whatever ${maker} returns: write the interface ${name} first, and let ${maker} return it`,
@@ -136,7 +136,7 @@ function judgeInterfaces(file: string): void {
 }
 
 /** The formatter leaves comments as they are. */
-function judgeComments(file: string): void {
+function checkComments(file: string): void {
   for (const [index, line] of sourceOf(file).split('\n').entries()) {
     if (line.length > LONGEST_COMMENT_LINE && /^\s*(\/\*\*|\*|\/\/)/.test(line))
       violations.push(`${file}:${index + 1}: a comment line of more than ${LONGEST_COMMENT_LINE} characters`);
@@ -144,27 +144,27 @@ function judgeComments(file: string): void {
 }
 
 /** API processes read schemas and protocols without loading libvips: no import by value leads from them to sharp. */
-function judgeLoads(shared: string): void {
-  const ways = new Map([[shared, shared]]);
-  for (const [file, way] of ways) {
+function checkLoads(shared: string): void {
+  const paths = new Map([[shared, shared]]);
+  for (const [file, path] of paths) {
     for (const specifier of loadedBy(file)) {
       if (specifier === 'sharp')
-        violations.push(`${way} loads sharp: import it as a type, or take a pipeline from the picture`);
+        violations.push(`${path} loads sharp: import it as a type, or take a pipeline from the picture`);
       if (!specifier.startsWith('.')) continue;
       const target = normalize(join(dirname(file), specifier));
-      if (!ways.has(target)) ways.set(target, `${way} → ${target}`);
+      if (!paths.has(target)) paths.set(target, `${path} → ${target}`);
     }
   }
 }
 
-/** What a file imports by value, as it names it. */
+/** The specifiers that a file imports by value. */
 function loadedBy(file: string): string[] {
   const specifiers = sourceOf(file).matchAll(/^(?:import|export)\s(?!type\b)[^;]*?from\s*'([^']+)'/gm);
   return [...specifiers].map(([, specifier = '']) => specifier);
 }
 
 /** A test file says what it needs, and one that needs nothing imports no server and no service. */
-function judgeTest(file: string): void {
+function checkTest(file: string): void {
   try {
     if (!needsOf(file).includes('nothing')) return;
   } catch (error) {
@@ -177,18 +177,18 @@ function judgeTest(file: string): void {
   for (const target of started) violations.push(`${file} needs nothing, but imports ${target}`);
 }
 
-/** Circles of imports, each once, found depth first: a way that comes back to a file that it passes through. */
+/** Circles of imports, each once, found depth first: a path that returns to a file on it. */
 function cyclesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   const cycles: string[][] = [];
   const done = new Set<string>();
-  const way: string[] = [];
+  const path: string[] = [];
   const visit = (file: string): void => {
-    const at = way.indexOf(file);
-    if (at !== -1) cycles.push([...way.slice(at), file]);
+    const at = path.indexOf(file);
+    if (at !== -1) cycles.push([...path.slice(at), file]);
     if (at !== -1 || done.has(file)) return;
-    way.push(file);
+    path.push(file);
     for (const target of imports.get(file) ?? []) visit(target);
-    way.pop();
+    path.pop();
     done.add(file);
   };
   for (const file of imports.keys()) visit(file);

@@ -17,8 +17,8 @@ import {
 } from './support/tap-output.ts';
 
 /**
- * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Words
- * after it are files to run instead of all; `--fast` (`npm run test:fast`) takes those that need nothing. Starts the
+ * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Its
+ * arguments are files to run instead of all; `--fast` (`npm run test:fast`) takes those that need nothing. Starts the
  * services that the chosen files need. Ends with the tests that were skipped and a line that counts them all; exits 1
  * when a test failed, or when CI=true and a service is missing.
  */
@@ -39,8 +39,8 @@ npm run test:fast               those that need no service
 Starts the services that the files need, and ends with what was skipped and a line that counts.
 `;
 
-const words = process.argv.slice(2);
-if (words.includes('--help')) {
+const args = process.argv.slice(2);
+if (args.includes('--help')) {
   process.stdout.write(USAGE);
   process.exit(0);
 }
@@ -81,8 +81,8 @@ process.exit();
 
 function chosenFiles(): string[] {
   const isFast = (file: string) => needsOf(file).every((need) => need === 'nothing');
-  if (words.includes('--fast')) return testFiles().filter(isFast);
-  return words.length > 0 ? words : testFiles();
+  if (args.includes('--fast')) return testFiles().filter(isFast);
+  return args.length > 0 ? args : testFiles();
 }
 
 function needs(...some: Need[]): boolean {
@@ -124,11 +124,11 @@ async function tap(stores: string, run: string[], environment: Record<string, st
 }
 
 function tapCommand(
-  words: string[],
+  args: string[],
   output: 'inherit' | 'ignore',
   environment: Record<string, string> = {},
 ): Promise<number> {
-  const child = spawn('tap', words, {
+  const child = spawn('tap', args, {
     cwd: root,
     stdio: ['ignore', output, output],
     env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },

@@ -4,7 +4,7 @@ import {
   createCapacity,
 } from '../../src/platform/capacity/capacity.ts';
 
-/** One process with one thread of each kind, unless a test says otherwise. */
+/** One process with one thread of each kind, unless a test sets others. */
 export function smallCapacity(
   settings: Readonly<Partial<Record<CapacitySetting, number>>> = {},
 ): ChangeableCapacity {

@@ -1,29 +1,29 @@
 import type { Clock } from '../../src/platform/clock/clock.ts';
 
-export interface HandClock extends Clock {
-  /** Moves the hands and rings what is due, in order. */
+export interface ManualClock extends Clock {
+  /** Moves the time and runs the callbacks that are due, in order. */
   advance(byMs: number): void;
 }
 
-/** A clock whose hands the test turns. */
-export function handClock(startMs = 1_000_000): HandClock {
+/** A clock that stands still until the test moves it. */
+export function manualClock(startMs = 1_000_000): ManualClock {
   let nowMs = startMs;
-  let alarms: { atMs: number; ring: () => void }[] = [];
+  let timers: { atMs: number; callback: () => void }[] = [];
   return {
     nowMs: () => nowMs,
     elapsedMs: () => nowMs,
-    after(delayMs, ring) {
-      const alarm = { atMs: nowMs + delayMs, ring };
-      alarms.push(alarm);
+    after(delayMs, callback) {
+      const timer = { atMs: nowMs + delayMs, callback };
+      timers.push(timer);
       return () => {
-        alarms = alarms.filter((other) => other !== alarm);
+        timers = timers.filter((other) => other !== timer);
       };
     },
     advance(byMs) {
       nowMs += byMs;
-      const due = alarms.filter(({ atMs }) => atMs <= nowMs).sort((a, b) => a.atMs - b.atMs);
-      alarms = alarms.filter((alarm) => !due.includes(alarm));
-      for (const { ring } of due) ring();
+      const due = timers.filter(({ atMs }) => atMs <= nowMs).sort((a, b) => a.atMs - b.atMs);
+      timers = timers.filter((timer) => !due.includes(timer));
+      for (const { callback } of due) callback();
     },
   };
 }

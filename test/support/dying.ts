@@ -23,7 +23,7 @@ const CHANGES: ReadonlySet<string> = new Set([
 export interface Death {
   change: number;
   moment: 'before' | 'after';
-  /** Ends the process that it is; one that is played throws instead. */
+  /** Ends the real process; a simulated one throws instead. */
   kill?: () => Promise<never>;
 }
 

@@ -36,9 +36,9 @@ export interface TestServer {
   stores: Stores;
   /** The log of the server so far, as JSON lines. */
   logged(): string;
-  /** One round of every duty now. */
+  /** One round of every sweep now. */
   sweep(): Promise<void>;
-  /** Ends the process as a stop does: calls under way have so long. */
+  /** Ends the process as a stop does: calls in flight may take `timeoutMs`. */
   drain(timeoutMs: number): Promise<void>;
   /** Makes an account with one key. */
   account(options?: { plan?: string; credits?: number }): Promise<TestAccount>;
@@ -79,7 +79,7 @@ export interface ServerOptions {
 }
 
 /** On loopback, and with deadlines that a slow machine keeps: no test but those of deadlines is about time. */
-const PATIENT = {
+const TEST_SETTINGS = {
   HOST: '127.0.0.1',
   PORT: '0',
   TRANSFORM_TIMEOUT_MS: '60000',
@@ -94,7 +94,7 @@ const PATIENT = {
 export async function startServer(t: Test, options: ServerOptions = {}): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   const now = options.now ?? (() => new Date());
-  const settings = readSettings({ ...PATIENT, DATA_DIR: directory, ...options.settings });
+  const settings = readSettings({ ...TEST_SETTINGS, DATA_DIR: directory, ...options.settings });
   const stores = options.stores ?? (await openTestStores(directory, now));
   let logged = '';
   const log = pino({ level: 'info' }, { write: (line) => (logged += line) });

@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 
 const FOLDER = join(import.meta.dirname, '../../../shared/images');
 
-/** The shared images lie beside the project; without them the tests that need them say so and are skipped. */
+/** The shared images lie beside the project; without them the tests that need them are skipped with a message. */
 export const hasImages = existsSync(FOLDER);
 
 /** Options for a test that reads shared images: skipped loudly where they are absent, failed when CI=true. */

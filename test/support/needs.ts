@@ -36,15 +36,15 @@ export function testFiles(): string[] {
 
 /**
  * What a test file needs.
- * @throws Error when its first line does not say so.
+ * @throws Error when its first line does not declare it.
  */
 export function needsOf(file: string): readonly Need[] {
-  const words = FIRST_LINE.exec(readFileSync(join(root, file), 'utf8'))?.[1]?.split(', ') ?? [];
-  if (words.length > 0 && words.every(isNeed)) return words;
+  const names = FIRST_LINE.exec(readFileSync(join(root, file), 'utf8'))?.[1]?.split(', ') ?? [];
+  if (names.length > 0 && names.every(isNeed)) return names;
   const known = Object.keys(NEEDS).join(', ');
   throw new Error(`${file}: its first line must say "// needs: …" with one or more of ${known}.`);
 }
 
-function isNeed(word: string): word is Need {
-  return word in NEEDS;
+function isNeed(name: string): name is Need {
+  return name in NEEDS;
 }

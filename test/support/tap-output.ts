@@ -1,4 +1,4 @@
-/** Reading of what tap wrote: failures, skipped tests, durations and counts. */
+/** Reads the output of tap: failures, skipped tests, durations and counts. */
 
 const MOST_LINES_OF_A_FAILURE = 30;
 
@@ -13,7 +13,7 @@ export interface RunCounts extends Counts {
   skipped: string[];
 }
 
-/** The lines of what failed, as tap wrote them: each with the diagnosis below it, cut where it is long. */
+/** The lines of the failures, as tap wrote them: each with the diagnosis below it, cut where it is long. */
 export function failuresIn(output: string): string[] {
   const lines = output.split('\n');
   return lines.flatMap((line, at) => {

@@ -75,7 +75,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
     if (await condition()) return;
     await pause(POLL_MS);
   }
-  throw new Error('What was waited for did not happen.');
+  throw new Error('The condition did not become true in time.');
 }
 
 /** API processes of a primary: its children that run server.ts. */
@@ -95,7 +95,7 @@ async function isApiProcess(pid: number, parent: number): Promise<boolean> {
   }
 }
 
-/** A test that starts a service of its own says itself which stores it runs on. */
+/** Without the addresses of stores: a test that starts its own service sets them itself. */
 export function withoutStores(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { MONGODB_URL, REDIS_URL, ...rest } = environment;
   return process.env.TEST_STORES === 'cluster' ? environment : rest;

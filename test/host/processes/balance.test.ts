@@ -2,7 +2,7 @@
 import t from 'tap';
 import { connectionsToRelease, createBalance } from '../../../src/host/processes/balance.ts';
 import { BEAT_MS } from '../../../src/host/processes/heartbeats.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 
 function releasesOf(...loads: number[]): number[] {
   const releases = connectionsToRelease(new Map(loads.map((load, index) => [index, load])));
@@ -62,7 +62,7 @@ t.test('from every start the shares are even after a few rounds, and rest', asyn
 /** A balance of two processes, and what it asked of them. */
 function underClock() {
   const asked: [string, number][] = [];
-  const clock = handClock();
+  const clock = manualClock();
   const balance = createBalance<string>({ release: (...release) => asked.push(release), clock });
   function beat(loads: Record<string, number>): void {
     clock.advance(BEAT_MS);

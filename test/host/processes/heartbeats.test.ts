@@ -1,14 +1,14 @@
 // needs: nothing
 import t from 'tap';
 import { BEAT_MS, createHeartbeats } from '../../../src/host/processes/heartbeats.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 
 const TIMEOUT_MS = 15_000;
 
 /** Heartbeats under a clock whose hands the test turns. */
 function underClock() {
   const silent: string[] = [];
-  const clock = handClock();
+  const clock = manualClock();
   const heartbeats = createHeartbeats<string>({
     timeoutMs: TIMEOUT_MS,
     onSilent: (process) => silent.push(process),

@@ -1,119 +1,122 @@
 // needs: nothing
 import t from 'tap';
-import { forever, open, turn } from './waiting-room.ts';
+import { forever, open, settle } from './admission-harness.ts';
 
 t.test('one account is served in the order of its calls', async (t) => {
-  const { ask, leave, names, seated } = open();
-  for (const name of ['a1', 'a2', 'a3']) void ask(name, 'a');
-  await turn();
+  const { acquire, releaseFirst, names, admitted } = open();
+  for (const name of ['a1', 'a2', 'a3']) void acquire(name, 'a');
+  await settle();
   t.equal(names(), 'a1');
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'a2');
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'a3');
-  seated[0]?.slot.release();
+  admitted[0]?.slot.release();
 });
 
 t.test('accounts take turns, however many calls one of them has waiting', async (t) => {
-  const { ask, leave, seated } = open();
-  for (const name of ['a1', 'a2', 'a3', 'a4']) void ask(name, 'a');
-  void ask('b1', 'b');
-  void ask('c1', 'c');
-  void ask('b2', 'b');
+  const { acquire, releaseFirst, admitted } = open();
+  for (const name of ['a1', 'a2', 'a3', 'a4']) void acquire(name, 'a');
+  void acquire('b1', 'b');
+  void acquire('c1', 'c');
+  void acquire('b2', 'b');
   const order: (string | undefined)[] = [];
   for (let served = 0; served < 7; served += 1) {
-    await turn();
-    order.push(seated[0]?.name);
-    await leave();
+    await settle();
+    order.push(admitted[0]?.name);
+    await releaseFirst();
   }
   t.same(order, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
 t.test('slots are shared up to the memory that there is', async (t) => {
-  const { ask, leave, names, admission } = open({ slots: 3 });
-  void ask('a', 'a', 60);
-  void ask('b', 'b', 60);
-  void ask('c', 'c', 10);
-  await turn();
+  const { acquire, releaseFirst, names, admission } = open({ slots: 3 });
+  void acquire('a', 'a', 60);
+  void acquire('b', 'b', 60);
+  void acquire('c', 'c', 10);
+  await settle();
   t.equal(names(), 'a', 'b does not fit beside a, and c does not overtake b');
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'b c');
   t.match(admission.stats(), { busy: 2, waiting: 0, reservedBytes: 70 });
 });
 
 t.test('what needs more than all the memory runs alone', async (t) => {
-  const { ask, leave, names } = open({ slots: 2 });
-  void ask('small', 'a', 1);
-  void ask('huge', 'b', 1_000);
-  await turn();
+  const { acquire, releaseFirst, names } = open({ slots: 2 });
+  void acquire('small', 'a', 1);
+  void acquire('huge', 'b', 1_000);
+  await settle();
   t.equal(names(), 'small');
-  await leave();
-  void ask('next', 'c', 1);
-  await turn();
+  await releaseFirst();
+  void acquire('next', 'c', 1);
+  await settle();
   t.equal(names(), 'huge');
 });
 
 t.test('a full waiting room refuses with a computed Retry-After', async (t) => {
-  const { ask, admission, clock, seated, leave } = open({ limits: { calls: 3 } });
-  void ask('first', 'a');
-  await turn();
+  const { acquire, admission, clock, admitted, releaseFirst } = open({ limits: { calls: 3 } });
+  void acquire('first', 'a');
+  await settle();
   clock.advance(30_000);
-  await leave();
-  for (const name of ['working', 'w1', 'w2', 'w3']) void ask(name);
-  await turn();
+  await releaseFirst();
+  for (const name of ['working', 'w1', 'w2', 'w3']) void acquire(name);
+  await settle();
   const meanMs = admission.stats().meanServiceMs;
   t.ok(meanMs > 3_000, 'the mean follows what was seen');
-  await t.rejects(ask('too many'), {
+  await t.rejects(acquire('too many'), {
     code: 'provider_unavailable',
     status: 503,
     details: { reason: 'capacity' },
     retryAfterSeconds: Math.ceil((4 * meanMs) / 1000),
   });
-  t.equal(seated.length, 1);
+  t.equal(admitted.length, 1);
 });
 
 /** The names in the order in which they were served, one after the other. */
-async function servedInTurn({ seated, leave }: ReturnType<typeof open>, count: number): Promise<string> {
+async function servedInTurn(
+  { admitted, releaseFirst }: ReturnType<typeof open>,
+  count: number,
+): Promise<string> {
   const order: string[] = [];
   for (let served = 0; served < count; served += 1) {
-    await turn();
-    order.push(seated[0]?.name ?? 'nobody');
-    await leave();
+    await settle();
+    order.push(admitted[0]?.name ?? 'nobody');
+    await releaseFirst();
   }
   return order.join(' ');
 }
 
 t.test('calls go before jobs, and a job has every fourth turn', async (t) => {
-  const room = open({ limits: { calls: 20 } });
-  for (const name of ['j1', 'j2', 'j3']) void room.ask(name, 'batch', 0, forever, 'job');
-  for (let call = 1; call <= 7; call += 1) void room.ask(`c${call}`, 'a');
-  t.equal(await servedInTurn(room, 10), 'j1 c1 c2 c3 j2 c4 c5 c6 j3 c7');
+  const harness = open({ limits: { calls: 20 } });
+  for (const name of ['j1', 'j2', 'j3']) void harness.acquire(name, 'batch', 0, forever, 'job');
+  for (let call = 1; call <= 7; call += 1) void harness.acquire(`c${call}`, 'a');
+  t.equal(await servedInTurn(harness, 10), 'j1 c1 c2 c3 j2 c4 c5 c6 j3 c7');
 });
 
 t.test('a call works beside jobs, and never beside more calls than there are slots', async (t) => {
-  const { ask, names, leave, admission } = open({ callsBesideJobs: true });
-  for (const name of ['j1', 'j2']) void ask(name, 'batch', 0, forever, 'job');
-  for (const name of ['c1', 'c2']) void ask(name, 'a');
-  await turn();
+  const { acquire, names, releaseFirst, admission } = open({ callsBesideJobs: true });
+  for (const name of ['j1', 'j2']) void acquire(name, 'batch', 0, forever, 'job');
+  for (const name of ['c1', 'c2']) void acquire(name, 'a');
+  await settle();
   t.equal(names(), 'j1 c1');
   t.match(admission.stats(), { slots: 1, busy: 2, waiting: 1, jobsWaiting: 1 });
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'c1', 'a job takes no slot that a call has');
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'c2', 'calls go before jobs');
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'j2');
 });
 
 t.test('a batch has its turn though calls never end, and they work on beside it', async (t) => {
-  const room = open({ limits: { calls: 20 }, callsBesideJobs: true });
-  for (const name of ['j1', 'j2', 'j3']) void room.ask(name, 'batch', 0, forever, 'job');
-  for (let call = 1; call <= 12; call += 1) void room.ask(`c${call}`, 'a');
+  const harness = open({ limits: { calls: 20 }, callsBesideJobs: true });
+  for (const name of ['j1', 'j2', 'j3']) void harness.acquire(name, 'batch', 0, forever, 'job');
+  for (let call = 1; call <= 12; call += 1) void harness.acquire(`c${call}`, 'a');
   const ended: string[] = [];
   for (const work of 'c c j c c c c c j c c c c c c j'.split(' ')) {
-    await turn();
-    const at = room.seated.findIndex(({ name }) => name.startsWith(work));
-    const [next] = room.seated.splice(at, at === -1 ? 0 : 1);
+    await settle();
+    const at = harness.admitted.findIndex(({ name }) => name.startsWith(work));
+    const [next] = harness.admitted.splice(at, at === -1 ? 0 : 1);
     ended.push(next?.name ?? 'nobody');
     next?.slot.release();
   }
@@ -121,152 +124,154 @@ t.test('a batch has its turn though calls never end, and they work on beside it'
 });
 
 t.test('what works beside a job has to fit into the memory that there is', async (t) => {
-  const { ask, names, leave } = open({ callsBesideJobs: true });
-  void ask('job', 'batch', 60, forever, 'job');
-  void ask('call', 'a', 60);
-  await turn();
+  const { acquire, names, releaseFirst } = open({ callsBesideJobs: true });
+  void acquire('job', 'batch', 60, forever, 'job');
+  void acquire('call', 'a', 60);
+  await settle();
   t.equal(names(), 'job');
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'call');
 });
 
 t.test('jobs of several accounts take turns among themselves', async (t) => {
-  const room = open();
-  for (const name of ['a1', 'a2', 'a3']) void room.ask(name, 'a', 0, forever, 'job');
-  for (const name of ['b1', 'b2']) void room.ask(name, 'b', 0, forever, 'job');
-  t.equal(await servedInTurn(room, 5), 'a1 a2 b1 a3 b2');
+  const harness = open();
+  for (const name of ['a1', 'a2', 'a3']) void harness.acquire(name, 'a', 0, forever, 'job');
+  for (const name of ['b1', 'b2']) void harness.acquire(name, 'b', 0, forever, 'job');
+  t.equal(await servedInTurn(harness, 5), 'a1 a2 b1 a3 b2');
 });
 
-t.test('jobs wait without limit, and take no room from calls', async (t) => {
-  const { ask, admission } = open({ limits: { calls: 1 } });
-  void ask('working');
-  for (let job = 0; job < 50; job += 1) void ask(`j${job}`, 'batch', 0, forever, 'job');
-  await turn();
+t.test('jobs wait without limit, and take no harness from calls', async (t) => {
+  const { acquire, admission } = open({ limits: { calls: 1 } });
+  void acquire('working');
+  for (let job = 0; job < 50; job += 1) void acquire(`j${job}`, 'batch', 0, forever, 'job');
+  await settle();
   const secondsForCalls = admission.retryAfterSeconds();
-  void ask('call', 'c');
-  await turn();
+  void acquire('call', 'c');
+  await settle();
   t.match(admission.stats(), { waiting: 1, jobsWaiting: 50 });
   t.equal(secondsForCalls, 1, 'a Retry-After counts no jobs');
-  await t.rejects(ask('one too many', 'd'), {
+  await t.rejects(acquire('one too many', 'd'), {
     code: 'provider_unavailable',
     details: { reason: 'capacity' },
   });
 });
 
 t.test('a call goes before a job that waits for memory', async (t) => {
-  const { ask, names } = open({ slots: 2 });
-  void ask('working', 'a', 60);
-  void ask('large job', 'b', 60, forever, 'job');
-  void ask('call', 'c', 10);
-  await turn();
+  const { acquire, names } = open({ slots: 2 });
+  void acquire('working', 'a', 60);
+  void acquire('large job', 'b', 60, forever, 'job');
+  void acquire('call', 'c', 10);
+  await settle();
   t.equal(names(), 'working call');
 });
 
 t.test('an account has a second slot only while nobody else waits', async (t) => {
-  const { ask, seated, names } = open({ slots: 2 });
-  for (const name of ['a1', 'a2', 'a3']) void ask(name, 'a');
-  await turn();
+  const { acquire, admitted, names } = open({ slots: 2 });
+  for (const name of ['a1', 'a2', 'a3']) void acquire(name, 'a');
+  await settle();
   t.equal(names(), 'a1 a2');
-  void ask('b1', 'b');
-  await turn();
-  seated.shift()?.slot.release();
-  await turn();
+  void acquire('b1', 'b');
+  await settle();
+  admitted.shift()?.slot.release();
+  await settle();
   t.equal(names(), 'a2 b1', 'a3 came first, but a has a slot');
 });
 
 t.test('who leaves the waiting room is told why and holds nobody up', async (t) => {
-  const { ask, leave, names, admission } = open();
+  const { acquire, releaseFirst, names, admission } = open();
   const gone = new AbortController();
-  void ask('working', 'a');
-  const waiting = ask('gone', 'b', 0, gone.signal);
-  void ask('patient', 'c');
-  await turn();
+  void acquire('working', 'a');
+  const waiting = acquire('gone', 'b', 0, gone.signal);
+  void acquire('patient', 'c');
+  await settle();
   gone.abort(new Error('went away'));
   await t.rejects(waiting, { message: 'went away' });
   t.equal(admission.stats().waiting, 1);
-  await leave();
+  await releaseFirst();
   t.equal(names(), 'patient');
 });
 
 t.test('who has left already gets no slot', async (t) => {
-  const { ask, admission } = open();
-  await t.rejects(ask('gone', 'a', 0, AbortSignal.abort(new Error('went away'))), { message: 'went away' });
+  const { acquire, admission } = open();
+  await t.rejects(acquire('gone', 'a', 0, AbortSignal.abort(new Error('went away'))), {
+    message: 'went away',
+  });
   t.match(admission.stats(), { busy: 0, waiting: 0 });
 });
 
 t.test('a departure lets those behind it in when it was what did not fit', async (t) => {
-  const { ask, names } = open({ slots: 2 });
+  const { acquire, names } = open({ slots: 2 });
   const gone = new AbortController();
-  void ask('a', 'a', 50);
-  const large = ask('large', 'b', 90, gone.signal);
-  void ask('c', 'c', 10);
-  await turn();
+  void acquire('a', 'a', 50);
+  const large = acquire('large', 'b', 90, gone.signal);
+  void acquire('c', 'c', 10);
+  await settle();
   t.equal(names(), 'a');
   gone.abort(new Error('went away'));
   await t.rejects(large);
-  await turn();
+  await settle();
   t.equal(names(), 'a c');
 });
 
 t.test('a slot given back twice is given back once; waiting is measured; idle tells the end', async (t) => {
-  const { ask, leave, seated, admission, clock } = open();
-  void ask('a');
-  void ask('b');
-  await turn();
+  const { acquire, releaseFirst, admitted, admission, clock } = open();
+  void acquire('a');
+  void acquire('b');
+  await settle();
   clock.advance(250);
-  const first = seated[0]?.slot;
-  await leave();
+  const first = admitted[0]?.slot;
+  await releaseFirst();
   first?.release();
   t.equal(admission.stats().busy, 1);
-  t.equal(seated[0]?.slot.queueMs, 250);
+  t.equal(admitted[0]?.slot.queueMs, 250);
   const idle = admission.idle();
-  await leave();
+  await releaseFirst();
   await idle;
   t.match(admission.stats(), { busy: 0, waiting: 0, reservedBytes: 0 });
 });
 
 t.test('the bodies of calls that wait are bounded by their bytes', async (t) => {
-  const { ask, admission } = open({ limits: { heldBytes: 100 } });
-  void ask('at work', 'a');
+  const { acquire, admission } = open({ limits: { heldBytes: 100 } });
+  void acquire('at work', 'a');
   const held = (name: string, heldBytes: number) =>
     admission.acquire({ accountId: name, bytes: 0, heldBytes, signal: forever });
   void held('b', 500);
   await t.rejects(held('c', 1), { code: 'provider_unavailable' }, 'one may wait, however large it is');
-  void ask('d', 'd');
-  await turn();
+  void acquire('d', 'd');
+  await settle();
   t.equal(admission.stats().waiting, 2, 'a call without a body keeps nothing');
 });
 
 t.test('the call that is next in line may read its input before its turn', async (t) => {
-  const { admission, ask, leave } = open();
-  void ask('at work', 'a');
+  const { admission, acquire, releaseFirst } = open();
+  void acquire('at work', 'a');
   const prepared: string[] = [];
   const wait = (name: string) =>
     admission.acquire({ accountId: 'a', bytes: 0, signal: forever, prepare: () => prepared.push(name) });
   const first = wait('first');
   void wait('second');
-  await turn();
+  await settle();
   t.same([...new Set(prepared)], ['first']);
-  await leave();
+  await releaseFirst();
   await first;
   t.same([...new Set(prepared)], ['first', 'second']);
 });
 
 t.test('limits are in force for the next call, also while calls wait', async (t) => {
-  const { ask, admission, clock, limits } = open({ slots: 1, limits: { calls: 1 } });
-  for (const name of ['working', 'waiting']) void ask(name);
-  await turn();
+  const { acquire, admission, clock, limits } = open({ slots: 1, limits: { calls: 1 } });
+  for (const name of ['working', 'waiting']) void acquire(name);
+  await settle();
   const refusal = { code: 'provider_unavailable' };
-  await t.rejects(ask('too many'), refusal);
+  await t.rejects(acquire('too many'), refusal);
   limits.calls = 3;
-  void ask('second');
-  await turn();
+  void acquire('second');
+  await settle();
   t.equal(admission.stats().waiting, 2);
   clock.advance(1_001);
   limits.waitMs = 100;
-  await t.rejects(ask('too late'), refusal, 'a bound of the wait');
+  await t.rejects(acquire('too late'), refusal, 'a bound of the wait');
   limits.waitMs = 60_000;
-  void ask('third');
-  await turn();
+  void acquire('third');
+  await settle();
   t.equal(admission.stats().waiting, 3);
 });

@@ -5,11 +5,11 @@ import type { TransformCall } from '../../../src/imaging/pixels/pixels.ts';
 import type { PassSegment } from '../../../src/product/catalogue/plan/plan.ts';
 import { createPassWork } from '../../../src/product/jobs/work/pass.ts';
 import type { ItemCall } from '../../../src/product/jobs/work/perform.ts';
-import type { HandClock } from '../../support/clock.ts';
+import type { ManualClock } from '../../support/clock.ts';
 import { pngOf } from './files.ts';
 import { openStandIns } from './stand-ins.ts';
 
-function callOf(clock: HandClock, behaviour = 'answer'): TransformCall {
+function callOf(clock: ManualClock, behaviour = 'answer'): TransformCall {
   return {
     bytes: pngOf(1, 1),
     accountId: 'caller',
@@ -19,7 +19,7 @@ function callOf(clock: HandClock, behaviour = 'answer'): TransformCall {
 }
 
 /** An item of a large job. */
-function itemOf(clock: HandClock, behaviour = 'answer'): TransformCall {
+function itemOf(clock: ManualClock, behaviour = 'answer'): TransformCall {
   return { ...callOf(clock, behaviour), accountId: 'batch', work: 'job', inBatch: true };
 }
 

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/pixels/pixels.ts';
-import type { HandClock } from '../../support/clock.ts';
+import type { ManualClock } from '../../support/clock.ts';
 import { pngOf } from './files.ts';
 import { openStandIns } from './stand-ins.ts';
 
 /** A pass that is estimated to take some twenty seconds. */
-function heavyCall(clock: HandClock, behaviour = 'answer', accountId = 'a'): TransformCall {
+function heavyCall(clock: ManualClock, behaviour = 'answer', accountId = 'a'): TransformCall {
   return {
     bytes: pngOf(7_000, 7_000),
     accountId,
@@ -18,7 +18,7 @@ function heavyCall(clock: HandClock, behaviour = 'answer', accountId = 'a'): Tra
   };
 }
 
-const smallCall = (clock: HandClock): TransformCall => ({
+const smallCall = (clock: ManualClock): TransformCall => ({
   ...heavyCall(clock, 'answer', 'b'),
   bytes: pngOf(1, 1),
 });

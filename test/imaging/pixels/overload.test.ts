@@ -1,36 +1,36 @@
 // needs: nothing
 import t from 'tap';
-import { forever, open, turn } from './waiting-room.ts';
+import { forever, open, settle } from './admission-harness.ts';
 
 t.test('a burst is served whole, however long it waits', async (t) => {
-  const { ask, clock, leave, names } = open({ limits: { waitMs: 700, calls: 50 } });
-  for (const name of ['at work', 'w1', 'w2', 'w3']) void ask(name, 'a');
-  await turn();
+  const { acquire, clock, releaseFirst, names } = open({ limits: { waitMs: 700, calls: 50 } });
+  for (const name of ['at work', 'w1', 'w2', 'w3']) void acquire(name, 'a');
+  await settle();
   clock.advance(5_000);
-  for (let served = 0; served < 3; served += 1) await leave();
+  for (let served = 0; served < 3; served += 1) await releaseFirst();
   t.equal(names(), 'w3', 'the last of those that waited');
 });
 
 t.test('an overload refuses calls that would wait longer than the limit', async (t) => {
-  const { ask, admission, clock, leave, names } = open({ limits: { waitMs: 700, calls: 50 } });
-  for (const name of ['at work', 'w1']) void ask(name, 'a');
-  const burst = ['w2', 'w3'].map((name) => ask(name, 'a'));
-  await turn();
+  const { acquire, admission, clock, releaseFirst, names } = open({ limits: { waitMs: 700, calls: 50 } });
+  for (const name of ['at work', 'w1']) void acquire(name, 'a');
+  const burst = ['w2', 'w3'].map((name) => acquire(name, 'a'));
+  await settle();
   t.equal(admission.stats().waiting, 3, 'a burst may wait for longer than the limit');
   clock.advance(1_001);
   const { meanServiceMs } = admission.stats();
   const refused = burst.map((late) => t.rejects(late, { code: 'provider_unavailable' }));
   await t.rejects(
-    ask('too late', 'a'),
+    acquire('too late', 'a'),
     { code: 'provider_unavailable', retryAfterSeconds: Math.ceil((4 * meanServiceMs) / 1_000) },
     'calls have waited for a second without a break',
   );
   await Promise.all(refused);
   t.equal(admission.stats().waiting, 1, 'the next call of the account stays');
-  void ask('other', 'b');
-  await turn();
+  void acquire('other', 'b');
+  await settle();
   t.equal(admission.stats().waiting, 2, 'another account waits for its turn alone');
-  for (let served = 0; served < 2; served += 1) await leave();
+  for (let served = 0; served < 2; served += 1) await releaseFirst();
   t.equal(names(), 'other');
   t.doesNotThrow(() => admission.expect({ accountId: 'a' }), 'nobody waits: the overload is over');
 });
@@ -38,10 +38,10 @@ t.test('an overload refuses calls that would wait longer than the limit', async 
 t.test(
   'accounts that wait go on to take their turns: a call expects as many of each as its own',
   async (t) => {
-    const { ask, admission, clock } = open({ limits: { waitMs: 1_000, calls: 50 } });
-    for (const name of ['at work', 'a1', 'a2']) void ask(name, 'a').catch(() => undefined);
-    for (const name of ['b', 'c']) void ask(name);
-    await turn();
+    const { acquire, admission, clock } = open({ limits: { waitMs: 1_000, calls: 50 } });
+    for (const name of ['at work', 'a1', 'a2']) void acquire(name, 'a').catch(() => undefined);
+    for (const name of ['b', 'c']) void acquire(name);
+    await settle();
     clock.advance(1_001);
     // A turn takes 200 ms. Of three accounts, the third turn of a is nine turns away and the second of b six;
     // the first of a fourth account is four away.
@@ -58,9 +58,9 @@ t.test(
 );
 
 t.test('in an overload, a call whose body is under way counts as one that waits', async (t) => {
-  const { ask, admission, clock } = open({ limits: { waitMs: 650 } });
-  for (const name of ['at work', 'waits']) void ask(name, 'a');
-  await turn();
+  const { acquire, admission, clock } = open({ limits: { waitMs: 650 } });
+  for (const name of ['at work', 'waits']) void acquire(name, 'a');
+  await settle();
   t.doesNotThrow(() => Array.from({ length: 20 }, () => admission.expect({ accountId: 'b' })), 'before it');
   clock.advance(1_001);
   // Two accounts with a turn of 200 ms each.
@@ -74,36 +74,36 @@ t.test('in an overload, a call whose body is under way counts as one that waits'
   first.end();
   const second = admission.expect({ accountId: 'b' });
   void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming: second });
-  await turn();
+  await settle();
   t.equal(admission.stats().waiting, 2);
   t.throws(() => admission.expect({ accountId: 'b' }), 'it waits, and is counted once');
   const third = admission.expect({ accountId: 'c' });
-  await t.rejects(ask('d'), { code: 'provider_unavailable' }, 'a fourth account');
+  await t.rejects(acquire('d'), { code: 'provider_unavailable' }, 'a fourth account');
   clock.advance(1_000);
-  void ask('d');
-  await turn();
+  void acquire('d');
+  await settle();
   t.equal(admission.stats().waiting, 3);
   const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, incoming: third });
   await t.rejects(late, { code: 'provider_unavailable' }, 'a body that took longer keeps no place');
 });
 
 t.test('however many bodies are under way, the queue takes as many calls as it may', async (t) => {
-  const { ask, admission } = open({ limits: { calls: 1 } });
-  void ask('at work', 'a');
-  await turn();
+  const { acquire, admission } = open({ limits: { calls: 1 } });
+  void acquire('at work', 'a');
+  await settle();
   const [first, second] = ['b', 'c'].map((accountId) => admission.expect({ accountId }));
   void admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming: first });
-  await turn();
+  await settle();
   const late = admission.acquire({ accountId: 'c', bytes: 0, signal: forever, incoming: second });
   await t.rejects(late, { code: 'provider_unavailable' });
 });
 
 t.test('a call that left ends the overload as one that was served does', async (t) => {
-  const { ask, admission, clock } = open({ limits: { waitMs: 100 } });
+  const { acquire, admission, clock } = open({ limits: { waitMs: 100 } });
   const client = new AbortController();
-  void ask('at work', 'a');
-  const waiting = ask('waits', 'a', 0, client.signal);
-  await turn();
+  void acquire('at work', 'a');
+  const waiting = acquire('waits', 'a', 0, client.signal);
+  await settle();
   clock.advance(2_000);
   t.throws(() => admission.expect({ accountId: 'a' }));
   client.abort(new Error('gone'));
@@ -112,14 +112,14 @@ t.test('a call that left ends the overload as one that was served does', async (
 });
 
 t.test('where one piece of work takes longer than the limit, one call may wait for it', async (t) => {
-  const { ask, admission, clock, leave } = open({ limits: { waitMs: 100 } });
-  void ask('slow', 'a');
-  await turn();
+  const { acquire, admission, clock, releaseFirst } = open({ limits: { waitMs: 100 } });
+  void acquire('slow', 'a');
+  await settle();
   clock.advance(60_000);
-  await leave();
-  void ask('at work', 'a');
-  void ask('waits', 'b');
-  await turn();
+  await releaseFirst();
+  void acquire('at work', 'a');
+  void acquire('waits', 'b');
+  await settle();
   clock.advance(2_000);
   t.throws(() => admission.expect({ accountId: 'b' }), 'it has one that waits already');
   t.throws(() => admission.expect({ accountId: 'c' }), 'the next turn is taken');

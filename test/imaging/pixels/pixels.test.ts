@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { createPixels, type PixelsOptions, type TransformCall } from '../../../src/imaging/pixels/pixels.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
-import { type HandClock, handClock } from '../../support/clock.ts';
+import { type ManualClock, manualClock } from '../../support/clock.ts';
 import { gifOf, pngOf, svgOf } from './files.ts';
 
 const STAND_IN = new URL('./stand-in-thread.ts', import.meta.url);
@@ -23,7 +23,7 @@ const SETTINGS: PixelsOptions['settings'] = {
 };
 
 function open(t: Test, options: Partial<PixelsOptions> = {}) {
-  const clock = handClock();
+  const clock = manualClock();
   const lost: string[] = [];
   const log = { warn: (_context: object, message: string) => void lost.push(message) };
   const pixels = createPixels({
@@ -42,7 +42,7 @@ function passOf(behaviour: string): Pass {
   return { decode: {}, steps: [], encode: { background: behaviour } };
 }
 
-function callOf(clock: HandClock, behaviour = 'answer'): TransformCall {
+function callOf(clock: ManualClock, behaviour = 'answer'): TransformCall {
   return {
     bytes: pngOf(1, 1),
     accountId: 'acc',
@@ -52,7 +52,7 @@ function callOf(clock: HandClock, behaviour = 'answer'): TransformCall {
 }
 
 /** A call that keeps its thread until it is let go. */
-function heldCall(clock: HandClock, behaviour: 'hold' | 'work' = 'hold') {
+function heldCall(clock: ManualClock, behaviour: 'hold' | 'work' = 'hold') {
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const call = { ...callOf(clock, behaviour), layers: { gate: new Uint8Array(gate.buffer) } };
   const letGo = () => {

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/pixels/pixels.ts';
 import { perform } from '../../../workers/image/perform.ts';
 import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
-import type { HandClock } from '../../support/clock.ts';
+import type { ManualClock } from '../../support/clock.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { pngOf } from './files.ts';
 import { openStandIns } from './stand-ins.ts';
@@ -12,7 +12,7 @@ import { openStandIns } from './stand-ins.ts';
 const SHARPEN: Step = { operation: 'sharpen', params: { sigma: 2 } };
 
 /** A call whose answer's width is the number of threads that libvips may use for it. */
-function callOf(clock: HandClock, steps: Step[], encode: Pass['encode'] = {}, bytes = pngOf(2_000, 1_000)) {
+function callOf(clock: ManualClock, steps: Step[], encode: Pass['encode'] = {}, bytes = pngOf(2_000, 1_000)) {
   const pass = { decode: {}, steps, encode: { ...encode, background: 'threads' } };
   return { bytes, accountId: 'acc', deadlineMs: clock.nowMs() + 10_000, pass } satisfies TransformCall;
 }

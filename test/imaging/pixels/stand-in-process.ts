@@ -3,7 +3,7 @@ import type { ImageResult, ImageTask } from '../../../workers/protocol.ts';
 import { serveTasks } from '../../../workers/transport/child-process.ts';
 
 /**
- * Stands in for the image process: what it does with a task is told by the background colour of its pass. `spin` never
+ * Stands in for the image process: the background colour of a pass chooses what it does with the task. `spin` never
  * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment,
  * `priority` with its niceness, `echo` with its input.
  */
@@ -15,11 +15,11 @@ serveTasks<ImageTask, ImageResult>(async (task) => {
     // A test runner may handle the signal first: no answer overtakes the death.
     await new Promise(() => undefined);
   }
-  const said: Record<string, string> = {
+  const texts: Record<string, string> = {
     secrets: Object.keys(process.env).join(' '),
     priority: String(getPriority()),
   };
-  const bytes = behaviour === 'echo' ? task.input : Buffer.from(said[behaviour ?? ''] ?? 'done');
+  const bytes = behaviour === 'echo' ? task.input : Buffer.from(texts[behaviour ?? ''] ?? 'done');
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   const facts = { contentType: 'image/png', width: 1, height: 1, timings };
   return { reply: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };

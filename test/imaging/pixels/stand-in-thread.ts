@@ -1,8 +1,8 @@
 import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.ts';
 
 /**
- * Stands in for the image thread: what it does with a task is told by the background colour of its pass. `hold` waits
- * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: beside the
+ * Stands in for the image thread: the background colour of a pass chooses what it does with the task. `hold` waits
+ * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: outside of the
  * thread's loop. `threads` answers with the threads of libvips that the task may use, as the width.
  */
 export default async function run(task: ImageTask): Promise<Transformed | Failure> {

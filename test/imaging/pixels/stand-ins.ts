@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import { createPixels, type Pixels, type PixelsOptions } from '../../../src/imaging/pixels/pixels.ts';
 import type { ChangeableCapacity } from '../../../src/platform/capacity/capacity.ts';
 import { smallCapacity } from '../../support/capacity.ts';
-import { type HandClock, handClock } from '../../support/clock.ts';
+import { type ManualClock, manualClock } from '../../support/clock.ts';
 
 const SETTINGS: PixelsOptions['settings'] = {
   IMAGE_THREADS: 1,
@@ -17,12 +17,12 @@ const SETTINGS: PixelsOptions['settings'] = {
   VECTOR_MEMORY_MEGABYTES: 2_048,
 };
 
-/** Pixels whose thread and processes are stand-ins that do as they are told, on a clock that the test turns. */
+/** Pixels whose thread and processes are stand-ins that each task controls, on a clock that the test moves. */
 export function openStandIns(
   t: Test,
   settings: Partial<PixelsOptions['settings']> = {},
-): { pixels: Pixels; clock: HandClock; capacity: ChangeableCapacity } {
-  const clock = handClock();
+): { pixels: Pixels; clock: ManualClock; capacity: ChangeableCapacity } {
+  const clock = manualClock();
   const all = { ...SETTINGS, ...settings };
   const capacity = smallCapacity(all);
   const pixels = createPixels({

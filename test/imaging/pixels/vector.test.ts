@@ -11,7 +11,7 @@ import t, { type Test } from 'tap';
 import { createRasterizer, type Drawing, type DrawingRequest } from '../../../src/imaging/pixels/vector.ts';
 import { type Clock, systemClock } from '../../../src/platform/clock/clock.ts';
 import { sanitize } from '../../../workers/vector/sanitize.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 import { svgOf } from './files.ts';
 
 const forever = new AbortController().signal;
@@ -240,7 +240,7 @@ const TURBULENCE =
   '<filter id="f"><feTurbulence baseFrequency="0.01" numOctaves="5000"/></filter><rect width="4000" height="4000" filter="url(#f)"/>';
 
 t.test('a drawing without end is killed at its deadline, and the next one finds a new process', async (t) => {
-  const clock = handClock();
+  const clock = manualClock();
   const { draw } = open(t, { clock });
   for (const bomb of [TURBULENCE, NEST]) {
     const drawing = draw(svgOf(4_000, 4_000, bomb));

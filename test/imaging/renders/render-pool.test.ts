@@ -2,14 +2,14 @@
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { createRenderPool } from '../../../src/imaging/renders/pool.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 import { KILLED, type StandInThread, standInThread } from './stand-in-render-thread.ts';
 
 const FAIR_DRAWING_MS = 5_000;
 
 /** A pool of one thread, or with another one, and one that may relieve it. */
 function openPool({ isReliefReady = true, others = [] as StandInThread[] } = {}) {
-  const clock = handClock();
+  const clock = manualClock();
   const [first, relief] = [standInThread(), standInThread()];
   const slowAccounts: string[] = [];
   const state = { isReliefReady, asked: 0 };

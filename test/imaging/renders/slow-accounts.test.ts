@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
 import { createSlowAccounts, SLOW_FOR_MS } from '../../../src/imaging/renders/slow-accounts.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 
 t.test('an account is slow for a minute from its last mark, and no other is', async (t) => {
-  const clock = handClock();
+  const clock = manualClock();
   const slow = createSlowAccounts(clock);
   slow.mark('acc_a');
   clock.advance(SLOW_FOR_MS - 1);

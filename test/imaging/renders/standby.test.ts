@@ -2,11 +2,11 @@
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { createStandby } from '../../../src/imaging/renders/standby.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 import { type StandInThread, standInThread } from './stand-in-render-thread.ts';
 
 function openStandby() {
-  const clock = handClock();
+  const clock = manualClock();
   const thread = standInThread();
   const state = { ready: 0 };
   const onReady = () => {

@@ -39,7 +39,7 @@ export function always(...addresses: string[]) {
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 }
 
-/** A list that is written as a paragraph. */
+/** The words of a paragraph, as a list. */
 export function words(text: string): string[] {
   return text.trim().split(/\s+/);
 }

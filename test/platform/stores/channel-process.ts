@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { channelToPrimary } from '../../../src/platform/stores/embedded/channel-client.ts';
 
-/** An API process of channel.test.ts: does what CHANNEL_TASK says and tells the primary how it went. */
+/** An API process of channel.test.ts: performs the task of CHANNEL_TASK and reports the result to the primary. */
 const channel = channelToPrimary();
-const tell = (message: object) => process.send?.({ report: message });
+const report = (message: object) => process.send?.({ report: message });
 
 if (process.env.CHANNEL_TASK === 'burst') {
-  channel.on('echo', (event) => tell({ event }));
+  channel.on('echo', (event) => report({ event }));
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) => channel.call('echo', 'say', [{ index }])),
   );
@@ -19,7 +19,7 @@ if (process.env.CHANNEL_TASK === 'burst') {
       })),
     ),
   );
-  tell({ answers, errors });
+  report({ answers, errors });
 }
 if (process.env.CHANNEL_TASK === 'ask-and-die') {
   void channel.call('echo', 'never', []);

@@ -42,7 +42,7 @@ if (redis === null || mongo === null) {
         t.equal(ready.json.parts.pixels, 'ok');
         t.equal((await server.call('//healthz')).status, 200);
 
-        await proxies[lost].mend();
+        await proxies[lost].restore();
         await t.resolves(stores[lost].ping());
         t.equal((await server.call('/templates?filter=user', { key })).status, 200);
         t.equal((await server.call('//readyz')).status, 200);

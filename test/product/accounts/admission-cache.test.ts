@@ -9,7 +9,7 @@ import type { AdmitAnswer, Coordination } from '../../../src/platform/stores/coo
 import type { Caller } from '../../../src/product/accounts/authentication.ts';
 import { createAdmissionCache } from '../../../src/product/accounts/gate/admission-cache.ts';
 import { ADMISSION_TTL_MS } from '../../../src/product/accounts/revocations.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 import { openTestStores } from '../../support/harness.ts';
 
 const HERE = '192.0.2.1';
@@ -23,7 +23,7 @@ async function open(t: Test, { processes, limit }: { processes: number; limit: n
     await stores.close();
     await rm(directory, { recursive: true, force: true });
   });
-  const clock = handClock();
+  const clock = manualClock();
   const caller = callerOf(randomText(8));
   const key = `host/${caller.accountId}`;
   const { coordination } = stores;

@@ -41,7 +41,7 @@ if (redis === null) {
     await t.rejects(slots.ask({}), StoreUnavailableError, 'Redis is away when the slot comes back');
     t.notOk(await isFree(), 'so it is still taken');
 
-    await proxy.mend();
+    await proxy.restore();
     // Its lease would give it back after two minutes: it is looked for during half a minute only.
     let free = false;
     for (let look = 0; look < 300 && !free; look += 1) {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import type { AdmitRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import { createSlots, type Slots } from '../../../src/product/accounts/gate/slots.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 
 /** Notes what it is asked, and grants everything; `fails` makes the next question fail. */
 function notingCoordination() {
@@ -57,7 +57,7 @@ t.test('a slot that comes back goes along with the next question', async (t) => 
 
 t.test('the next call of the account takes it over without a question', async (t) => {
   const { admitted, released, coordination } = notingCoordination();
-  const clock = handClock();
+  const clock = manualClock();
   const slots = createSlots(coordination, 'host/1', clock);
   for (let calls = 0; calls < 10; calls += 1) {
     const { slot, close } = await call(slots);
@@ -82,7 +82,7 @@ t.test('two calls at once never have the same slot', async (t) => {
 
 t.test('after half a minute from call to call it is asked for again, under its own name', async (t) => {
   const { admitted, coordination } = notingCoordination();
-  const clock = handClock();
+  const clock = manualClock();
   const slots = createSlots(coordination, 'host/1', clock);
   const long = await call(slots);
   clock.advance(30_000);
@@ -109,7 +109,7 @@ t.test('the slot of a call that is refused goes on to the next', async (t) => {
 
 t.test('it waits for the work behind the call, and at rest comes back by itself', async (t) => {
   const { admitted, released, coordination } = notingCoordination();
-  const clock = handClock();
+  const clock = manualClock();
   const slots = createSlots(coordination, 'host/1', clock);
   const [one, other] = [await call(slots), await call(slots)];
   const work = Promise.withResolvers<void>();

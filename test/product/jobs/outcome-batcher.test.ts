@@ -4,7 +4,7 @@ import t from 'tap';
 import { createOutcomeBatcher } from '../../../src/product/jobs/engine/outcome-batcher.ts';
 import type { Decided } from '../../../src/product/jobs/engine/outcomes.ts';
 import type { Claimed, JobDocument, Outcome } from '../../../src/product/jobs/job.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 
 const GATHER_MS = 250;
 const JOB = { _id: 'job_1', phase: 'open', settlement: null } as JobDocument;
@@ -12,7 +12,7 @@ const DONE = { status: 'COMPLETED' } as Outcome;
 
 /** A batcher over stores that agree at once, and what it does. */
 function batcherAtHand() {
-  const clock = handClock();
+  const clock = manualClock();
   const settlements: number[][] = [];
   const left: number[] = [];
   const batcher = createOutcomeBatcher({

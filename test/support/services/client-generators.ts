@@ -26,14 +26,14 @@ const COMPILER_OPTIONS = {
   outDir: 'built',
 };
 
-/** What a compiler or a program answered. `code` is its exit code, or the signal that ended it. */
+/** The result of a compiler or a program. `code` is its exit code, or the signal that ended it. */
 export interface Outcome {
   code: number | string;
   stdout: string;
   stderr: string;
 }
 
-/** The outcome of a compiler that found nothing to say. */
+/** The outcome of a compiler without messages. */
 export const SILENT: Outcome = { code: 0, stdout: '', stderr: '' };
 
 /** A folder with a generated client, where programs of it are compiled and run. It goes when the test ends. */
@@ -41,7 +41,7 @@ export interface ClientProject {
   /** Compiles `source`, as `name`.ts, into built/`name`.js. */
   compile(name: string, source: string): Promise<Outcome>;
   /** Runs what `compile` made. */
-  start(name: string, words: readonly string[]): Promise<Outcome>;
+  start(name: string, args: readonly string[]): Promise<Outcome>;
 }
 
 /**
@@ -54,8 +54,8 @@ export async function openapiTypescriptClient(t: Test, document: object): Promis
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
   const tool = join(packages, 'openapi-typescript/bin/cli.js');
-  const words = [tool, join(folder, 'openapi.json'), '-o', join(folder, 'interface.d.ts')];
-  await run(process.execPath, words, { maxBuffer: MOST_OUTPUT_BYTES });
+  const args = [tool, join(folder, 'openapi.json'), '-o', join(folder, 'interface.d.ts')];
+  await run(process.execPath, args, { maxBuffer: MOST_OUTPUT_BYTES });
   return project;
 }
 
@@ -67,8 +67,8 @@ export async function heyApiClient(t: Test, document: object): Promise<ClientPro
   const packages = await installed({ '@hey-api/openapi-ts': '0.99.0' });
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
-  const words = ['-i', 'openapi.json', '-o', 'client', '-c', '@hey-api/client-fetch', '--silent'];
-  await run(join(packages, '.bin/openapi-ts'), words, { cwd: folder });
+  const args = ['-i', 'openapi.json', '-o', 'client', '-c', '@hey-api/client-fetch', '--silent'];
+  await run(join(packages, '.bin/openapi-ts'), args, { cwd: folder });
   return project;
 }
 
@@ -89,15 +89,15 @@ async function projectOf(t: Test, packages: string, document: object) {
       await select([`${name}.ts`]);
       return outcomeOf([compiler, '-p', '.'], folder);
     },
-    start: (name, words) => outcomeOf([join(folder, `built/${name}.js`), ...words], folder),
+    start: (name, args) => outcomeOf([join(folder, `built/${name}.js`), ...args], folder),
   };
   return { folder, project };
 }
 
 /** Runs a script of Node; a failure is an outcome too. */
-async function outcomeOf(words: readonly string[], cwd: string): Promise<Outcome> {
+async function outcomeOf(args: readonly string[], cwd: string): Promise<Outcome> {
   try {
-    return { code: 0, ...(await run(process.execPath, words, { cwd, maxBuffer: MOST_OUTPUT_BYTES })) };
+    return { code: 0, ...(await run(process.execPath, args, { cwd, maxBuffer: MOST_OUTPUT_BYTES })) };
   } catch (error) {
     const { code, signal, stdout, stderr } = error as Outcome & { signal: string | null };
     return { code: code ?? signal ?? 'unknown', stdout, stderr };

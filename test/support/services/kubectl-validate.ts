@@ -10,7 +10,7 @@ const PACKAGE = 'sigs.k8s.io/kubectl-validate@v0.0.4';
 
 /**
  * The path of kubectl-validate, which holds a manifest against the schemas that it carries: from the PATH, or built
- * once by Go. Null, said loudly, when there is none.
+ * once by Go. Null, with a message on stderr, when there is none.
  */
 export async function findKubectlValidate(): Promise<string | null> {
   const found = await findProgram('kubectl-validate');

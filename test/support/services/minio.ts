@@ -15,7 +15,9 @@ export interface TestMinio extends OwnServer {
   credentials: { AWS_ACCESS_KEY_ID: string; AWS_SECRET_ACCESS_KEY: string };
 }
 
-/** A MinIO of its own, built once by Go when it is not on the PATH; null, said loudly, when none can run. */
+/**
+ * A MinIO of its own, built once by Go when it is not on the PATH; null, with a message on stderr, when none can run.
+ */
 export async function startMinio(): Promise<TestMinio | null> {
   const command = await findMinio();
   if (command === null) return null;
@@ -43,7 +45,7 @@ export async function startMinio(): Promise<TestMinio | null> {
   return { ...server, credentials };
 }
 
-/** The path of MinIO's program, from the PATH or built; null, said loudly, when there is none. */
+/** The path of MinIO's program, from the PATH or built; null, with a message on stderr, when there is none. */
 export async function findMinio(): Promise<string | null> {
   return (await findProgram('minio')) ?? (await build());
 }

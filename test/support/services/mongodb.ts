@@ -9,7 +9,8 @@ const DOWNLOAD_TIMEOUT_MS = 120_000;
 
 /**
  * A MongoDB to test against: the one of MONGODB_URL, else a mongod that is there or can be fetched, else a server in
- * Java. Null, said loudly, when none can run; an error instead where CI is true, for nothing is skipped there.
+ * Java. Null, with a message on stderr, when none can run; an error instead where CI is true, for nothing is skipped
+ * there.
  */
 export async function startMongo(): Promise<TestServer | null> {
   const { MONGODB_URL, CI } = process.env;
@@ -29,7 +30,7 @@ export async function startMongo(): Promise<TestServer | null> {
 }
 
 async function startMongod(): Promise<TestServer> {
-  // No second try: a network that does not allow the download says so at once.
+  // No second try: a network that does not allow the download fails at once.
   process.env.MONGOMS_MAX_RETRIES ??= '0';
   const binary = MongoBinary.getPath({ downloadDir: CACHE });
   const late = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);

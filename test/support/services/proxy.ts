@@ -2,12 +2,12 @@ import { connect, createServer, type Socket } from 'node:net';
 
 export interface Proxy {
   port: number;
-  /** Ends every connection now; new ones are refused until `mend`. */
+  /** Ends every connection now; new ones are refused until `restore`. */
   cut(): Promise<void>;
   /** Accepts connections again, on the same port. */
-  mend(): Promise<void>;
+  restore(): Promise<void>;
   /**
-   * Ends every connection once this many more bytes went from clients to the server, and lets new ones in again never.
+   * Ends every connection once this many more bytes went from clients to the server, and never accepts new ones again.
    */
   cutAfter(clientBytes: number): void;
   /** Takes connections and bytes, and hands nothing on, until `resume`: a server that hangs. */
@@ -71,7 +71,7 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
   return {
     port: address.port,
     cut,
-    mend: () => {
+    restore: () => {
       bytesLeft = Number.POSITIVE_INFINITY;
       return listen(address.port);
     },

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { findExecutable } from '../../../workers/render/executable.ts';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 import { browserDirectories, browserProcesses, untilEmpty } from './processes.ts';
 import { BROWSER_CACHE, openTestRenderer } from './test-renderer.ts';
 
@@ -32,7 +32,7 @@ t.test('a browser that is killed while it draws ends its call, and is replaced',
 });
 
 t.test('a browser that dies while nobody draws is replaced before anybody asks', async (t) => {
-  const clock = handClock();
+  const clock = manualClock();
   const renderer = openTestRenderer(t, { clock });
   await renderer.keeper.warm();
   // One that died young would not be replaced at once.

@@ -1,7 +1,7 @@
 // needs: browser
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { handClock } from '../../support/clock.ts';
+import { manualClock } from '../../support/clock.ts';
 import { openTestRenderer, type Pixel, swatch, swatchAsset } from './test-renderer.ts';
 
 const RED: Pixel = [255, 0, 0, 255];
@@ -208,7 +208,7 @@ t.test('many accounts take turns in one browser', async (t) => {
 });
 
 t.test('a page that comes just as the last one is put away is drawn whole', async (t) => {
-  const clock = handClock();
+  const clock = manualClock();
   const renderer = openTestRenderer(t, { clock });
   for (let round = 0; round < ROUNDS_AT_REST; round += 1) {
     clock.advance(REST_MS);

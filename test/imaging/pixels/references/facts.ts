@@ -8,13 +8,13 @@ import { lonePixelStep } from '../../../../src/product/catalogue/plan/pixel-step
 import type { Readings, TransformTask } from '../../../../workers/protocol.ts';
 import { type PictureName, pictureNamed } from './pictures.ts';
 
-/** What an op has to answer, as another implementation computed it; compute.py says how. */
+/** The expected answer of an op, computed by another implementation (compute.py). */
 export interface Fact {
   op: OpName;
   name: string;
   /** The other implementation. */
   by: string;
-  /** What the op is given: a generated picture, or a file in base64 that another implementation wrote. */
+  /** The input of the op: a generated picture, or a file in base64 that another implementation wrote. */
   picture?: PictureName;
   file?: string;
   /** The second picture of an op that takes two. */
@@ -26,12 +26,12 @@ export interface Fact {
   /** x, y and the channels of a few pixels of the result. */
   pixels?: string;
   ink?: Ink;
-  /** What a PNG says of how it stores its pixels: colour type and bits of a channel. */
+  /** How a PNG stores its pixels: colour type and bits of a channel. */
   stored?: [colourType: number, bits: number];
   /** Milliseconds for which each frame is shown. */
   delays?: number[];
   /** Fields of the answer in numbers or words, and how far numbers may lie apart. */
-  told?: Record<string, unknown>;
+  fields?: Record<string, unknown>;
   apart?: Record<string, number>;
   /** Fields of the answer that may be larger. */
   least?: Record<string, number>;
@@ -64,7 +64,7 @@ export function groups(): Map<string, Fact[]> {
   );
 }
 
-/** What the op of a fact is given. */
+/** The input of the op of a fact. */
 export async function inputOf({ picture, file }: Fact): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(
     picture === undefined ? Buffer.from(file ?? '', 'base64') : await pictureNamed(picture),
@@ -88,7 +88,7 @@ export async function taskOf(fact: Fact): Promise<TransformTask> {
   };
 }
 
-/** What is read of a file before it comes to a thread. */
+/** The readings of a file that are sent to a thread with it. */
 export function readingsIn(input: Uint8Array): Readings {
   const header = readHeader(input);
   return header === null ? {} : readingsOf(header);

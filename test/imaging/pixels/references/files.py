@@ -143,7 +143,7 @@ def tiled():
     """An AVIF of two tiles is one picture, and one of several moments shows the first."""
     whole = numpy.repeat(waves(32, 16), 4, 0).repeat(4, 1)
     file = avif([whole[:, :64], whole[:, 64:]], "--grid", "2x1", "--lossless", "--ignore-exif")
-    yield fact("read_metadata", "a grid AVIF", file, {}, {"told": {"frames": 1, "width": 128, "height": 64}}, "avifenc")
+    yield fact("read_metadata", "a grid AVIF", file, {}, {"fields": {"frames": 1, "width": 128, "height": 64}}, "avifenc")
     yield pixels("convert", "a grid AVIF", file, TO_PNG, whole, 0, "avifenc")
     yield pixels("crop", "over the tiles of a grid AVIF", file, {"x": 50, "y": 9, "width": 40, "height": 30, **TO_PNG}, whole[9:39, 50:90], 0, "avifenc")
     sequence = avif([muted(32, 24), edge(32, 24)], "--lossless", "--fps", "2")
@@ -192,9 +192,9 @@ def rights():
         subprocess.run(["exiftool", "-q", "-overwrite_original", *tags, str(path)], check=True)
         file = path.read_bytes()
     for form in ["jpeg", "tiff"]:
-        told = {"By-line": "A. Photographer", "Copyright Notice": "Held by A.", "City": None}
+        fields = {"By-line": "A. Photographer", "Copyright Notice": "Held by A.", "City": None}
         parameters = {"metadata": "copyright", "format": form}
-        yield fact("convert", f"IPTC rights in a {form}", file, parameters, {"told": told}, "exiftool")
+        yield fact("convert", f"IPTC rights in a {form}", file, parameters, {"fields": fields}, "exiftool")
 
 
 def facts():

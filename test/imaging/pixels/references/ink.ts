@@ -12,13 +12,15 @@ export function assertInk(t: Test, { boxes, within, amount, share, ground }: Ink
     (_, at) => ((picture.data[at * 4] ?? 0) - ground) / (255 - ground),
   );
   const found = boxesOf(picture, ink);
-  const shown = `${JSON.stringify(found)} for ${JSON.stringify(boxes)}`;
-  t.equal(found.length, boxes.length, `lines: ${shown}`);
-  const apart = boxes.map((box, line) => box.map((edge, at) => Math.abs(edge - (found[line]?.[at] ?? -1))));
+  const compared = `${JSON.stringify(found)} for ${JSON.stringify(boxes)}`;
+  t.equal(found.length, boxes.length, `lines: ${compared}`);
+  const distances = boxes.map((box, line) =>
+    box.map((edge, at) => Math.abs(edge - (found[line]?.[at] ?? -1))),
+  );
   const [across, down] = within;
   const isNear = ([left = 0, top = 0, right = 0, bottom = 0]: number[]) =>
     Math.max(left, right) <= across && Math.max(top, bottom) <= down;
-  t.ok(apart.every(isNear), `within ${across} px across and ${down} down: ${shown}`);
+  t.ok(distances.every(isNear), `within ${across} px across and ${down} down: ${compared}`);
   const sum = ink.reduce((all, one) => all + one, 0);
   t.ok(Math.abs(sum / amount - 1) <= share, `ink of ${sum.toFixed(1)} px for ${amount}`);
 }

@@ -1,4 +1,4 @@
-"""What is told of a picture, and what is searched for."""
+"""What is fields of a picture, and what is searched for."""
 
 import io
 
@@ -29,14 +29,14 @@ def comparing():
     for name, other in [("waves", "muted"), ("waves", "waves"), ("waves", "edge")]:
         one, two = generated([name, 160, 120]), generated([other, 160, 120])
         difference = abs(one.astype(int) - two).max(-1)
-        told = {
+        fields = {
             "ssim": round(float(likeness(one, two)), 5),
             "maxDifference": int(difference.max()),
             "changedShare": round(float((difference > 8).mean()), 6),
         }
         apart = {"ssim": 0.0006, "changedShare": 0.000001}
         by = "scikit-image structural_similarity"
-        yield fact("compare", f"{name} and {other}", [name, 160, 120], {}, {"told": told}, by, apart=apart, other=[other, 160, 120])
+        yield fact("compare", f"{name} and {other}", [name, 160, 120], {}, {"fields": fields}, by, apart=apart, other=[other, 160, 120])
 
 
 def jpeg(picture, quality):
@@ -68,7 +68,7 @@ def describing():
         opened = Image.fromarray(source)
         weights = source[..., 3].astype(float) if source.shape[2] == 4 else numpy.full((72, 96), 255.0)
         mean = (source[..., :3] * weights[..., None]).sum((0, 1)) / weights.sum()
-        told = {
+        fields = {
             "width": 96,
             "height": 72,
             "hasAlpha": source.shape[2] == 4,
@@ -81,7 +81,7 @@ def describing():
         }
         apart = {"entropy": 0.05, "sharpness": 0.02}
         by = "scikit-image, scipy, blurhash and thumbhash"
-        yield fact("read_metadata", name, [name, 96, 72], {}, {"told": told}, by, apart=apart)
+        yield fact("read_metadata", name, [name, 96, 72], {}, {"fields": fields}, by, apart=apart)
 
 
 def luminance(source):
@@ -112,8 +112,8 @@ def standing_in():
     small = numpy.asarray(opened.reduce(2).resize((32, 24), Image.BILINEAR), float)
     soft = numpy.stack([gaussian_filter(small[..., one], 1, mode="nearest", truncate=6) for one in range(3)], -1)
     # A picture of 96 pixels is hashed as it is.
-    told = {"thumbhash": thumbhash_of(Image.fromarray(waves(96, 72))), "blurhash": blurhash.encode(Image.fromarray(waves(96, 72)), 4, 3)}
-    yield fact("placeholder", "hashes", ["waves", 96, 72], {"kind": "color"}, {"told": told}, "blurhash and thumbhash")
+    fields = {"thumbhash": thumbhash_of(Image.fromarray(waves(96, 72))), "blurhash": blurhash.encode(Image.fromarray(waves(96, 72)), 4, 3)}
+    yield fact("placeholder", "hashes", ["waves", 96, 72], {"kind": "color"}, {"fields": fields}, "blurhash and thumbhash")
     yield pixels("placeholder", "blur", ["waves", 160, 120], {"kind": "blur"}, soft, 2, "Pillow resize and scipy gaussian_filter", 2)
 
 

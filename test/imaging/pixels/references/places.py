@@ -44,7 +44,7 @@ def right_angles():
 
 
 def upright():
-    """Files that say how they lie, in each format that can."""
+    """Files with an orientation, in each format that has one."""
     source = Image.fromarray(specks(9, 6))
     for orientation in range(1, 9):
         exif = Image.Exif()

@@ -32,8 +32,8 @@ t.test('every op that works on pixels by itself is held against another implemen
 });
 
 async function holds(t: Test, fact: Fact): Promise<void> {
-  const { data, told } = await answerTo(fact);
-  assertTold(t, fact, told);
+  const { data, fields } = await answerTo(fact);
+  assertFields(t, fact, fields);
   if (data === undefined) return;
   if (fact.bytes !== undefined) {
     const [fewest, most] = fact.bytes;
@@ -48,7 +48,7 @@ async function holds(t: Test, fact: Fact): Promise<void> {
 interface Answer {
   /** The file that was made. */
   data?: Uint8Array;
-  told: Record<string, unknown>;
+  fields: Record<string, unknown>;
 }
 
 async function answerTo(fact: Fact): Promise<Answer> {
@@ -56,18 +56,18 @@ async function answerTo(fact: Fact): Promise<Answer> {
   if (fact.op === 'compare') {
     const other = new Uint8Array(await pictureNamed(fact.other ?? ['waves', 1, 1]));
     return {
-      told: { ...sound(await compare({ kind: 'compare', input, other, deadlineMs: Infinity })).difference },
+      fields: { ...sound(await compare({ kind: 'compare', input, other, deadlineMs: Infinity })).difference },
     };
   }
-  if (fact.op === 'read_metadata') return { told: await describedIn(input) };
+  if (fact.op === 'read_metadata') return { fields: await describedIn(input) };
   const { data, achieved, hashes } = sound(await transform(await taskOf(fact)));
   // What a search says of itself, and what stands in the file.
-  const told: Partial<Achieved> & Record<string, unknown> = {
+  const fields: Partial<Achieved> & Record<string, unknown> = {
     ...(await tagsIn(data)),
     ...achieved,
     ...hashes,
   };
-  return { data, told };
+  return { data, fields };
 }
 
 function sound<R extends { kind: string }>(result: R | Failure): R {
@@ -83,12 +83,12 @@ async function tagsIn(data: Uint8Array<ArrayBuffer>): Promise<Record<string, unk
   return sound(await describe(data)).metadata.iptc ?? {};
 }
 
-function assertTold(
+function assertFields(
   t: Test,
-  { told = {}, apart = {}, least = {} }: Fact,
+  { fields = {}, apart = {}, least = {} }: Fact,
   answer: Record<string, unknown>,
 ): void {
-  for (const [name, expected] of Object.entries(told)) {
+  for (const [name, expected] of Object.entries(fields)) {
     const value = answer[name] ?? null;
     if (typeof expected !== 'number') t.equal(value, expected, name);
     else t.ok(Math.abs(Number(value) - expected) <= (apart[name] ?? 0), `${name} ${value} for ${expected}`);

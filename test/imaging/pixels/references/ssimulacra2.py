@@ -2,7 +2,7 @@
 
     python3 ssimulacra2.py model.png copy.png      (with Pillow and numpy)
 
-The weights come from ../../../workers/image/likeness/ssimulacra2-weights.ts. Beside the crate it tells where a difference comes from:
+The weights come from ../../../workers/image/likeness/ssimulacra2-weights.ts. Compared with the crate, it shows where a difference comes from:
 the recursion of the blur adds up its rounding errors, and in 32 bits, which the crate uses, bright even ground gets a
 difference that is not there. In 64 bits it agrees with the service, whose blur is the same kernel without recursion.
 """

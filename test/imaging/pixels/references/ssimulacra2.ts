@@ -32,7 +32,7 @@ try {
 /**
  * How far this implementation is from the reference, over photographs, sizes, formats and qualities. The largest
  * differences are those of bright even ground at high scores, where the 32 bits of the reference's recursive blur are
- * seen: ssimulacra2.py tells them.
+ * seen: ssimulacra2.py measures them.
  */
 async function comparePhotographs(photographs: string) {
   const differences: number[] = [];
@@ -77,8 +77,8 @@ async function referenceScore(model: Raster, copy: Raster): Promise<number> {
   const files = [join(folder, 'model.png'), join(folder, 'copy.png')] as const;
   await writePng(model, files[0]);
   await writePng(copy, files[1]);
-  const said = execFileSync('ssimulacra2_rs', ['image', ...files], { encoding: 'utf8' });
-  return Number(/-?\d+(\.\d+)?/.exec(said)?.[0]);
+  const printed = execFileSync('ssimulacra2_rs', ['image', ...files], { encoding: 'utf8' });
+  return Number(/-?\d+(\.\d+)?/.exec(printed)?.[0]);
 }
 
 function writePng({ data, width, height }: Raster, file: string) {

@@ -108,7 +108,11 @@ export function coordinationContract(t: Test, open: Open): void {
     t.same((await store.claimDue(key, 1, MINUTE_MS, 'dead/1/2')).members, []);
     t.equal(await store.settleDue(key, 'm', 'dead/1/1', 0), null);
     await other.settleDue(key, 'm', 'alive/1/1', null);
-    t.same((await store.claimDue(key, 1, MINUTE_MS, 'dead/1/2')).members, ['m'], 'the late word was kept');
+    t.same(
+      (await store.claimDue(key, 1, MINUTE_MS, 'dead/1/2')).members,
+      ['m'],
+      'the later schedule was kept',
+    );
   });
 
   t.test('a claim is taken again where the set was lost, with what was scheduled since', async (t) => {
@@ -145,21 +149,24 @@ export function coordinationContract(t: Test, open: Open): void {
     const { store, connect } = await opened(t, open);
     const other = await connect();
     const channel = randomText(8);
-    const heard: string[] = [];
-    const endOfOne = await store.subscribe(channel, (message) => heard.push(`one ${message}`));
-    await store.subscribe(channel, (message) => heard.push(`two ${message}`));
-    await other.subscribe(channel, (message) => heard.push(`three ${message}`));
-    await other.subscribe(randomText(8), (message) => heard.push(`elsewhere ${message}`));
-    t.ok((await other.publish(channel, 'Grüße')) >= 1, 'and its sender hears to how many processes it went');
-    t.ok(await until(async () => heard.length >= 3));
-    t.same(heard.toSorted(), ['one Grüße', 'three Grüße', 'two Grüße']);
+    const received: string[] = [];
+    const endOfOne = await store.subscribe(channel, (message) => received.push(`one ${message}`));
+    await store.subscribe(channel, (message) => received.push(`two ${message}`));
+    await other.subscribe(channel, (message) => received.push(`three ${message}`));
+    await other.subscribe(randomText(8), (message) => received.push(`elsewhere ${message}`));
+    t.ok(
+      (await other.publish(channel, 'Grüße')) >= 1,
+      'and its sender gets the number of processes that it reached',
+    );
+    t.ok(await until(async () => received.length >= 3));
+    t.same(received.toSorted(), ['one Grüße', 'three Grüße', 'two Grüße']);
 
     endOfOne();
     endOfOne();
-    heard.length = 0;
+    received.length = 0;
     await store.publish(channel, 'again');
-    t.ok(await until(async () => heard.length >= 2));
-    t.same(heard.toSorted(), ['three again', 'two again']);
+    t.ok(await until(async () => received.length >= 2));
+    t.same(received.toSorted(), ['three again', 'two again']);
   });
 
   t.test('it answers a ping', async (t) => {

@@ -9,7 +9,7 @@ export const SHORT_MS = 50;
 const POLLS = 500;
 
 export interface CoordinationHarness {
-  /** One more way to the same store, as another process has it. */
+  /** Another connection to the same store, as another process has it. */
   connect(): Promise<Coordination>;
   /** Moves the store's clock, where it can be moved; the tests poll for what the passing of time brings. */
   elapse(ms: number): void;

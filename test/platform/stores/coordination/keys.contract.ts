@@ -50,7 +50,7 @@ export function keysContract(t: Test, open: Open): void {
     t.same(await store.beginIdempotent(key, null, MINUTE_MS, DAY_MS), { state: 'reused' });
   });
 
-  t.test('a freed key is new again, and its former request has no say in it', async (t) => {
+  t.test('a freed key is new again, and its former request cannot change it', async (t) => {
     const { store } = await opened(t, open);
     const key = randomText(8);
     const first = await begun(store, key, 'print');

@@ -95,7 +95,7 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     );
     await proxy.cut();
     const given = store.beginIdempotent('k', 'print', MINUTE_MS, MINUTE_MS);
-    await proxy.mend();
+    await proxy.restore();
     t.match(await given, { state: 'new' });
     t.equal(
       (await Promise.all(inFlight)).filter((answer) => answer.slot).length,
@@ -126,7 +126,7 @@ function promisesOnRedis(sharedUrl: string, ownUrl: string): void {
     await t.rejects(store.admit({ rate: { key: 'k', limit: 1, windowMs: MINUTE_MS } }), unavailable);
     const subscribing = store.subscribe('wake', () => {});
     await t.rejects(subscribing, unavailable);
-    await proxy.mend();
+    await proxy.restore();
     t.ok(await until(answers));
     await store.close();
     await t.rejects(store.ping(), unavailable, 'a closed store answers at once');

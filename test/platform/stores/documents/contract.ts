@@ -110,7 +110,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     t.same(ids(await slugs.find({ account: 'a', slug: null })), ['1']);
   });
 
-  t.test('insertMany stores what it can and tells the positions of the rest', async (t) => {
+  t.test('insertMany stores what it can and returns the positions of the rest', async (t) => {
     const many = await items('many');
     await many.insertOne({ _id: 'm1' });
     const batch = [{ _id: 'm0' }, { _id: 'm1' }, { _id: 'm2', email: 'x' }, { _id: 'm3', email: 'x' }];
@@ -192,9 +192,9 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     for (const [condition, expected] of conditions) {
       for (const field of ['rank', 'free', 'email']) {
         const filter = { [field]: condition };
-        const told = JSON.stringify(filter);
-        t.same(ids(await filters.find(filter, { sort: [['_id', 1]] })), expected, told);
-        t.equal(await filters.count(filter), expected.length, `count of ${told}`);
+        const text = JSON.stringify(filter);
+        t.same(ids(await filters.find(filter, { sort: [['_id', 1]] })), expected, text);
+        t.equal(await filters.count(filter), expected.length, `count of ${text}`);
       }
     }
     const either = { $or: [{ rank: 1 }, { email: 'b' }, { free: null, rank: null }] };
@@ -230,7 +230,7 @@ export function documentsContract(t: Test, { documents, restart }: OpenDocuments
     t.equal(await found({ tags: { $size: 1 } }), 0);
   });
 
-  t.test('updates of numbers, fields and whole documents tell what they did', async (t) => {
+  t.test('updates of numbers, fields and whole documents report what they did', async (t) => {
     const updates = await items('updates');
     await updates.insertOne({ _id: 'u', n: 5, low: 5, high: 5, gone: 1 });
     const update = { $inc: { n: 2, fresh: 1 }, $min: { low: 3 }, $max: { high: 4 }, $unset: { gone: '' } };

@@ -42,7 +42,7 @@ if (mongo === null) {
       t.match(attempt, { status: 'rejected', reason: StoreUnavailableError });
     }
 
-    await proxy.mend();
+    await proxy.restore();
     await lossy.ping();
     t.same(await items.findOne({ _id: 'before' }), { _id: 'before' });
     await lossy.close();

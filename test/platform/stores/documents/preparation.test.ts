@@ -2,10 +2,10 @@
 import t from 'tap';
 import type { CollectionSpec, Documents } from '../../../../src/platform/stores/documents/port.ts';
 import { prepareCollections } from '../../../../src/platform/stores/documents/preparation.ts';
-import { handClock } from '../../../support/clock.ts';
+import { manualClock } from '../../../support/clock.ts';
 
 t.test('a start that waits for indexes says which, again and again until they are built', async (t) => {
-  const clock = handClock();
+  const clock = manualClock();
   const said: Array<[message: string, collection: unknown, seconds: unknown]> = [];
   const log = {
     info: (context: object, message: string) => {

@@ -1,7 +1,7 @@
 import { documentsOverChannel } from '../../../../src/platform/stores/documents/over-channel.ts';
 import { channelToPrimary } from '../../../../src/platform/stores/embedded/channel-client.ts';
 
-/** An API process of documents-cluster.test.ts: claims items until none is left, and tells which it got. */
+/** An API process of documents-cluster.test.ts: claims items until none is left, and reports which it got. */
 const documents = documentsOverChannel(channelToPrimary());
 const items = await documents.collection<{ _id: string; status: string }>({
   name: 'items',

@@ -4,7 +4,7 @@ import { openDataDirectory } from '../../../../src/platform/stores/embedded/data
 
 /**
  * The process that documents-durability.test.ts kills: takes the data directory of its first argument and writes until
- * then, telling of each document once it is acknowledged.
+ * then, and reports each document once it is acknowledged.
  */
 const [directory = '', run = ''] = process.argv.slice(2);
 const WRITERS = 16;

@@ -46,7 +46,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
       await t.rejects(distant.put(key, body, 'image/png'), unavailable, key);
       if (body instanceof Readable) t.ok(body.destroyed, 'the sender is let go');
       t.equal(await objects.get(key), null, key);
-      await proxy.mend();
+      await proxy.restore();
     }
     t.same(
       await distant.put('lost/whole', Buffer.from('now'), 'text/plain'),
