@@ -6,13 +6,14 @@ import { openWorld } from './world.ts';
 
 const GRANTED = 60;
 const FATES: readonly Fate[] = ['done', 'done', 'refused', 'twice'];
-/** A job of this size takes about so many turns of the event loop. */
+/** A job of this size takes about MOST_TURNS turns of the event loop. */
 const MOST_ITEMS = 12;
 const MOST_TURNS = 120;
 
 /**
- * Cancels a job at a random moment of its life, from its submit to behind its end, and compares what became of it with
- * the table: what was not handed out is CANCELLED, what ran was let finish, and a job that had ended is left alone.
+ * Cancels a job at a random moment of its life, from its submit to behind its end, and compares the result with
+ * the table: items that were not handed out are CANCELLED, running ones have finished, and a job that had ended is
+ * unchanged.
  * @returns every broken promise.
  */
 export async function cancelRound(seed: number, mongodbUrl?: string): Promise<string[]> {
@@ -25,13 +26,13 @@ export async function cancelRound(seed: number, mongodbUrl?: string): Promise<st
     const handedOut = new Set<number>();
     const script: Script = async (call) => {
       handedOut.add(call.item.index);
-      await turns(Math.floor(random() * 8));
+      await loopTurns(Math.floor(random() * 8));
       return perform(call);
     };
     const host = await world.start(null, scripted(script));
     const fates = Array.from({ length: 1 + Math.floor(random() * MOST_ITEMS) }, () => pick(FATES));
     const { job } = await host.lifecycle.submit(caller, orderOf(fates));
-    await turns(Math.floor(random() * MOST_TURNS));
+    await loopTurns(Math.floor(random() * MOST_TURNS));
     const answer = await host.lifecycle.cancel(caller.accountId, job._id).catch((error: unknown) => {
       if (error instanceof ApiError) return error;
       throw error;
@@ -39,7 +40,7 @@ export async function cancelRound(seed: number, mongodbUrl?: string): Promise<st
     await recover(world, host);
     await ended(world);
     return [
-      ...(await cancelledAmiss(world, answer instanceof ApiError ? answer : answer.status, handedOut)),
+      ...(await cancelErrors(world, answer instanceof ApiError ? answer : answer.status, handedOut)),
       ...(await brokenPromises(world, caller, GRANTED)),
     ];
   } finally {
@@ -47,7 +48,7 @@ export async function cancelRound(seed: number, mongodbUrl?: string): Promise<st
   }
 }
 
-async function cancelledAmiss(
+async function cancelErrors(
   world: Parameters<typeof jobsOf>[0],
   answer: ApiError | string,
   handedOut: ReadonlySet<number>,
@@ -69,7 +70,7 @@ async function cancelledAmiss(
   return broken;
 }
 
-/** Lets so many turns of the event loop pass. */
-async function turns(count: number): Promise<void> {
+/** Lets a number of turns of the event loop pass. */
+async function loopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise((next) => setImmediate(next));
 }

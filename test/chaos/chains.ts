@@ -24,9 +24,9 @@ import { type Host, openWorld, type World } from './world.ts';
 
 const GRANTED = 5_000;
 const MOST_ITEMS = 6;
-const LOOKS = 1_000;
-/** Duties that a job needs to come to its end. */
-const MOVING = ['leases of items', 'retries of items', 'settlements of items', 'ended jobs'];
+const POLLS = 1_000;
+/** Sweeps that a job needs to end. */
+const NEEDED_SWEEPS = ['leases of items', 'retries of items', 'settlements of items', 'ended jobs'];
 
 /** When a process dies in the work of a segment: before it; when its answer is there; when its output is stored. */
 export const MOMENTS = ['asked', 'answered', 'kept'] as const;
@@ -70,8 +70,8 @@ export function randomRound(seed: number, mongodbUrl?: string): ChainRound {
 
 /**
  * Runs a chain in processes that die, one after the other, and lets one that lives finish and resume it. Each segment
- * adds its number to the picture, so that an output says which ran, and how often.
- * @returns every broken promise, and every job that does not cost what its prompts say.
+ * adds its number to the picture, so that an output shows which ran, and how often.
+ * @returns every broken promise, and every job with another cost than its prompts lead to.
  */
 export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainRound): Promise<string[]> {
   const world = await openWorld({ mongodbUrl });
@@ -106,12 +106,13 @@ export async function chainRound({ segments, items, deaths, mongodbUrl }: ChainR
 
 /**
  * Until the job has ended, or there is none and there will be none: some deaths are never reached. A process may die in
- * the first segment before it has accepted the job, for the only item of a job is worked on beside that.
+ * the first segment before it has accepted the job, for the only item of a job is worked on at the same time.
  */
 async function atRest(world: World, host: Host, submitter: Host): Promise<void> {
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let poll = 0; poll < POLLS; poll += 1) {
     await host.lifecycle.pollJobs();
-    for (const { name, sweep } of host.lifecycle.sweeps) if (MOVING.includes(name)) await sweep(world.now());
+    for (const { name, sweep } of host.lifecycle.sweeps)
+      if (NEEDED_SWEEPS.includes(name)) await sweep(world.now());
     const [job] = await jobsOf(world);
     if (job?.phase === 'done') return;
     if (submitter.life.isDead && (job === undefined || job.phase === 'hidden')) return;
@@ -170,7 +171,7 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
   };
 }
 
-/** What the words of a prompt make of an item. */
+/** Fails an item where the directives of its prompt ask for it. */
 function refuse(step: KnownStep | undefined, { index, tries }: ItemDocument): void {
   const isPutOff = step?.body.prompt?.includes('[sandbox:fail=1]') && tries === 0;
   if (isPutOff) throw new ItemFailure({ code: 'provider_unavailable', message: 'Not now.', mayPass: true });
@@ -178,7 +179,7 @@ function refuse(step: KnownStep | undefined, { index, tries }: ItemDocument): vo
     throw new ItemFailure({ code: 'provider_rejected', message: 'It is refused.', mayPass: false });
 }
 
-/** A job of so many items that walk these segments. */
+/** A job of items that go through these segments. */
 export function orderOf(segments: readonly KnownStep[][], total: number): Order {
   const credits = segments.map(([step]) => step?.credits ?? 0);
   const planned = credits.map((price, index) => {
@@ -237,7 +238,7 @@ async function wrongPrices(world: World, segments: KnownStep[][]): Promise<strin
   return (await walkedItems(world)).flatMap(({ job, walked }) => {
     const prices = walked.map(({ item: { index, status, progress, outcome }, from }) => {
       if (status === 'COMPLETED') return owed(segments, from, undefined);
-      // Where it was refused, its words say; one that took its processes along stands where it was last kept.
+      // The prompt decides where an item is refused; an item whose processes died stopped at its last kept output.
       const isRefused = outcome?.errorCode === 'provider_rejected';
       return owed(segments, from, isRefused ? failsAt(segments, index, from) : (progress?.segment ?? 0));
     });

@@ -6,11 +6,11 @@ import type { LedgerRow, Money } from '../../src/product/billing/store.ts';
 import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import { all, itemsOf, jobsOf } from './invariants.ts';
 import { orderOf, performing, type Script, type ScriptCall, scripted } from './script.ts';
-import type { Fate, ModelJob, StateTable, Verdict } from './table.ts';
+import type { ExpectedAnswer, Fate, ModelJob, StateTable } from './table.ts';
 import { type Host, LIMITED, openWorld, type World } from './world.ts';
 
 /** Little enough to run out in a sequence. */
-export const MEANS = {
+export const RESOURCES = {
   credits: 25,
   runsAMonth: LIMITED.processLimit,
   overage: LIMITED.overageCredits,
@@ -18,22 +18,22 @@ export const MEANS = {
 };
 const LEASE_MS = 30_000;
 const DAY_MS = 86_400_000;
-/** An engine that changes nothing for this number of looks stands still. */
-const STILL_LOOKS = 800;
+/** An engine that changes nothing for this number of polls is stuck. */
+const STILL_POLLS = 800;
 const TICK_MS = 1;
 
-/** The engine under the control of a test: a claimed item waits until the test says how it ends. */
+/** The engine under the control of a test: a claimed item waits until the test ends it. */
 export interface Driven {
   world: World;
   caller: Caller;
   host: Host;
-  /** By item: says what becomes of one that the living process works on. */
+  /** By item that the living process works on: ends it. */
   waiting: Map<string, (fate: Fate) => void>;
 }
 
 export async function openDriven(mongodbUrl?: string): Promise<Driven> {
-  const world = await openWorld({ mongodbUrl, storedAssets: MEANS.places });
-  const caller = await world.account(MEANS.credits);
+  const world = await openWorld({ mongodbUrl, storedAssets: RESOURCES.places });
+  const caller = await world.account(RESOURCES.credits);
   const waiting: Driven['waiting'] = new Map();
   const host = await world.start(null, scripted(script(waiting, world)));
   return { world, caller, waiting, host };
@@ -52,19 +52,24 @@ function script(waiting: Driven['waiting'], { now }: World): Script {
   };
 }
 
-/** Makes a call, and compares its answer with the verdict of the table. Null when it was refused as it should be. */
-async function called(verdict: Verdict, call: () => Promise<JobDocument>): Promise<JobDocument | null> {
+/**
+ * Makes a call, and compares its answer with the one that the table expects. Null when it was refused as it should be.
+ */
+async function called(
+  expected: ExpectedAnswer,
+  call: () => Promise<JobDocument>,
+): Promise<JobDocument | null> {
   try {
     const job = await call();
-    assert.equal('accepted', typeof verdict === 'string' ? verdict : String(verdict.code));
+    assert.equal('accepted', typeof expected === 'string' ? expected : String(expected.code));
     return job;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { code, details } = error;
-    assert.notEqual(verdict, 'accepted', `refused with ${code}`);
-    const expected = verdict as Exclude<Verdict, 'accepted'>;
-    assert.ok([expected.code].flat().includes(code), `${code} instead of ${expected.code}`);
-    if (expected.details !== undefined) assert.deepEqual(details, expected.details);
+    assert.notEqual(expected, 'accepted', `refused with ${code}`);
+    const refusal = expected as Exclude<ExpectedAnswer, 'accepted'>;
+    assert.ok([refusal.code].flat().includes(code), `${code} instead of ${refusal.code}`);
+    if (refusal.details !== undefined) assert.deepEqual(details, refusal.details);
     return null;
   }
 }
@@ -73,8 +78,8 @@ export async function submit(table: StateTable, { world, host, caller }: Driven,
   world.elapse(TICK_MS);
   const month = monthOf(world);
   const order = orderOf(Array.from({ length: total }, () => 'done'));
-  const verdict = table.submitVerdict(total, month);
-  const job = await called(verdict, async () => (await host.lifecycle.submit(caller, order)).job);
+  const expected = table.expectSubmit(total, month);
+  const job = await called(expected, async () => (await host.lifecycle.submit(caller, order)).job);
   if (job === null) return;
   table.add(job._id, total, { month });
   assert.equal(job.status, table.jobs.at(-1)?.status, 'a new job answers its status');
@@ -84,8 +89,8 @@ export async function submit(table: StateTable, { world, host, caller }: Driven,
 const monthOf = ({ now }: World) => now().toISOString().slice(0, 7);
 
 export async function cancel(table: StateTable, { host, caller }: Driven, job: ModelJob) {
-  const verdict = table.cancelVerdict(job);
-  const answer = await called(verdict, () => host.lifecycle.cancel(caller.accountId, job.id));
+  const expected = table.expectCancel(job);
+  const answer = await called(expected, () => host.lifecycle.cancel(caller.accountId, job.id));
   if (answer === null) return;
   table.cancel(job);
   assert.equal(answer.status, job.status, 'a cancel answers the status behind it');
@@ -94,9 +99,9 @@ export async function cancel(table: StateTable, { host, caller }: Driven, job: M
 export async function resume(table: StateTable, { world, host, caller }: Driven, job: ModelJob) {
   world.elapse(TICK_MS);
   const month = monthOf(world);
-  const verdict = table.resumeVerdict(job, month);
+  const expected = table.expectResume(job, month);
   const made = await called(
-    verdict,
+    expected,
     async () => (await host.lifecycle.resuming.resume(caller, job.id, { key: null })).job,
   );
   if (made === null) return;
@@ -104,23 +109,23 @@ export async function resume(table: StateTable, { world, host, caller }: Driven,
   assert.equal(made.status, table.jobs.at(-1)?.status, 'a new attempt answers its status');
 }
 
-export function settle(table: StateTable, { waiting }: Driven, place: number, fate: Fate) {
+export function settle(table: StateTable, { waiting }: Driven, choice: number, fate: Fate) {
   const running = table.running();
-  const chosen = running[place % running.length];
+  const chosen = running[choice % running.length];
   assert.ok(chosen);
   const itemId = `${chosen.job.id}/${chosen.index}`;
-  const say = waiting.get(itemId);
-  assert.ok(say, `${itemId} is in hand`);
+  const finish = waiting.get(itemId);
+  assert.ok(finish, `${itemId} is claimed`);
   waiting.delete(itemId);
   table.settle(chosen.job, chosen.index, fate);
-  say(fate);
+  finish(fate);
 }
 
 /** The process dies, and another takes its place; what the dead one still does reaches nothing. */
 export async function die(table: StateTable, driven: Driven) {
   const { world, host, waiting } = driven;
   host.life.isDead = true;
-  for (const say of waiting.values()) say('done');
+  for (const finish of waiting.values()) finish('done');
   waiting.clear();
   table.die();
   driven.host = await world.start(null, scripted(script(waiting, world)));
@@ -149,24 +154,24 @@ export async function pass(table: StateTable, driven: Driven, days: number) {
 }
 
 async function sweep({ world, host }: Driven, name: string): Promise<void> {
-  const duty = host.lifecycle.sweeps.find((candidate) => candidate.name === name);
-  assert.ok(duty, name);
-  while ((await duty.sweep(world.now())) > 0);
+  const found = host.lifecycle.sweeps.find((candidate) => candidate.name === name);
+  assert.ok(found, name);
+  while ((await found.sweep(world.now())) > 0);
 }
 
 /** Waits until nothing is left to do before the next call, then compares everything that there is with the table. */
 export async function compare(table: StateTable, driven: Driven): Promise<void> {
   let before = '';
-  for (let looks = 0; looks < STILL_LOOKS; looks += 1) {
+  for (let polls = 0; polls < STILL_POLLS; polls += 1) {
     const items = await itemsOf(driven.world);
     const jobs = await jobsOf(driven.world);
-    // Two reads are no snapshot: what moved between them is looked at again.
+    // Two reads are no snapshot: they are repeated when anything changed in between.
     const isStill = JSON.stringify(items) === JSON.stringify(await itemsOf(driven.world));
-    // A claim that is under way would come to an end behind the next step, at an hour of its own.
+    // A claim that is under way would end during the next step, at another time of the clock.
     const isQuiet = driven.host.life.inFlight === 0;
     if (isStill && isQuiet && isAtRest(jobs, items, driven)) return agree(table, driven, jobs, items);
     const seen = JSON.stringify([jobs, items]);
-    if (seen !== before) looks = 0;
+    if (seen !== before) polls = 0;
     before = seen;
     await pause(3);
   }
@@ -191,7 +196,7 @@ function isAtRest(jobs: JobDocument[], items: ItemDocument[], { host, waiting }:
   });
 }
 
-const SHOWN = {
+const STATUS_OF = {
   ready: 'PENDING',
   later: 'PENDING',
   running: 'PROCESSING',
@@ -209,7 +214,7 @@ async function agree(table: StateTable, driven: Driven, jobs: JobDocument[], ite
     const own = items.filter(({ jobId }) => jobId === model.id).sort((a, b) => a.index - b.index);
     assert.deepEqual(
       { status: job.status, items: own.map(({ status }) => status) },
-      { status: model.status, items: model.items.map(({ at }) => SHOWN[at]) },
+      { status: model.status, items: model.items.map(({ at }) => STATUS_OF[at]) },
       `${model.id} stands where the table says`,
     );
     assert.deepEqual(countersOf(job), countersIn(model), `${model.id} counts what the table says`);
@@ -229,7 +234,7 @@ function countersOf(job: JobDocument) {
 
 /** Cancelled items are counted when the job ends. */
 function countersIn({ status, items, attempt, parentId, rootId }: ModelJob): ReturnType<typeof countersOf> {
-  const count = (wanted: string) => items.filter(({ at }) => at === wanted).length;
+  const count = (status: string) => items.filter(({ at }) => at === status).length;
   const [completedItems, failedItems] = [count('COMPLETED'), count('FAILED')];
   return {
     ...{ totalItems: items.length, completedItems, failedItems, settledItems: completedItems + failedItems },
@@ -239,27 +244,27 @@ function countersIn({ status, items, attempt, parentId, rootId }: ModelJob): Ret
   };
 }
 
-/** One event of each item that completed or failed, one of the end, and none besides. */
+/** One event of each item that completed or failed, one of the end, and no other. */
 async function agreeOnEvents({ id, status, items }: ModelJob, { world }: Driven) {
   const events = (await world.announced.find({})).filter(({ data }) => data.jobId === id);
-  const said = events.map(({ type, data }) => `${type} ${data.itemIndex ?? data.status}`).sort();
+  const announced = events.map(({ type, data }) => `${type} ${data.itemIndex ?? data.status}`).sort();
   const ofItems = items.flatMap(({ at }, index) => {
     if (at !== 'COMPLETED' && at !== 'FAILED') return [];
     return `job.item.${at === 'COMPLETED' ? 'completed' : 'failed'} ${index}`;
   });
   const end = status === 'COMPLETED' ? 'job.completed' : 'job.failed';
   const expected = TERMINAL.includes(status) ? [...ofItems, `${end} ${status}`] : ofItems;
-  assert.deepEqual(said, expected.sort(), `${id} was announced as the table says`);
+  assert.deepEqual(announced, expected.sort(), `${id} was announced as the table says`);
 }
 
 /** Balance, holds, runs and places are what the table says, and the ledger sums to the balance. */
-async function agreeOnMoney({ purse }: StateTable, { world, caller }: Driven) {
+async function agreeOnMoney({ account }: StateTable, { world, caller }: Driven) {
   const [money] = (await all<Money>(world, 'accounts')).filter(({ _id }) => _id === caller.accountId);
   const [places] = await all<{ _id: string; stored: number }>(world, 'assetPlaces');
   const { balance, held, processing } = money ?? {};
   assert.deepEqual(
     { balance, held, used: processing?.used, stored: places?.stored ?? 0 },
-    { balance: purse.balance, held: purse.held, used: purse.used, stored: purse.stored },
+    { balance: account.balance, held: account.held, used: account.used, stored: account.stored },
     'the account has what the table says',
   );
   const ledger = await all<LedgerRow>(world, 'ledger');

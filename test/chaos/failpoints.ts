@@ -9,37 +9,37 @@ interface Write {
   text: string;
 }
 
-const says = (collection: string, words: RegExp) => (write: Write) =>
-  write.collection === collection && words.test(write.text);
+const writes = (collection: string, pattern: RegExp) => (write: Write) =>
+  write.collection === collection && pattern.test(write.text);
 
 /** The steps of a job's life that change a document, by their names. */
 export const POINTS: Record<string, (write: Write) => boolean> = {
   'job hidden': ({ collection, method }) => collection === 'jobs' && method === 'insertOne',
   'definition stored': ({ collection, method }) => collection === 'jobDefinitions' && method === 'insertOne',
-  'money held': says('accounts', /"reference":"hold\//),
-  'places reserved': says('assetPlaces', /"way":"in","token"/),
+  'money held': writes('accounts', /"reference":"hold\//),
+  'quota reserved': writes('assetPlaces', /"way":"in","token"/),
   'items stored': ({ collection, method }) => collection === 'jobItems' && method === 'insertMany',
-  'job shown': says('jobs', /"phase":"open","phaseAt"/),
-  'places confirmed': says('assetPlaces', /"\$pull":\{"marks":\{"jobId":"[^"]*","way":"in"/),
-  'job started': says('jobs', /"slot":"/),
-  'items claimed': says('jobItems', /"queue":"claimed","status":"PROCESSING"/),
-  'item put off': says('jobItems', /"queue":"later"/),
+  'job opened': writes('jobs', /"phase":"open","phaseAt"/),
+  'quota confirmed': writes('assetPlaces', /"\$pull":\{"marks":\{"jobId":"[^"]*","way":"in"/),
+  'job started': writes('jobs', /"slot":"/),
+  'items claimed': writes('jobItems', /"queue":"claimed","status":"PROCESSING"/),
+  'item put off': writes('jobItems', /"queue":"later"/),
   'output noted': ({ collection, method }) => collection === 'assets' && method === 'insertOne',
-  'item decided': says('jobItems', /"queue":"decided","outcome"/),
-  'outputs shown': says('assets', /"state":"kept"/),
-  'items counted': says('jobs', /"settlement":\{/),
-  'item events written': says('announced', /job\.item/),
-  'items finished': says('jobItems', /"\$unset":\{"queue":"","decidedAt":""/),
-  'job cancelling': says('jobs', /"\$set":\{"status":"CANCELLING"/),
-  'items cancelled': says('jobItems', /"\$set":\{"status":"CANCELLED","outcome"/),
-  'job ended': says('jobs', /"phase":"ended"/),
-  'runs paid': says('accounts', /"reference":"overage\//),
-  'rest released': says('accounts', /"reference":"release\//),
-  'return of places announced': says('assetPlaces', /"way":"out","token"/),
-  'return of places noted': says('jobs', /"\$set":\{"placesToken":"/),
-  'places given back': says('assetPlaces', /"\$inc":\{"stored":-/),
-  'job event written': says('announced', /job\.(completed|failed)"/),
-  'job done': says('jobs', /"phase":"done"/),
+  'item decided': writes('jobItems', /"queue":"decided","outcome"/),
+  'outputs kept': writes('assets', /"state":"kept"/),
+  'items counted': writes('jobs', /"settlement":\{/),
+  'item events written': writes('announced', /job\.item/),
+  'items finished': writes('jobItems', /"\$unset":\{"queue":"","decidedAt":""/),
+  'job cancelling': writes('jobs', /"\$set":\{"status":"CANCELLING"/),
+  'items cancelled': writes('jobItems', /"\$set":\{"status":"CANCELLED","outcome"/),
+  'job ended': writes('jobs', /"phase":"ended"/),
+  'runs paid': writes('accounts', /"reference":"overage\//),
+  'rest released': writes('accounts', /"reference":"release\//),
+  'return of quota announced': writes('assetPlaces', /"way":"out","token"/),
+  'return of quota noted': writes('jobs', /"\$set":\{"placesToken":"/),
+  'quota returned': writes('assetPlaces', /"\$inc":\{"stored":-/),
+  'job event written': writes('announced', /job\.(completed|failed)"/),
+  'job done': writes('jobs', /"phase":"done"/),
 };
 
 /** Where a process dies: just before, or just after, the n-th write of a name (from 1). */
@@ -98,7 +98,7 @@ export function mortal(
       return life.isDead ? forever() : answer;
     }
     life.isDead = true;
-    // It dies behind a write that was refused as well: nobody hears of the refusal.
+    // It also dies after a write that was refused: nothing reports the refusal.
     if (failpoint.moment === 'after') await Promise.resolve(run()).catch(() => undefined);
     return life.die();
   }

@@ -9,8 +9,8 @@ import type { Host, World } from './world.ts';
 const LEASE_MS = 31_000;
 const LONG_MS = 6 * 60_000;
 const VERY_LONG_MS = 2 * 60 * 60_000;
-const LOOKS = 2_000;
-/** Until everything must have come to its end, whoever died last. */
+const POLLS = 2_000;
+/** Spans after which everything must have ended, whichever process died last. */
 const MORE_SPANS = 12;
 
 export async function all<T extends Document>({ documents }: World, name: string): Promise<T[]> {
@@ -21,9 +21,9 @@ export async function all<T extends Document>({ documents }: World, name: string
 export const jobsOf = (world: World) => all<JobDocument>(world, 'jobs');
 export const itemsOf = (world: World) => all<ItemDocument>(world, 'jobItems');
 
-/** Waits until a host has nothing in its hand and nothing to take. */
+/** Waits until a host has claimed nothing and can claim nothing. */
 export async function quiet(world: World, { owner }: Host): Promise<void> {
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let poll = 0; poll < POLLS; poll += 1) {
     const items = await itemsOf(world);
     const running = new Set(
       (await jobsOf(world)).filter(({ status }) => status === 'PROCESSING').map(({ _id }) => _id),
@@ -39,7 +39,7 @@ export async function quiet(world: World, { owner }: Host): Promise<void> {
 
 /** Waits until every job has ended, and all that follows from its end is done. */
 export async function ended(world: World): Promise<void> {
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let poll = 0; poll < POLLS; poll += 1) {
     if ((await jobsOf(world)).every(({ phase }) => phase === 'done')) return;
     await pause(5);
   }
@@ -55,7 +55,7 @@ export async function recover(world: World, host: Host): Promise<void> {
   for (let more = 0; more < MORE_SPANS && !(await isDone()); more += 1) await pass(world, host, LEASE_MS);
   await quiet(world, host);
   for (const { sweep } of host.lifecycle.sweeps) await sweep(world.now());
-  // What follows from an end may be on its way; one that does not come is told as a broken promise.
+  // The clean-up of an end may be in progress; one that never happens is reported as a broken promise.
   await ended(world).catch(() => undefined);
 }
 
@@ -67,7 +67,7 @@ async function pass(world: World, host: Host, ms: number): Promise<void> {
 }
 
 /**
- * What must be true of an account when everything has come to rest, whatever died on the way.
+ * Checks the promises to an account once everything is at rest, whichever processes died before.
  * @returns every broken promise, as a sentence.
  */
 export async function brokenPromises(
@@ -146,9 +146,9 @@ export async function brokenPromises(
   );
   expect(
     (places?.stored ?? 0) === assets.length,
-    `${places?.stored} places are taken for ${assets.length} assets`,
+    `${places?.stored} assets are counted for ${assets.length} assets`,
   );
-  expect((places?.marks?.length ?? 0) === 0, 'marks of places are left');
+  expect((places?.marks?.length ?? 0) === 0, 'reservations of assets are left');
   return broken;
 }
 

@@ -5,7 +5,7 @@ import { startPrivateRedis } from '../support/services/redis.ts';
 import { cancelRound } from './cancels.ts';
 import { chainRound, randomRound } from './chains.ts';
 import { POINTS } from './failpoints.ts';
-import { type Blow, killRound, type Servers } from './kills/round.ts';
+import { type Fault, killRound, type Servers } from './kills/round.ts';
 import { outageRound } from './outages/round.ts';
 import { CLUSTER_OUTAGES, EMBEDDED_OUTAGES } from './outages/stores.ts';
 import { Report, type RoundName, type SoakOptions, soak } from './report.ts';
@@ -22,31 +22,31 @@ npm run chaos -- outages [seconds …] [--only NAME,…] [--items N] [--seeds N]
   chains   processes die between the segments of random chains; a seed stands for ten of them
   cancels  a job is cancelled at a random moment; a seed stands for ten of them
   kills    real services under load: kill -9 of processes and of whole hosts; on Redis and a MongoDB FLUSHALL and
-           SIGSTOP past every lease besides, over two hosts
+           SIGSTOP past every lease as well, over two hosts
   clocks   kill -9 and SIGSTOP as in kills, over two hosts on Redis and a MongoDB whose clocks differ by 90 s: the second
            one is ahead in odd seeds, and behind in even ones
-  outages  a real service whose stores go away, one per round, for so many seconds (5 and 60; 600 is 10 minutes) amid
+  outages  a real service whose stores go away, one per round, for a number of seconds (5 and 60; 600 is 10 minutes) amid
            a job of N small items (2000), chains, models and webhooks, all of which end at most a minute later
            than without an outage. --only names some of: redis-kill, redis-stop, mongo-cut, mongo-stop, bucket-kill,
            bucket-stop, objects-gone, objects-full, primary-stop (40 s at most)
   starts   a host starts N times (200) and replaces its processes N times (50) while another one's jobs wake it
 
-All of them without a word. --seeds are the rounds of a kind, or of each step (3), --from the first of them (1).
+Without a kind, all of them run. --seeds are the rounds of a kind, or of each step (3), --from the first of them (1).
 --minutes is how long a kind may go on. --report keeps what was found as JSON lines: a soak that was stopped goes on
 behind it. With MONGODB_URL the documents of these lie on that server. Exits 1 when a promise was broken.`;
 
-/** So many sequences, or chains, stand for a seed of the other kinds. */
+/** Number of sequences, or chains, for one seed of the other kinds. */
 const ROUNDS_A_SEED = 10;
 const ROUNDS_AT_ONCE = 3;
 /** Of a round of kills. */
-const BLOWS = 4;
-const ALONE: readonly Blow[] = ['process', 'process', 'host'];
-const SHARED: readonly Blow[] = ['process', 'host', 'flush', 'freeze'];
-/** Without a flush: rounds under way at the same time share their Redis. */
-const SHIFTED: readonly Blow[] = ['process', 'process', 'host', 'host', 'freeze'];
+const FAULTS = 4;
+const ALONE: readonly Fault[] = ['process', 'process', 'host'];
+const SHARED: readonly Fault[] = ['process', 'host', 'flush', 'freeze'];
+/** Without a flush: rounds at the same time share their Redis. */
+const SHIFTED: readonly Fault[] = ['process', 'process', 'host', 'host', 'freeze'];
 const SHIFT_MS = 90_000;
 
-/** How long stores are away, unless it is said. */
+/** Seconds of an outage, by default. */
 const AWAY_SECONDS = ['5', '60'];
 
 interface Soak {
@@ -80,8 +80,8 @@ const { values, positionals } = parseArgs({
     replaces: { type: 'string', default: '50' },
   },
 });
-const isNumber = (word: string) => /^\d+$/.test(word);
-const named = positionals.filter((word) => !isNumber(word));
+const isNumber = (arg: string) => /^\d+$/.test(arg);
+const named = positionals.filter((arg) => !isNumber(arg));
 const kinds = named.length > 0 ? named : Object.keys(KINDS);
 if (values.help || kinds.some((kind) => KINDS[kind] === undefined)) {
   console.log(USAGE);
@@ -126,12 +126,12 @@ async function steps({ seeds, mongodbUrl, options }: Soak): Promise<void> {
 /** Rounds that are short, so that several of them stand for a seed. */
 function small(kind: string, run: (seed: number, mongodbUrl?: string) => Promise<string[]>) {
   return async ({ seeds, mongodbUrl, options }: Soak): Promise<void> => {
-    const places = Array.from({ length: ROUNDS_A_SEED }, (_, place) => place);
+    const indexes = Array.from({ length: ROUNDS_A_SEED }, (_, index) => index);
     const names = seeds.flatMap((seed) =>
-      places.map(
-        (place): RoundName => ({
+      indexes.map(
+        (index): RoundName => ({
           ...{ kind, stores: storesOf(mongodbUrl), point: '' },
-          seed: seed * ROUNDS_A_SEED + place,
+          seed: seed * ROUNDS_A_SEED + index,
         }),
       ),
     );
@@ -143,9 +143,9 @@ function small(kind: string, run: (seed: number, mongodbUrl?: string) => Promise
 async function kills({ seeds, options }: Soak): Promise<void> {
   const alone = { ...options, atOnce: 1 };
   const names = (stores: string) => seeds.map((seed) => ({ kind: 'kills', stores, point: '', seed }));
-  await soak(names('embedded'), ({ seed }) => killRound({ seed, blows: blowsOf(seed, ALONE) }), alone);
+  await soak(names('embedded'), ({ seed }) => killRound({ seed, faults: faultsOf(seed, ALONE) }), alone);
   await onServers(async (cluster) => {
-    const run = ({ seed }: RoundName) => killRound({ seed, cluster, blows: blowsOf(seed, SHARED) });
+    const run = ({ seed }: RoundName) => killRound({ seed, cluster, faults: faultsOf(seed, SHARED) });
     await soak(names('cluster'), run, alone);
   });
 }
@@ -156,7 +156,7 @@ async function clocks({ seeds, options }: Soak): Promise<void> {
   await onServers(async (cluster) => {
     const run = ({ seed }: RoundName) => {
       const shiftMs = seed % 2 === 0 ? -SHIFT_MS : SHIFT_MS;
-      return killRound({ seed, cluster, shiftMs, blows: blowsOf(seed, SHIFTED) });
+      return killRound({ seed, cluster, shiftMs, faults: faultsOf(seed, SHIFTED) });
     };
     await soak(names, run, options);
   });
@@ -204,7 +204,7 @@ async function starts({ options }: Soak): Promise<void> {
   );
 }
 
-function blowsOf(seed: number, kinds: readonly Blow[]): Blow[] {
+function faultsOf(seed: number, kinds: readonly Fault[]): Fault[] {
   const random = randomFrom(seed);
-  return Array.from({ length: BLOWS }, () => kinds[random(kinds.length)] as Blow);
+  return Array.from({ length: FAULTS }, () => kinds[random(kinds.length)] as Fault);
 }

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 /** A round that can be made again: the seed decides all of it but the order in which processes are scheduled. */
 export interface RoundName {
-  /** What kind of round, such as `steps` or `kills`. */
+  /** The kind of round, such as `steps` or `kills`. */
   kind: string;
   /** `embedded`, or `cluster` for those on Redis or MongoDB. */
   stores: string;
@@ -19,7 +19,7 @@ interface DoneRound extends RoundName {
 const keyOf = ({ kind, stores, point, seed }: RoundName) => `${kind}/${stores}/${point}/${seed}`;
 const groupOf = ({ kind, stores, point }: RoundName) => `${kind} (${stores}) ${point}`;
 
-/** What rounds found: printed, and kept in a file when one is named, so that a soak goes on where it was stopped. */
+/** The results of rounds. They are printed, and kept in a file when one is named, so that a soak can continue. */
 export class Report {
   readonly #file: string | undefined;
   readonly #done = new Map<string, DoneRound>();
@@ -61,7 +61,7 @@ export class Report {
 
 export interface SoakOptions {
   report: Report;
-  /** Rounds under way at a time: most of one is waiting. */
+  /** Number of rounds at the same time, because most of a round is waiting. */
   atOnce: number;
   /** No round begins past this instant of performance.now(). */
   endsMs: number;
@@ -73,9 +73,9 @@ export async function soak<T extends RoundName>(
   run: (round: T) => Promise<string[]>,
   { report, atOnce, endsMs }: SoakOptions,
 ): Promise<void> {
-  const left = rounds[Symbol.iterator]();
+  const remaining = rounds[Symbol.iterator]();
   async function work(): Promise<void> {
-    for (let next = left.next(); !next.done && performance.now() < endsMs; next = left.next()) {
+    for (let next = remaining.next(); !next.done && performance.now() < endsMs; next = remaining.next()) {
       const name = next.value;
       if (report.has(name)) continue;
       const failed = (error: Error) => [`the round itself failed: ${error.stack}`];

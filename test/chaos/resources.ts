@@ -1,5 +1,5 @@
-/** What an account has: credits, the runs that its plan gives it in a month, and room for assets. */
-export interface Means {
+/** The resources of an account: credits, the runs that its plan gives it in a month, and room for assets. */
+export interface Resources {
   credits: number;
   runsAMonth: number;
   /** Credits of a run past those. */
@@ -7,7 +7,7 @@ export interface Means {
   places: number;
 }
 
-/** What a job of so many runs holds. */
+/** The hold of one job. */
 interface Hold {
   runs: number;
   /** Those that the plan did not cover at the submit. */
@@ -16,8 +16,8 @@ interface Hold {
 }
 
 /** The rules of the interface for what jobs hold, and what they cost at their end; each item is a run and an asset. */
-export class Purse {
-  readonly #means: Means;
+export class AccountModel {
+  readonly #resources: Resources;
   readonly #holds = new Map<string, Hold>();
   #month = '';
   balance: number;
@@ -26,31 +26,34 @@ export class Purse {
   used = 0;
   stored = 0;
 
-  constructor(means: Means) {
-    this.#means = means;
-    this.balance = means.credits;
+  constructor(resources: Resources) {
+    this.#resources = resources;
+    this.balance = resources.credits;
   }
 
   /**
-   * Codes that a submit of so many items is refused with; none when it may run. Either one is right where both hold.
+   * Codes with which a submit of that many items is refused; none when it may run. Either one is right where both hold.
    */
   refusals(items: number, month: string): string[] {
-    const isTooDear = this.#past(items, month) * this.#means.overage > this.balance - this.held;
-    const isTooMuch = this.stored + items > this.#means.places;
+    const isTooDear = this.#past(items, month) * this.#resources.overage > this.balance - this.held;
+    const isTooMuch = this.stored + items > this.#resources.places;
     return [...(isTooDear ? ['insufficient_credit'] : []), ...(isTooMuch ? ['asset_count_exceeded'] : [])];
   }
 
   hold(jobId: string, items: number, month: string): void {
     const past = this.#past(items, month);
-    this.turn(month);
+    this.beginMonth(month);
     this.used += items;
-    this.held += past * this.#means.overage;
+    this.held += past * this.#resources.overage;
     this.stored += items;
     this.#holds.set(jobId, { runs: items, past, month });
   }
 
-  /** A month begins with the first hold that is asked for in it, granted or not. What has no places asks for none. */
-  turn(month: string): void {
+  /**
+   * A month begins with the first hold that is asked for in it, granted or not. A submit without room for its assets
+   * asks for no hold.
+   */
+  beginMonth(month: string): void {
     if (month <= this.#month) return;
     this.#month = month;
     this.used = 0;
@@ -61,7 +64,7 @@ export class Purse {
     const hold = this.#holds.get(jobId);
     if (hold === undefined) return;
     this.#holds.delete(jobId);
-    const { overage } = this.#means;
+    const { overage } = this.#resources;
     this.balance -= Math.max(0, used.runs - (hold.runs - hold.past)) * overage;
     this.held -= hold.past * overage;
     if (hold.month === this.#month) this.used -= hold.runs - used.runs;
@@ -70,6 +73,6 @@ export class Purse {
 
   #past(items: number, month: string): number {
     const used = month > this.#month ? 0 : this.used;
-    return Math.max(0, items - Math.max(0, this.#means.runsAMonth - used));
+    return Math.max(0, items - Math.max(0, this.#resources.runsAMonth - used));
   }
 }

@@ -11,7 +11,7 @@ import { timesOf } from '../../src/product/jobs/rules.ts';
 import type { JobsStore } from '../../src/product/jobs/store.ts';
 import type { Life } from './failpoints.ts';
 
-/** What becomes of an item: done; refused for good; refused twice and then done; refused for as long as it is tried. */
+/** The end of an item: done; refused for good; refused twice and then done; refused for as long as it is tried. */
 export type Fate = 'done' | 'refused' | 'twice' | 'ours';
 
 export interface ScriptCall {
@@ -24,7 +24,7 @@ export interface ScriptCall {
 /** The work on an item, without pixels. */
 export type Script = (call: ScriptCall) => Promise<WorkResult>;
 
-/** What a process gives its work to work with. */
+/** The dependencies of the work of a process. */
 export interface Tools {
   jobs: JobsStore;
   items: ItemsStore;
@@ -39,9 +39,9 @@ export type Work = (tools: Tools) => Perform;
 
 export function scripted(script: Script): Work {
   return ({ make }) =>
-    async (item, job, signal, shown) => {
+    async (item, job, signal, published) => {
       try {
-        await shown;
+        await published;
       } catch {
         return { failure: { code: 'internal_error', message: 'There is no job.', mayPass: true } };
       }
@@ -49,7 +49,7 @@ export function scripted(script: Script): Work {
     };
 }
 
-/** Does with an item what its row says. */
+/** Ends an item as its row describes. */
 export function performing(now: () => Date): Script {
   return async ({ item, job, signal, make }) => {
     const fate = JSON.parse(item.row ?? '"done"') as Fate;
@@ -69,7 +69,7 @@ export function performing(now: () => Date): Script {
   };
 }
 
-/** Pixels that describe whatever they see alike. */
+/** Pixels that describe every picture alike. */
 export const BLIND = {
   describe: () => ({
     result: Promise.resolve({ image: { format: 'png', bytes: 3 }, metadata: {} }),

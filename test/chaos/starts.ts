@@ -14,13 +14,13 @@ export interface StartsRound {
 }
 
 const BETWEEN_JOBS_MS = 20;
-/** What a process says that ended by itself, or that its primary says of it. */
+/** Output of a process that ended by itself, or of its primary about it. */
 const CRASH = /ReferenceError|TypeError|unhandled|uncaughtException|ended by itself|exited with|hangs/i;
 
 /**
  * A host that starts and stops, and replaces its processes, while another host on the same stores submits jobs: each
  * job wakes every process of both, those that have only begun to start as well.
- * @returns every line that tells of a crash; null where the stores cannot run here.
+ * @returns every line about a crash; null where the stores cannot run here.
  */
 export async function startsRound({ starts, replaces }: StartsRound): Promise<string[] | null> {
   const ends: Array<() => unknown> = [];
@@ -32,7 +32,7 @@ export async function startsRound({ starts, replaces }: StartsRound): Promise<st
     const steady = await startWholeService(scope, settings);
     const client = retryingClient(() => steady.url, steady.key);
     const over = new AbortController();
-    const submitted = submitAgainAndAgain(client, over.signal);
+    const submitted = submitUntil(client, over.signal);
     const crashes: string[] = [];
     const every = Math.max(1, Math.floor(starts / Math.max(1, replaces)));
     for (let start = 0; start < starts; start += 1) {
@@ -45,14 +45,14 @@ export async function startsRound({ starts, replaces }: StartsRound): Promise<st
       crashes.push(...crashLines(host).map((line) => `start ${start}: ${line}`));
     }
     over.abort();
-    console.log(`${starts} starts, ${replaces} rolling replaces, beside ${await submitted} jobs`);
+    console.log(`${starts} starts, ${replaces} rolling replaces, during ${await submitted} jobs`);
     return [...crashes, ...crashLines(steady).map((line) => `the steady host: ${line}`)];
   } finally {
     for (const end of ends.reverse()) await end();
   }
 }
 
-/** Sends SIGHUP, and waits until other processes have taken the places of all. */
+/** Sends SIGHUP, and waits until other processes have replaced all. */
 async function replaceAll(host: WholeService): Promise<void> {
   const before = new Set(await host.children());
   host.signal('SIGHUP');
@@ -63,7 +63,7 @@ async function replaceAll(host: WholeService): Promise<void> {
 }
 
 /** Small jobs, one after another, until it is over. @returns how many. */
-async function submitAgainAndAgain(client: Client, over: AbortSignal): Promise<number> {
+async function submitUntil(client: Client, over: AbortSignal): Promise<number> {
   const assetId = await upload(client, 1);
   let jobs = 0;
   for (; !over.aborted; jobs += 1) {

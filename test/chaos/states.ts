@@ -14,7 +14,7 @@ type Step = fc.AsyncCommand<StateTable, Driven>;
 
 /** A step of a sequence; after each one everything is compared with the table. */
 function step(
-  words: string,
+  description: string,
   run: (table: StateTable, driven: Driven) => unknown,
   check: (table: StateTable) => boolean = () => true,
 ): Step {
@@ -24,13 +24,13 @@ function step(
       await run(table, driven);
       await act.compare(table, driven);
     },
-    toString: () => words,
+    toString: () => description,
   };
 }
 
 const hasJobs = ({ jobs }: StateTable) => jobs.length > 0;
 /** Counted from the newest one. */
-const chosen = ({ jobs }: StateTable, place: number) => jobs.at(-1 - (place % jobs.length)) as ModelJob;
+const chosen = ({ jobs }: StateTable, choice: number) => jobs.at(-1 - (choice % jobs.length)) as ModelJob;
 
 const STEPS = [
   fc
@@ -38,27 +38,27 @@ const STEPS = [
     .map((total) => step(`submit ${total} items`, (table, driven) => act.submit(table, driven, total))),
   fc
     .nat({ max: 5 })
-    .map((place) =>
+    .map((choice) =>
       step(
-        `cancel job -${place}`,
-        (table, driven) => act.cancel(table, driven, chosen(table, place)),
+        `cancel job -${choice}`,
+        (table, driven) => act.cancel(table, driven, chosen(table, choice)),
         hasJobs,
       ),
     ),
   fc
     .nat({ max: 5 })
-    .map((place) =>
+    .map((choice) =>
       step(
-        `resume job -${place}`,
-        (table, driven) => act.resume(table, driven, chosen(table, place)),
+        `resume job -${choice}`,
+        (table, driven) => act.resume(table, driven, chosen(table, choice)),
         hasJobs,
       ),
     ),
   ...[1, 2, 3].map(() =>
-    fc.tuple(fc.nat({ max: 7 }), fc.constantFrom(...FATES)).map(([place, fate]) =>
+    fc.tuple(fc.nat({ max: 7 }), fc.constantFrom(...FATES)).map(([choice, fate]) =>
       step(
-        `item ${place} is ${fate}`,
-        (table, driven) => act.settle(table, driven, place, fate),
+        `item ${choice} is ${fate}`,
+        (table, driven) => act.settle(table, driven, choice, fate),
         (table) => table.running().length > 0,
       ),
     ),
@@ -92,7 +92,7 @@ export interface StatesOptions {
   runs: number;
   /** Decides them all; chosen by fast-check, and printed on a failure, when it is left out. */
   seed?: number | undefined;
-  /** Ends the search, and the shortening of a sequence that differs, after so long: with what was found by then. */
+  /** Ends the search, and the shortening of a sequence that differs, after this time, with the result so far. */
   limitMs?: number;
   mongodbUrl?: string | undefined;
 }
@@ -114,11 +114,11 @@ export async function checkStates({ runs, seed, limitMs, mongodbUrl }: StatesOpt
   async function follow(steps: Iterable<fc.AsyncCommand<Table, act.Driven>>): Promise<void> {
     const driven = await act.openDriven(mongodbUrl);
     try {
-      const table = new Table(act.MEANS);
+      const table = new Table(act.RESOURCES);
       await fc.asyncModelRun(() => ({ model: table, real: driven }), steps);
       await clear(table, driven);
     } finally {
-      for (const say of driven.waiting.values()) say('done');
+      for (const finish of driven.waiting.values()) finish('done');
       await driven.world.close();
     }
   }

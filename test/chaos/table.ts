@@ -1,5 +1,5 @@
 import type { JobStatus, OutcomeStatus } from '../../src/product/jobs/job.ts';
-import { type Means, Purse } from './resources.ts';
+import { AccountModel, type Resources } from './resources.ts';
 
 /** The rules of the interface that the table below leans on. */
 const RUNNING_AT_ONCE = 2;
@@ -9,10 +9,10 @@ const MOST_LAPSES = 5;
 /** How long a record is kept. */
 const LIFE_DAYS = 7;
 
-/** What becomes of an item that runs: it is done, refused for good, fails for good by our fault, or is put off. */
+/** The end of an item that runs: it is done, refused for good, fails for good by our fault, or is put off. */
 export type Fate = 'done' | 'refused' | 'ours' | 'put off';
 
-/** An item: final, or where it stands. An `orphan` is in the hand of a process that died. */
+/** An item: final, or where it stands. An `orphan` is claimed by a process that died. */
 export interface ModelItem {
   at: 'ready' | 'later' | 'running' | 'orphan' | OutcomeStatus;
   tries: number;
@@ -35,33 +35,33 @@ export interface ModelJob {
 }
 
 /** How the interface answers a call. Of several codes, each is right. */
-export type Verdict = { code: string | string[]; details?: object } | 'accepted';
+export type ExpectedAnswer = { code: string | string[]; details?: object } | 'accepted';
 
 const isOpen = ({ at }: ModelItem) => ['ready', 'later', 'running', 'orphan'].includes(at);
-const isInHand = ({ at }: ModelItem) => at === 'running' || at === 'orphan';
+const isClaimed = ({ at }: ModelItem) => at === 'running' || at === 'orphan';
 
 /**
- * The state tables of the interface, as a model: jobs and items, and what each call and each happening makes of them.
- * It knows nothing of documents, queues or processes but that an item can be in the hand of a dead one.
+ * The state tables of the interface, as a model: jobs and items, and how each call and each event changes them.
+ * It knows nothing of documents, queues or processes but that an item can be claimed by a dead one.
  */
 export class StateTable {
   jobs: ModelJob[] = [];
-  readonly purse: Purse;
+  readonly account: AccountModel;
   #day = 0;
 
-  constructor(means: Means) {
-    this.purse = new Purse(means);
+  constructor(resources: Resources) {
+    this.account = new AccountModel(resources);
   }
 
-  submitVerdict(total: number, month: string): Verdict {
-    const code = this.purse.refusals(total, month);
-    if (!code.includes('asset_count_exceeded')) this.purse.turn(month);
+  expectSubmit(total: number, month: string): ExpectedAnswer {
+    const code = this.account.refusals(total, month);
+    if (!code.includes('asset_count_exceeded')) this.account.beginMonth(month);
     return code.length === 0 ? 'accepted' : { code };
   }
 
-  /** A new job: it runs when one of the two places is free, and else waits. */
+  /** A new job: it runs when one of the two slots is free, and else waits. */
   add(id: string, total: number, { month, parent }: { month: string; parent?: ModelJob }): void {
-    this.purse.hold(id, total, month);
+    this.account.hold(id, total, month);
     const items = Array.from({ length: total }, (): ModelItem => {
       return { at: 'ready', tries: 0, lapses: 0, isPaid: false };
     });
@@ -75,19 +75,19 @@ export class StateTable {
     this.#proceed();
   }
 
-  cancelVerdict({ status, isExpired }: ModelJob): Verdict {
+  expectCancel({ status, isExpired }: ModelJob): ExpectedAnswer {
     if (isExpired) return { code: 'job_not_found' };
     if (status === 'PENDING' || status === 'PROCESSING') return 'accepted';
     return { code: 'invalid_state', details: { status } };
   }
 
-  /** What was not handed out is cancelled; what runs is let finish. */
+  /** Items that were not handed out are cancelled; running ones may finish. */
   cancel(job: ModelJob): void {
     job.status = 'CANCELLING';
     this.#proceed();
   }
 
-  resumeVerdict(job: ModelJob, month: string): Verdict {
+  expectResume(job: ModelJob, month: string): ExpectedAnswer {
     const { status, isExpired, isResumed, attempt, items } = job;
     if (isExpired) return { code: 'job_not_found' };
     if (status !== 'FAILED' && status !== 'CANCELLED') return { code: 'invalid_state', details: { status } };
@@ -97,7 +97,7 @@ export class StateTable {
     if (isResumed) return refused('NOT_LATEST_ATTEMPT');
     if (attempt > MOST_RESUMES) return refused('RESUME_LIMIT_EXCEEDED');
     if (items.every(({ at }) => at === 'COMPLETED')) return { code: 'invalid_state', details: { status } };
-    return this.submitVerdict(this.leftOf(job), month);
+    return this.expectSubmit(this.leftOf(job), month);
   }
 
   /** How many items an attempt after this one has. */
@@ -105,7 +105,7 @@ export class StateTable {
     return items.filter(({ at }) => at === 'FAILED' || at === 'CANCELLED').length;
   }
 
-  /** Items that the living process works on, as places in their jobs. */
+  /** Items that the living process works on, as indexes in their jobs. */
   running(): Array<{ job: ModelJob; index: number }> {
     return this.jobs.flatMap((job) =>
       job.items.flatMap(({ at }, index) => (at === 'running' ? [{ job, index }] : [])),
@@ -130,12 +130,12 @@ export class StateTable {
     this.#proceed();
   }
 
-  /** The process dies, with all that it has in its hand; another one takes up what is ready. */
+  /** The process dies, with all that it has claimed; another one claims what is ready. */
   die(): void {
     for (const item of this.#items()) if (item.at === 'running') item.at = 'orphan';
   }
 
-  /** What a dead process had is taken up again, or has failed when it was lost too often. */
+  /** Items of a dead process are ready again, or have failed when they were lost too often. */
   leasesEnd(): void {
     for (const item of this.#items()) {
       if (item.at !== 'orphan') continue;
@@ -150,7 +150,7 @@ export class StateTable {
     this.#day += days;
     for (const job of this.jobs) job.isExpired = this.#day >= job.bornDay + LIFE_DAYS;
     this.promote();
-    for (const job of this.jobs.filter(isGone)) this.purse.stored -= outputsOf(job);
+    for (const job of this.jobs.filter(isGone)) this.account.stored -= outputsOf(job);
     this.jobs = this.jobs.filter((job) => !isGone(job));
   }
 
@@ -158,11 +158,11 @@ export class StateTable {
     return this.jobs.flatMap(({ items }) => items);
   }
 
-  /** Carries out what follows by itself, until nothing does. */
+  /** Makes every change that follows by itself. */
   #proceed(): void {
     for (const job of this.jobs) this.#endIfOver(job);
     for (const job of this.jobs) {
-      const isFull = this.jobs.filter(takesPlace).length >= RUNNING_AT_ONCE;
+      const isFull = this.jobs.filter(takesSlot).length >= RUNNING_AT_ONCE;
       if (job.status === 'PENDING' && !isFull) job.status = 'PROCESSING';
       if (job.status !== 'PROCESSING') continue;
       for (const item of job.items) if (item.at === 'ready') item.at = 'running';
@@ -171,7 +171,7 @@ export class StateTable {
 
   #endIfOver(job: ModelJob): void {
     if (job.status === 'CANCELLING') {
-      for (const item of job.items) if (isOpen(item) && !isInHand(item)) item.at = 'CANCELLED';
+      for (const item of job.items) if (isOpen(item) && !isClaimed(item)) item.at = 'CANCELLED';
       if (!job.items.some(isOpen)) this.#end(job, 'CANCELLED');
     } else if (job.status === 'PROCESSING' && !job.items.some(isOpen)) {
       this.#end(job, job.items.some(({ at }) => at === 'FAILED') ? 'FAILED' : 'COMPLETED');
@@ -181,7 +181,7 @@ export class StateTable {
   #end(job: ModelJob, status: JobStatus): void {
     job.status = status;
     const runs = job.items.filter(({ isPaid }) => isPaid).length;
-    this.purse.settle(job.id, { runs, outputs: outputsOf(job) });
+    this.account.settle(job.id, { runs, outputs: outputsOf(job) });
   }
 }
 
@@ -191,7 +191,7 @@ function outputsOf({ items }: ModelJob): number {
   return items.filter(({ at }) => at === 'COMPLETED').length;
 }
 
-/** A job that is being cancelled with items in hand ran before, and keeps its place until they settle. */
-function takesPlace({ status }: ModelJob): boolean {
+/** A job that is being cancelled with claimed items ran before, and keeps its slot until they settle. */
+function takesSlot({ status }: ModelJob): boolean {
   return status === 'PROCESSING' || status === 'CANCELLING';
 }

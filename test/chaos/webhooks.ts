@@ -19,15 +19,15 @@ import { startPrivateRedis } from '../support/services/redis.ts';
 
 /**
  * `node test/chaos/webhooks.ts`: announces 5,000 outcomes on Redis and MongoDB while processes are killed with SIGKILL
- * 20 times and Redis is flushed once, and counts what came. Exits 1 when one is missing, or when more came twice than
- * were under way at the kills and the flush. Takes two minutes.
+ * 20 times and Redis is flushed once, and counts the deliveries. Exits 1 when one is missing, or when more were
+ * repeated than were in progress at the kills and the flush. Takes two minutes.
  */
 const OUTCOMES = 5_000;
 const ENDPOINTS = 50;
 const KILLS = 20;
 const PROCESSES = 3;
 const BATCH = 25;
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 
 const [redis, mongo] = await Promise.all([startPrivateRedis(), startMongo()]);
 if (redis === null || mongo === null) throw new Error('Redis and a MongoDB are needed.');
@@ -43,9 +43,9 @@ const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.t
 const [url] = (await once(receiver, 'message')) as [string];
 const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));
 const endpoints = await EndpointsStore.open(stores.documents);
-const wish = { description: '', events: ['job.completed' as const], enabled: true };
+const settings = { description: '', events: ['job.completed' as const], enabled: true };
 for (const id of accountIds)
-  await endpoints.insert(id, { ...wish, url: `${url}/${id}`, secret: newSecret() }, new Date());
+  await endpoints.insert(id, { ...settings, url: `${url}/${id}`, secret: newSecret() }, new Date());
 
 const living = new Map<Worker, string>();
 cluster.setupPrimary({ exec: join(import.meta.dirname, '../../bench/webhooks/process.ts') });
@@ -59,11 +59,11 @@ for (; killed < KILLS; killed += 1) {
   await killOne();
 }
 await announced;
-const { came, repeated } = await count();
-const missing = OUTCOMES - came;
+const { delivered, repeated } = await count();
+const missing = OUTCOMES - delivered;
 // Each process has at most one attempt of an endpoint under way; those of a kill and of the flush may come again.
 const mayRepeat = (KILLS + 1) * ENDPOINTS;
-console.log({ announced: OUTCOMES, came, missing, repeated, killed, mayRepeat });
+console.log({ announced: OUTCOMES, delivered, missing, repeated, killed, mayRepeat });
 for (const worker of living.keys()) worker.process.kill('SIGKILL');
 receiver.disconnect();
 await stores.close();
@@ -126,13 +126,13 @@ function outcome(accountId: string, sequence: number) {
   };
 }
 
-async function count(): Promise<{ came: number; repeated: number }> {
-  const total = { came: 0, repeated: 0 };
-  const endsMs = performance.now() + PATIENCE_MS;
-  while (total.came < OUTCOMES && performance.now() < endsMs) {
+async function count(): Promise<{ delivered: number; repeated: number }> {
+  const total = { delivered: 0, repeated: 0 };
+  const endsMs = performance.now() + TIMEOUT_MS;
+  while (total.delivered < OUTCOMES && performance.now() < endsMs) {
     receiver.send('report');
     const [report] = (await once(receiver, 'message')) as [{ delaysMs: number[]; repeated: number }];
-    total.came += report.delaysMs.length;
+    total.delivered += report.delaysMs.length;
     total.repeated += report.repeated;
     await sleep(500);
   }

@@ -18,13 +18,13 @@ export type Client = (path: string, call?: Call) => Promise<Answer>;
 const PAUSE_MS = 250;
 const ATTEMPTS = 1_600;
 const ANSWER_MS = 45_000;
-/** What a client asks again by itself: it was too much, too early, or not the client's fault. */
-const isToRepeat = ({ status, json }: Answer, { mayStayOpen = false }: Call) =>
+/** Answers after which a client repeats its call: too much, too early, or not the fault of the client. */
+const isRetried = ({ status, json }: Answer, { mayStayOpen = false }: Call) =>
   status >= 500 || status === 429 || (!mayStayOpen && json?.error?.code === 'request_in_progress');
 
 /**
- * A client as the interface asks for: what got no answer, or one that says so, it asks again, under the same
- * Idempotency-Key when it has one.
+ * A client that follows the rules of the interface: it repeats calls without an answer, or with one that allows it,
+ * under the same Idempotency-Key where they have one.
  * @param url a host that answers now; null when there is none.
  */
 export function retryingClient(url: () => string | null, key: string): Client {
@@ -49,7 +49,7 @@ export function retryingClient(url: () => string | null, key: string): Client {
       });
       const text = await response.text();
       const answer = { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
-      if (!isToRepeat(answer, call)) return answer;
+      if (!isRetried(answer, call)) return answer;
       last = `${answer.status} ${text}`;
       return null;
     } catch (error) {
@@ -59,7 +59,7 @@ export function retryingClient(url: () => string | null, key: string): Client {
   }
 
   return async (path, call = {}) => {
-    for (let turn = 0; turn < ATTEMPTS; turn += 1) {
+    for (let count = 0; count < ATTEMPTS; count += 1) {
       const answer = await attempt(path, call);
       if (answer !== null) return answer;
       await pause(PAUSE_MS);
@@ -69,12 +69,12 @@ export function retryingClient(url: () => string | null, key: string): Client {
 }
 
 /** All pages of a listing. */
-export async function everything(client: Client, path: string): Promise<Answer['json'][]> {
+export async function allPages(client: Client, path: string): Promise<Answer['json'][]> {
   const rows: Answer['json'][] = [];
-  const mark = path.includes('?') ? '&' : '?';
+  const separator = path.includes('?') ? '&' : '?';
   for (let cursor: string | undefined, page = 0; page === 0 || cursor !== undefined; page += 1) {
     const next: string = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const { status, json } = await client(`${path}${mark}perPage=100${next}`);
+    const { status, json } = await client(`${path}${separator}perPage=100${next}`);
     if (status !== 200) throw new Error(`${path} answered ${status} ${JSON.stringify(json)}`);
     rows.push(...json.data);
     cursor = json.meta.nextCursor ?? undefined;

@@ -7,11 +7,11 @@ export const FROZEN_MS = 36_000;
 
 /** A host: a primary and its API processes, real ones. */
 export interface RealHost {
-  /** Where it answers; null while it is dead or stands still. */
+  /** Its URL; null while it is dead or stopped. */
   url(): string | null;
   key(): string;
-  /** Kills one of its API processes. @param place any number. */
-  killProcess(place: number): Promise<void>;
+  /** Kills one of its API processes. @param choice any number. */
+  killProcess(choice: number): Promise<void>;
   /** Kills the primary and every process of it, all at once. */
   kill(): Promise<void>;
   /** Starts it again on the same stores. */
@@ -25,7 +25,7 @@ export async function startRealHost(
   t: Pick<Test, 'teardown'>,
   given: Record<string, string>,
 ): Promise<RealHost> {
-  // One that the system chose would be another one after the death of the only process.
+  // A port that the system chose would change after the death of the only process.
   const settings = { ...given, PORT: String(await freePort()) };
   let service: WholeService = await startWholeService(t, settings);
   let answers = true;
@@ -41,15 +41,15 @@ export async function startRealHost(
     for (const pid of frozen.splice(0)) send(pid, 'SIGCONT');
     answers = true;
   };
-  // A process that stands still does not hear that it is to end.
+  // A stopped process gets no SIGTERM.
   t.teardown(thaw);
 
   return {
     url: () => (answers ? service.url : null),
     key: () => service.key,
-    async killProcess(place) {
+    async killProcess(choice) {
       const pids = await service.children();
-      const victim = pids[place % Math.max(1, pids.length)];
+      const victim = pids[choice % Math.max(1, pids.length)];
       if (victim !== undefined) send(victim, 'SIGKILL');
     },
     async kill() {

@@ -15,12 +15,11 @@ import { promisesBrokenOutside } from './promises.ts';
 import { startWorkload } from './work.ts';
 
 /**
- * What happens to hosts: an API process is killed, a whole host is, Redis is flushed, a host stands still past its
- * leases.
+ * A fault to inject: an API process is killed, or a whole host; Redis is flushed; a host is stopped past its leases.
  */
-export type Blow = 'process' | 'host' | 'flush' | 'freeze';
+export type Fault = 'process' | 'host' | 'flush' | 'freeze';
 
-/** What hosts share. */
+/** The servers that hosts share. */
 export interface Servers {
   redisUrl: string;
   mongodbUrl: string;
@@ -30,8 +29,8 @@ export interface KillRound {
   seed: number;
   /** One host with embedded stores when they are left out. */
   cluster?: Servers | undefined;
-  blows: Blow[];
-  /** Whether clients wait until their calls are answered before the blows: what is under way then are jobs alone. */
+  faults: Fault[];
+  /** Whether clients wait until their calls are answered before the faults: only jobs are then in progress. */
   isCalm?: boolean;
   /** Whether templates are drawn too, which takes a browser in every process. */
   renders?: boolean;
@@ -45,13 +44,13 @@ const BETWEEN_MS = 3_000;
 const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'];
 
 /**
- * Real services with clients and a receiver of webhooks, and blows at random moments: kill -9, FLUSHALL, SIGSTOP.
+ * Real services with clients and a receiver of webhooks, and faults at random moments: kill -9, FLUSHALL, SIGSTOP.
  * @returns every promise that was broken, as it is seen from outside.
  */
 export async function killRound({
   seed,
   cluster,
-  blows,
+  faults,
   isCalm = false,
   renders = false,
   shiftMs = 0,
@@ -76,8 +75,8 @@ export async function killRound({
     };
     await pause(BEFORE_MS);
     if (isCalm) await allCalled();
-    for (const blow of blows) {
-      await strike(blow, hosts, { random, redisUrl: cluster?.redisUrl });
+    for (const fault of faults) {
+      await inject(fault, hosts, { random, redisUrl: cluster?.redisUrl });
       await pause(random(BETWEEN_MS));
     }
     await allCalled();
@@ -91,7 +90,7 @@ export async function killRound({
 async function settingsOf({ teardown }: Pick<Test, 'teardown'>, cluster: KillRound['cluster']) {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-kills-'));
   teardown(() => rm(directory, { recursive: true, force: true }));
-  // A process that stands still is left alone: that is for its leases to end.
+  // A stopped process is not restarted: its leases have to end.
   const settings = { ...LOOPBACK, DATA_DIR: directory, HANG_TIMEOUT_MS: '600000', LOG_LEVEL: 'warn' };
   if (cluster === undefined) return { ...settings, PROCESSES: '2' };
   const database = randomDatabase(cluster.mongodbUrl);
@@ -113,13 +112,13 @@ function urlOf(hosts: readonly RealHost[], random: (below: number) => number): s
   return urls[random(Math.max(1, urls.length))] ?? null;
 }
 
-async function strike(
-  blow: Blow,
+async function inject(
+  fault: Fault,
   hosts: readonly RealHost[],
   { random, redisUrl = '' }: { random: (below: number) => number; redisUrl?: string | undefined },
 ): Promise<void> {
   const host = hosts[random(hosts.length)] as RealHost;
-  const blows: Record<Blow, () => Promise<unknown>> = {
+  const faults: Record<Fault, () => Promise<unknown>> = {
     process: () => host.killProcess(random(8)),
     async host() {
       await host.kill();
@@ -137,5 +136,5 @@ async function strike(
       redis.disconnect();
     },
   };
-  await blows[blow]();
+  await faults[fault]();
 }

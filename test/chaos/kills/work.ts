@@ -11,7 +11,7 @@ const REFUSED_RESUMES = ['invalid_state', 'job_not_resumable'];
 const TEMPLATE = { name: 'Card', html: '<b>{{ title }}</b>', width: 40, height: 20 };
 
 export interface Workload {
-  /** What a client knows of its jobs without asking: the segments that their items walk, by the collection of each. */
+  /** The segments of each job, which a client knows without asking, by the collection of the job. */
   orders: Map<string, KnownStep[][]>;
   /** Jobs that were answered for. */
   accepted: Set<string>;
@@ -48,14 +48,14 @@ export async function startWorkload(
   const some = <T>(from: readonly T[]): T => from[random(from.length)] as T;
   const inputs = (count: number) => Array.from({ length: count }, () => some(assetIds));
 
-  function words(items: number): { prompt: string; rejects: number[] } {
+  function promptFor(items: number): { prompt: string; rejects: number[] } {
     const rejects = random(2) === 0 ? [random(items)] : [];
-    const steering = [
-      ...rejects.map((place) => `[sandbox:reject@${place}]`),
+    const directives = [
+      ...rejects.map((item) => `[sandbox:reject@${item}]`),
       ...(random(3) === 0 ? ['[sandbox:fail=1]'] : []),
       ...(random(3) === 0 ? [`[sandbox:wait=${random(1_500)}]`] : []),
     ];
-    return { prompt: `Warm ${steering.join(' ')}`, rejects };
+    return { prompt: `Warm ${directives.join(' ')}`, rejects };
   }
 
   const kinds: Array<(items: number) => Order> = [
@@ -64,12 +64,12 @@ export async function startWorkload(
       segments: [[pass]],
     }),
     (items) => {
-      const { prompt, rejects } = words(items);
+      const { prompt, rejects } = promptFor(items);
       const body = { op: 'edit', model: 'sandbox-image', prompt, assetIds: inputs(items) };
       return { body, segments: [[model(12, rejects)]] };
     },
     (items) => {
-      const { prompt, rejects } = words(items);
+      const { prompt, rejects } = promptFor(items);
       const body = { op: 'generate', model: 'sandbox-image', prompt, count: items };
       return { body, segments: [[model(12, rejects)]] };
     },
@@ -97,14 +97,14 @@ export async function startWorkload(
     const collection = `order ${orders.size}`;
     orders.set(collection, segments);
     const call = { json: { ...body, collection }, idempotencyKey: randomUUID(), mayStayOpen: true };
-    note(await client('/jobs', call));
+    recordAnswer(await client('/jobs', call));
   }
 
   /**
-   * What was answered is accepted; what stayed open may have become a job, or none. A long round may spend all its
-   * credits.
+   * Records an answered job as accepted. A call that stayed open may have made a job or not. A long round may spend all
+   * its credits.
    */
-  function note({ status, json }: Answer): void {
+  function recordAnswer({ status, json }: Answer): void {
     if (status < 300) accepted.add(json.data.id);
     else if (!['request_in_progress', 'insufficient_credit'].includes(json.error.code))
       throw new Error(`A call was refused: ${status} ${JSON.stringify(json)}`);
@@ -120,7 +120,7 @@ export async function startWorkload(
     if (id === undefined) return;
     const call = { method: 'POST', idempotencyKey: randomUUID(), mayStayOpen: true };
     const answer = await client(`/jobs/${id}/resume`, call);
-    if (!REFUSED_RESUMES.includes(answer.json.error?.code)) note(answer);
+    if (!REFUSED_RESUMES.includes(answer.json.error?.code)) recordAnswer(answer);
   }
 
   return {

@@ -3,15 +3,15 @@ import { BOOTSTRAP_CREDITS } from '../../../src/product/accounts/bootstrap.ts';
 import { randomFrom } from '../../product/jobs/chain-runs.ts';
 import { LOOPBACK, startReceiver } from '../../product/webhooks/receiver.ts';
 import { startWholeService } from '../../support/whole-service.ts';
-import { type Client, everything, retryingClient } from '../kills/client.ts';
+import { allPages, type Client, retryingClient } from '../kills/client.ts';
 import { promisesBrokenOutside } from '../kills/promises.ts';
 import {
-  type AwayStores,
   LONGEST_PRIMARY_STOP_SECONDS,
   makeEmbeddedStores,
   mountSmallDisk,
   type Scope,
   startClusterStores,
+  type TestStores,
 } from './stores.ts';
 import { openSteadyWork } from './work.ts';
 
@@ -27,14 +27,14 @@ export interface OutageRound {
 
 /**
  * Everything that was accepted has ended this long after the store came back, and the time that the same batch took
- * before, without an outage: what nothing was done of while the store was away is done then.
+ * before, without an outage: work that stood still during the outage is done then.
  */
 const ENDED_MS = 60_000;
 /** A batch that is not disturbed ends within this time, or the machine is too slow for the round. */
 const UNDISTURBED_MS = 600_000;
 /** A disk that is full is a try of an item, and the next comes a minute later. */
 const ENDED_AFTER_FULL_MS = 2 * ENDED_MS;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** The store goes away at a random instant within this time of the first claims. */
 const AMID_MS = 2_000;
 const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'];
@@ -63,8 +63,8 @@ async function broken(
     ? startClusterStores(scope)
     : makeEmbeddedStores(scope, () => pid));
   if (stores === null || !(await canBeFull(scope, outage, stores))) return null;
-  const away = stores.outages[outage];
-  if (away === undefined) throw new Error(`There is no outage ${outage} of the ${form} form.`);
+  const tested = stores.outages[outage];
+  if (tested === undefined) throw new Error(`There is no outage ${outage} of the ${form} form.`);
   // A process that waits for a stopped primary is not hung.
   const rest = { PROCESSES: '2', HANG_TIMEOUT_MS: '600000', LOG_LEVEL: 'warn' };
   const service = await startWholeService(scope, { ...LOOPBACK, ...rest, ...stores.settings });
@@ -83,10 +83,10 @@ async function broken(
   const over = new AbortController();
   const calls = workload.run(over.signal);
   await pause(random(AMID_MS));
-  await away.leave();
+  await tested.begin();
   const longest = outage === 'primary-stop' ? LONGEST_PRIMARY_STOP_SECONDS : seconds;
   await pause(1_000 * Math.min(seconds, longest));
-  await away.comeBack();
+  await tested.end();
   const backMs = performance.now();
   over.abort();
   await calls;
@@ -94,36 +94,36 @@ async function broken(
   const late = await unendedIn(client, backMs, Math.round(undisturbedMs) + marginMs);
   const tookMs = Math.round(performance.now() - backMs);
   const promises = await promisesBrokenOutside({ client, workload, receiver, granted: BOOTSTRAP_CREDITS });
-  const toldMs = Math.round(Math.max(0, ...receiver.received.map(({ atMs }) => atMs)) - backMs);
+  const lastEventMs = Math.round(Math.max(0, ...receiver.received.map(({ atMs }) => atMs)) - backMs);
   console.log(
-    `${form} ${outage} ${seconds} s: ended ${tookMs} ms after the return, ${Math.round(undisturbedMs)} ms without an outage, last event at ${toldMs} ms, ` +
+    `${form} ${outage} ${seconds} s: ended ${tookMs} ms after the return, ${Math.round(undisturbedMs)} ms without an outage, last event at ${lastEventMs} ms, ` +
       `${receiver.received.length} deliveries of ${new Set(receiver.received.map(({ event }) => event.id)).size} events`,
   );
   if (process.env.OUTAGES_LOG) console.log(service.printed().slice(-20_000));
   return [...late, ...(await failuresIn(client)), ...promises];
 }
 
-async function canBeFull(scope: Scope, outage: string, { settings }: AwayStores): Promise<boolean> {
+async function canBeFull(scope: Scope, outage: string, { settings }: TestStores): Promise<boolean> {
   return outage !== 'objects-full' || mountSmallDisk(scope, settings.DATA_DIR ?? '');
 }
 
 /** Waits for all jobs to end, for a time from an instant of performance.now(). @returns those that did not. */
 async function unendedIn(client: Client, sinceMs: number, withinMs: number): Promise<string[]> {
   for (;;) {
-    const open = (await everything(client, '/jobs')).filter(({ completedAt }) => !completedAt);
+    const open = (await allPages(client, '/jobs')).filter(({ completedAt }) => !completedAt);
     if (open.length === 0) return [];
     if (performance.now() - sinceMs > withinMs) {
       return open.map(({ id, status, completedItems, totalItems, type }) => {
         return `${id} (${type}) is ${status} with ${completedItems} of ${totalItems} items after ${withinMs / 1_000} s`;
       });
     }
-    await pause(LOOK_MS);
+    await pause(POLL_MS);
   }
 }
 
 /** No item fails by itself here: each that did has failed for the outage. */
 async function failuresIn(client: Client): Promise<string[]> {
-  const jobs = (await everything(client, '/jobs')).filter(({ status }) => status !== 'COMPLETED');
+  const jobs = (await allPages(client, '/jobs')).filter(({ status }) => status !== 'COMPLETED');
   return jobs.map(({ id, status, failedItems, errorCode, errorMessage }) => {
     return `${id} is ${status}, ${failedItems} items failed: ${errorCode} ${errorMessage}`;
   });

@@ -11,14 +11,14 @@ import { startPrivateRedis } from '../../support/services/redis.ts';
 
 export type Scope = Pick<Test, 'teardown'>;
 
-/** How a store goes away, and comes back. */
+/** Makes a store unavailable, and available again. */
 export interface Outage {
-  leave(): unknown;
-  comeBack(): unknown;
+  begin(): unknown;
+  end(): unknown;
 }
 
 /** Stores of a service under test. */
-export interface AwayStores {
+export interface TestStores {
   settings: Record<string, string>;
   outages: Record<string, Outage>;
 }
@@ -40,9 +40,9 @@ export const CLUSTER_OUTAGES = [
 /**
  * Redis, MongoDB and a bucket of their own. Redis and the bucket keep what they have over a kill. MongoDB may be the
  * stand-in that keeps nothing: a proxy ends its connections, or holds back all bytes as a stopped server does.
- * @returns null, said loudly, where one of them cannot run.
+ * @returns null, with a message on stderr, where one of them cannot run.
  */
-export async function startClusterStores({ teardown }: Scope): Promise<AwayStores | null> {
+export async function startClusterStores({ teardown }: Scope): Promise<TestStores | null> {
   const redis = await startPrivateRedis(true);
   if (redis === null) return null;
   teardown(redis.stop);
@@ -72,12 +72,12 @@ export async function startClusterStores({ teardown }: Scope): Promise<AwayStore
       ...{ S3_BUCKET: BUCKET, S3_ENDPOINT: minio.url, S3_REGION: REGION },
     },
     outages: {
-      'redis-kill': { leave: redis.kill, comeBack: redis.restart },
-      'redis-stop': { leave: redis.freeze, comeBack: redis.thaw },
-      'mongo-cut': { leave: proxy.cut, comeBack: proxy.mend },
-      'mongo-stop': { leave: proxy.stall, comeBack: proxy.resume },
-      'bucket-kill': { leave: minio.kill, comeBack: minio.restart },
-      'bucket-stop': { leave: minio.freeze, comeBack: minio.thaw },
+      'redis-kill': { begin: redis.kill, end: redis.restart },
+      'redis-stop': { begin: redis.freeze, end: redis.thaw },
+      'mongo-cut': { begin: proxy.cut, end: proxy.restore },
+      'mongo-stop': { begin: proxy.stall, end: proxy.resume },
+      'bucket-kill': { begin: minio.kill, end: minio.restart },
+      'bucket-stop': { begin: minio.freeze, end: minio.thaw },
     },
   };
 }
@@ -90,7 +90,7 @@ export const LONGEST_PRIMARY_STOP_SECONDS = 40;
  * Embedded stores, whose objects lie on a small disk of their own where this process may mount one.
  * @param primary the pid of the primary, once it runs.
  */
-export async function makeEmbeddedStores({ teardown }: Scope, primary: () => number): Promise<AwayStores> {
+export async function makeEmbeddedStores({ teardown }: Scope, primary: () => number): Promise<TestStores> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-outages-'));
   teardown(() => rm(directory, { recursive: true, force: true }));
   const objects = join(directory, 'objects');
@@ -99,22 +99,22 @@ export async function makeEmbeddedStores({ teardown }: Scope, primary: () => num
   const outages: Record<string, Outage> = {
     // A plain file stands in its place: each step upon it fails, for root too.
     'objects-gone': {
-      async leave() {
+      async begin() {
         await rename(objects, hidden);
         await writeFile(objects, '');
       },
-      async comeBack() {
+      async end() {
         await rm(objects);
         await rename(hidden, objects);
       },
     },
     'primary-stop': {
-      leave: () => void process.kill(primary(), 'SIGSTOP'),
-      comeBack: () => void process.kill(primary(), 'SIGCONT'),
+      begin: () => void process.kill(primary(), 'SIGSTOP'),
+      end: () => void process.kill(primary(), 'SIGCONT'),
     },
     'objects-full': {
-      leave: () => fill(filler),
-      comeBack: () => rm(filler),
+      begin: () => fill(filler),
+      end: () => rm(filler),
     },
   };
   return { settings: { DATA_DIR: directory, TEST_STORES: '' }, outages };

@@ -47,8 +47,8 @@ t.test('the only item of a job that has to wait is as if nobody had claimed it',
 });
 
 const POINTS_OF_A_SUBMIT = [
-  ...['job hidden', 'definition stored', 'money held', 'places reserved', 'items stored', 'job shown'],
-  ...['places confirmed', 'item decided', 'outputs shown'],
+  ...['job hidden', 'definition stored', 'money held', 'quota reserved', 'items stored', 'job opened'],
+  ...['quota confirmed', 'item decided', 'outputs kept'],
 ];
 
 for (const point of POINTS_OF_A_SUBMIT) {

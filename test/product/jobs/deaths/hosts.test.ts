@@ -93,7 +93,7 @@ for (let seed = 1; seed <= 6; seed += 1) {
     'items counted',
     'job ended',
     'job cancelling',
-    'job shown',
+    'job opened',
     'item decided',
   ][seed - 1];
   t.test(`calls and deaths at random keep every promise (seed ${seed})`, async (t) => {

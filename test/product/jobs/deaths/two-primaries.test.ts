@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { connectMongoDocuments } from '../../../../src/platform/stores/documents/mongodb.ts';
 import type { ItemDocument } from '../../../../src/product/jobs/job.ts';
-import { type Client, everything, retryingClient } from '../../../chaos/kills/client.ts';
+import { allPages, type Client, retryingClient } from '../../../chaos/kills/client.ts';
 import { FROZEN_MS, startRealHost } from '../../../chaos/kills/hosts.ts';
 import { randomDatabase } from '../../../support/services/mongodb.ts';
 import { until } from '../../../support/whole-service.ts';
@@ -53,11 +53,11 @@ async function submitted(client: Client): Promise<string> {
 /** The job has ended well, with one asset an item, and is paid for once. */
 async function isRight(t: Test, client: Client, jobId: string): Promise<void> {
   await until(async () => (await client(`/jobs/${jobId}?wait=10`)).json.data.status === 'COMPLETED');
-  const items = await everything(client, `/jobs/${jobId}/items`);
-  const assets = await everything(client, `/assets?jobId=${jobId}`);
+  const items = await allPages(client, `/jobs/${jobId}/items`);
+  const assets = await allPages(client, `/assets?jobId=${jobId}`);
   t.same(assets.map(({ id }) => id).sort(), items.map(({ resultAssetId }) => resultAssetId).sort());
   t.equal(assets.length, ITEMS);
-  const ledger = await everything(client, '/credits/ledger');
+  const ledger = await allPages(client, '/credits/ledger');
   const charges = ledger.filter((row) => row.jobId === jobId && row.type === 'charge');
   t.same(
     charges.map(({ credits }) => credits),
