@@ -3,8 +3,8 @@ import t from 'tap';
 import { openGallery, picture, refused } from './gallery-harness.ts';
 
 t.test('a collection is made by its name, by an upload or by a reservation', async (t) => {
-  const { visitor, clock } = await openGallery(t);
-  const { call, upload, reserved } = await visitor();
+  const { newAccount, clock } = await openGallery(t);
+  const { call, upload, reserved } = await newAccount();
   const made = await call('/collections', { json: { name: 'Zebras 🦓' } });
   const at = (ms: number) => new Date(ms).toISOString();
   const begun = clock.ms;
@@ -27,8 +27,8 @@ t.test('a collection is made by its name, by an upload or by a reservation', asy
 });
 
 t.test('a name is 1 to 64 characters, with nothing invisible', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call } = await newAccount();
   for (const name of ['', ' ', ' a', 'a ', 'a\nb', 'a\u007fb', '🦓'.repeat(65), 7, undefined]) {
     refused(
       t,
@@ -47,9 +47,9 @@ t.test('a name is 1 to 64 characters, with nothing invisible', async (t) => {
 });
 
 t.test('deleting a collection leaves its assets, without one', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, upload } = await visitor();
-  const stranger = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, upload } = await newAccount();
+  const stranger = await newAccount();
   const kept = (await upload(await picture(), '?collection=gone')).json.data.id;
   const other = (await upload(await picture(), '?collection=stays')).json.data.id;
   const theirs = (await stranger.upload(await picture(), '?collection=gone')).json.data.id;
@@ -64,8 +64,8 @@ t.test('deleting a collection leaves its assets, without one', async (t) => {
 });
 
 t.test('more collections than one reading are listed, each once', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call } = await newAccount();
   const names = Array.from({ length: 230 }, (_, index) => `c${String(index).padStart(3, '0')}`);
   await Promise.all(names.map((name) => call('/collections', { json: { name } })));
   const { data } = (await call('/collections')).json;

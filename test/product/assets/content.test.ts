@@ -3,8 +3,8 @@ import t from 'tap';
 import { openGallery, picture, refused, SVG } from './gallery-harness.ts';
 
 t.test('content comes whole, with what a browser may do with it', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const bytes = await picture();
   const { status, headers, bytes: got } = await call(`/assets/${await stored(bytes)}/content`);
   t.equal(status, 200);
@@ -23,8 +23,8 @@ t.test('content comes whole, with what a browser may do with it', async (t) => {
 });
 
 t.test('an ETag that the caller has is answered with 304', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const path = `/assets/${await stored()}/content`;
   const etag = (await call(path)).headers.get('etag') ?? '';
   for (const sent of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -36,8 +36,8 @@ t.test('an ETag that the caller has is answered with 304', async (t) => {
 });
 
 t.test('a single range is answered with 206, anything else with the whole', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const bytes = Buffer.from(await picture());
   const path = `/assets/${await stored(new Uint8Array(bytes))}/content`;
   const size = bytes.length;
@@ -75,8 +75,8 @@ t.test('a single range is answered with 206, anything else with the whole', asyn
 });
 
 t.test('a download is named, in ASCII and in UTF-8, and never by what could break out', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, upload } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, upload } = await newAccount();
   const rows: Array<[name: string, disposition: string]> = [
     ['plain.png', 'attachment; filename=plain.png'],
     ['no extension', 'attachment; filename="no extension.png"'],
@@ -97,8 +97,8 @@ t.test('a download is named, in ASCII and in UTF-8, and never by what could brea
 });
 
 t.test('an SVG is served as one that runs nothing', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call } = await newAccount();
   const { json } = await call('/assets/upload', { body: SVG, type: 'image/svg+xml' });
   const { headers } = await call(`/assets/${json.data.id}/content`);
   t.equal(headers.get('content-type'), 'image/svg+xml');
@@ -106,8 +106,8 @@ t.test('an SVG is served as one that runs nothing', async (t) => {
 });
 
 t.test('content that the store of objects lost is 503 storage_read, for synchronous calls too', async (t) => {
-  const { visitor, server, objects } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount, server, objects } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const id = await stored();
   for (const key of await objects()) await server.stores.objects.delete(key);
   for (const answer of [

@@ -3,8 +3,8 @@ import t from 'tap';
 import { openGallery, picture, tally } from './gallery-harness.ts';
 
 t.test('40 parallel uploads of the same bytes are one asset with one object and one place', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const { call, upload } = await visitor();
+  const { newAccount, objects } = await openGallery(t);
+  const { call, upload } = await newAccount();
   const bytes = await picture();
   const answers = await Promise.all(Array.from({ length: 40 }, () => upload(bytes)));
   t.same(tally(answers), { 200: 39, 201: 1 });
@@ -15,8 +15,8 @@ t.test('40 parallel uploads of the same bytes are one asset with one object and 
 });
 
 t.test('equal bytes keep the name and the collection that they were first given', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, upload } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, upload } = await newAccount();
   const bytes = await picture();
   const first = await upload(bytes, '?name=first&collection=one');
   const second = await upload(bytes, '?name=second&collection=two');
@@ -29,8 +29,8 @@ t.test('equal bytes keep the name and the collection that they were first given'
 });
 
 t.test('an Idempotency-Key is ignored, and bytes that were deleted are a new asset', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, upload, stored } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, upload, stored } = await newAccount();
   const headers = { 'idempotency-key': 'one' };
   const bytes = await picture();
   const first = await call('/assets/upload', { body: bytes, type: 'image/png', headers });
@@ -44,8 +44,8 @@ t.test('an Idempotency-Key is ignored, and bytes that were deleted are a new ass
 });
 
 t.test('a reserved upload is never merged with equal bytes', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { reserved, upload } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { reserved, upload } = await newAccount();
   const bytes = await picture();
   const [one, two] = [await reserved(), await reserved()];
   for (const { id, put } of [one, two]) {
@@ -57,8 +57,8 @@ t.test('a reserved upload is never merged with equal bytes', async (t) => {
 });
 
 t.test('two accounts with the same file have an asset each', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const [one, two] = [await visitor(), await visitor()];
+  const { newAccount, objects } = await openGallery(t);
+  const [one, two] = [await newAccount(), await newAccount()];
   const bytes = await picture();
   const [first, second] = [await one.stored(bytes), await two.stored(bytes)];
   t.not(first, second);

@@ -6,8 +6,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 t.test('a reservation that nobody put and an asset that failed are swept; uploads stay', async (t) => {
-  const { visitor, clock, objects } = await openGallery(t, { settings: { SWEEP_INTERVAL_MS: '100' } });
-  const { call, stored, reserved } = await visitor();
+  const { newAccount, clock, objects } = await openGallery(t, { settings: { SWEEP_INTERVAL_MS: '100' } });
+  const { call, stored, reserved } = await newAccount();
   const kept = await stored();
   const [unused, used, failed] = [await reserved(), await reserved(), await reserved()];
   await used.put(await picture());

@@ -15,14 +15,14 @@ export async function picture(format: 'png' | 'jpeg' | 'webp' = 'png'): Promise<
 export const SVG =
   '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"><rect width="20" height="10" fill="red"/></svg>';
 
-/** A server whose clock the test turns. */
+/** A server whose clock the test moves. */
 export async function openGallery(t: Test, options: ServerOptions = {}) {
   const clock = { ms: Date.now() };
   const settings = { REQUESTS_PER_MINUTE: '100000', ...options.settings };
   const server = await startServer(t, { now: () => new Date(clock.ms), ...options, settings });
 
-  /** Calls as a new account. */
-  async function visitor(plan = 'scale') {
+  /** Creates an account. @returns its calls. */
+  async function newAccount(plan = 'scale') {
     const { id, key } = await server.account({ plan });
     const call = (path: string, call: CallOptions = {}) => server.call(path, { key, ...call });
     return {
@@ -38,7 +38,7 @@ export async function openGallery(t: Test, options: ServerOptions = {}) {
         const answer = await call('/assets', { json: { contentType: 'image/png', ...fields } });
         const { asset, upload } = answer.json.data;
         const put = (body: Bytes) =>
-          server.call(here(upload.url), { method: 'PUT', body, type: 'image/png' });
+          server.call(ownPath(upload.url), { method: 'PUT', body, type: 'image/png' });
         return { id: asset.id as string, url: upload.url as string, put };
       },
     };
@@ -47,16 +47,16 @@ export async function openGallery(t: Test, options: ServerOptions = {}) {
   return {
     server,
     clock,
-    visitor,
+    newAccount,
     /** Keys of all objects of assets. */
     objects: () => server.stores.objects.listOlder('assets/', Number.MAX_SAFE_INTEGER, 10_000),
-    /** Follows a link that was given out, without a credential. */
-    follow: (url: string, call: CallOptions = {}) => server.call(here(url), call),
+    /** Follows a link of an answer, without a credential. */
+    follow: (url: string, call: CallOptions = {}) => server.call(ownPath(url), call),
   };
 }
 
-/** The path of an own link, as the harness calls the server's root. */
-function here(link: string): string {
+/** The path of a link to the server under test, as the harness takes paths. */
+function ownPath(link: string): string {
   const { pathname, search } = new URL(link);
   return `/${pathname}${search}`;
 }
@@ -74,10 +74,10 @@ export function tally(answers: readonly Answer[]): Record<number, number> {
   return counts;
 }
 
-/** Waits, at most 400 times 25 ms, until something is so. */
-export async function eventually(isSo: () => Promise<boolean>): Promise<boolean> {
-  for (let look = 0; look < 400; look += 1) {
-    if (await isSo()) return true;
+/** Waits, at most 400 times 25 ms, until a condition holds. @returns whether it does. */
+export async function eventually(holds: () => Promise<boolean>): Promise<boolean> {
+  for (let poll = 0; poll < 400; poll += 1) {
+    if (await holds()) return true;
     await sleep(25);
   }
   return false;

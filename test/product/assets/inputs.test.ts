@@ -6,8 +6,8 @@ import { openGallery, picture, refused } from './gallery-harness.ts';
 const red = { width: 40, height: 40, channels: 3, background: 'red' } as const;
 
 t.test('synchronous calls read an asset of their account', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const id = await stored(await picture());
   const transformed = await call('/images/transform', {
     json: { op: 'resize', parameters: { width: 2 }, assetId: id },
@@ -19,8 +19,8 @@ t.test('synchronous calls read an asset of their account', async (t) => {
 });
 
 t.test('an asset over 25 MB is stored, and too large for a synchronous call', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const large = new Uint8Array(25 * 1024 * 1024 + 1);
   large.set(await picture());
   const id = await stored(large);
@@ -30,8 +30,8 @@ t.test('an asset over 25 MB is stored, and too large for a synchronous call', as
 });
 
 t.test('a template draws an own asset by id, address or link, and never another account’s', async (t) => {
-  const { visitor } = await openGallery(t, { settings: { PUBLIC_URL: 'https://pictures.test' } });
-  const [owner, stranger] = [await visitor(), await visitor()];
+  const { newAccount } = await openGallery(t, { settings: { PUBLIC_URL: 'https://pictures.test' } });
+  const [owner, stranger] = [await newAccount(), await newAccount()];
   const bytes = new Uint8Array(await sharp({ create: red }).png().toBuffer());
   const id = await owner.stored(bytes);
   const link = (await owner.call(`/assets/${id}/link`)).json.data.url;

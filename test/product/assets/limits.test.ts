@@ -11,8 +11,8 @@ async function leave(server: TestServer, accountId: string, left: number): Promi
 }
 
 t.test('of racing uploads as many are stored as there are places', async (t) => {
-  const { visitor, server, objects } = await openGallery(t);
-  const { id, call, upload } = await visitor('free');
+  const { newAccount, server, objects } = await openGallery(t);
+  const { id, call, upload } = await newAccount('free');
   await leave(server, id, 3);
   const pictures = await Promise.all(Array.from({ length: 24 }, () => picture()));
   const answers = await Promise.all(pictures.map((bytes) => upload(bytes)));
@@ -27,8 +27,8 @@ t.test('of racing uploads as many are stored as there are places', async (t) => 
 });
 
 t.test('racing uploads of the same bytes share the last place', async (t) => {
-  const { visitor, server } = await openGallery(t);
-  const { id, upload } = await visitor('free');
+  const { newAccount, server } = await openGallery(t);
+  const { id, upload } = await newAccount('free');
   await leave(server, id, 1);
   const bytes = await picture();
   const answers = await Promise.all(Array.from({ length: 24 }, () => upload(bytes)));
@@ -37,8 +37,8 @@ t.test('racing uploads of the same bytes share the last place', async (t) => {
 });
 
 t.test('a reservation takes a place, a deletion gives it back, a failed upload takes none', async (t) => {
-  const { visitor, server } = await openGallery(t);
-  const { id, call, upload, reserved } = await visitor('free');
+  const { newAccount, server } = await openGallery(t);
+  const { id, call, upload, reserved } = await newAccount('free');
   await leave(server, id, 1);
   await upload(new TextEncoder().encode('no image'));
   const { id: assetId } = await reserved();

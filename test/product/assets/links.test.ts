@@ -3,8 +3,8 @@ import t from 'tap';
 import { openGallery, picture, refused } from './gallery-harness.ts';
 
 t.test('a link reads the content without a credential until it expires', async (t) => {
-  const { visitor, clock, follow } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount, clock, follow } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const bytes = await picture();
   const id = await stored(bytes);
   const rows: Array<[query: string, seconds: number]> = [
@@ -31,9 +31,9 @@ t.test('a link reads the content without a credential until it expires', async (
 });
 
 t.test('an altered link is refused, and one of a deleted asset finds nothing', async (t) => {
-  const { visitor, follow } = await openGallery(t);
-  const { call, stored } = await visitor();
-  const stranger = await visitor();
+  const { newAccount, follow } = await openGallery(t);
+  const { call, stored } = await newAccount();
+  const stranger = await newAccount();
   const [id, other] = [await stored(), await stored()];
   const { url } = (await call(`/assets/${id}/link`)).json.data;
   const altered = [

@@ -5,8 +5,8 @@ import { openGallery, picture, refused } from './gallery-harness.ts';
 const idsOf = (rows: Array<{ id: string }>) => rows.map(({ id }) => id);
 
 t.test('assets are listed newest first, in pages and behind a cursor, with every filter', async (t) => {
-  const { visitor, clock } = await openGallery(t);
-  const { call, upload, reserved } = await visitor();
+  const { newAccount, clock } = await openGallery(t);
+  const { call, upload, reserved } = await newAccount();
   const ids: string[] = [];
   for (const collection of ['a', 'b', 'a', 'b', 'a']) {
     clock.ms += 1000;
@@ -61,8 +61,8 @@ t.test('assets are listed newest first, in pages and behind a cursor, with every
 });
 
 t.test('a deleted asset is gone from every path, and a repeat is replayed under its key', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const { call, stored } = await visitor();
+  const { newAccount, objects } = await openGallery(t);
+  const { call, stored } = await newAccount();
   const id = await stored();
   const headers = { 'idempotency-key': 'once' };
   const gone = await call(`/assets/${id}`, { method: 'DELETE', headers });

@@ -3,8 +3,8 @@ import t from 'tap';
 import { openGallery, picture, refused, tally } from './gallery-harness.ts';
 
 t.test('a reserved asset is PENDING until its bytes are put, without a credential', async (t) => {
-  const { visitor, clock, follow } = await openGallery(t);
-  const { call } = await visitor();
+  const { newAccount, clock, follow } = await openGallery(t);
+  const { call } = await newAccount();
   const json = { contentType: 'image/png', name: 'Later', collection: 'spring' };
   const answer = await call('/assets', { json });
   t.equal(answer.status, 201);
@@ -27,8 +27,8 @@ t.test('a reserved asset is PENDING until its bytes are put, without a credentia
 });
 
 t.test('bytes that are no image fail the asset for good', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const { call, reserved } = await visitor();
+  const { newAccount, objects } = await openGallery(t);
+  const { call, reserved } = await newAccount();
   const { id, put } = await reserved();
   refused(t, await put(new TextEncoder().encode('no image')), 400, 'unsupported_format', 'file');
   t.equal((await call(`/assets/${id}`)).json.data.status, 'FAILED');
@@ -38,8 +38,8 @@ t.test('bytes that are no image fail the asset for good', async (t) => {
 });
 
 t.test('bytes that are too many leave the url to be used again', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const { call, reserved } = await visitor();
+  const { newAccount, objects } = await openGallery(t);
+  const { call, reserved } = await newAccount();
   const { id, put } = await reserved();
   refused(t, await put(new Uint8Array(34 * 1024 * 1024 + 1)), 413, 'payload_too_large', 'file');
   t.equal((await call(`/assets/${id}`)).json.data.status, 'PENDING');
@@ -48,8 +48,8 @@ t.test('bytes that are too many leave the url to be used again', async (t) => {
 });
 
 t.test('of 20 racing puts one is taken', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const { call, reserved } = await visitor();
+  const { newAccount, objects } = await openGallery(t);
+  const { call, reserved } = await newAccount();
   const { id, put } = await reserved();
   const pictures = await Promise.all(Array.from({ length: 20 }, () => picture()));
   const answers = await Promise.all(pictures.map((bytes) => put(bytes)));
@@ -60,9 +60,9 @@ t.test('of 20 racing puts one is taken', async (t) => {
 });
 
 t.test('an upload url that is altered, expired, or of a deleted asset is refused', async (t) => {
-  const { visitor, clock, follow } = await openGallery(t);
-  const { call, reserved } = await visitor();
-  const stranger = await visitor();
+  const { newAccount, clock, follow } = await openGallery(t);
+  const { call, reserved } = await newAccount();
+  const stranger = await newAccount();
   const [one, two, three] = [await reserved(), await reserved(), await reserved()];
   const body = await picture();
   const signature = new URL(one.url).search;
@@ -87,8 +87,8 @@ t.test('an upload url that is altered, expired, or of a deleted asset is refused
 });
 
 t.test('a reservation is checked, and repeated under its Idempotency-Key', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call } = await newAccount();
   const rows: Array<[param: string, json: unknown]> = [
     ['contentType', {}],
     ['contentType', { contentType: 'text/html' }],

@@ -21,8 +21,8 @@ async function assetsInBucket(minio: TestMinio): Promise<void> {
   });
 
   t.test('an asset is uploaded to a bucket, read from it and deleted in it', async (t) => {
-    const { visitor, objects } = await openGallery(t, { stores: { ...stores, objects: bucket } });
-    const { call, upload, reserved } = await visitor();
+    const { newAccount, objects } = await openGallery(t, { stores: { ...stores, objects: bucket } });
+    const { call, upload, reserved } = await newAccount();
     const large = new Uint8Array(20 * 1024 * 1024);
     large.set(await picture());
     const { id, image } = (await upload(large)).json.data;

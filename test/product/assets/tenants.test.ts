@@ -16,8 +16,8 @@ const CALLS: Array<[path: string, options?: CallOptions]> = [
 ];
 
 t.test('another account’s id is answered byte for byte like one that does not exist', async (t) => {
-  const { visitor } = await openGallery(t);
-  const [owner, stranger] = [await visitor(), await visitor()];
+  const { newAccount } = await openGallery(t);
+  const [owner, stranger] = [await newAccount(), await newAccount()];
   const [done, pending] = [await owner.stored(), (await owner.reserved()).id];
   const none = `ast_${'0'.repeat(done.length - 4)}`;
 
@@ -48,8 +48,8 @@ t.test('another account’s id is answered byte for byte like one that does not 
 });
 
 t.test('lists and collections hold nothing of another account', async (t) => {
-  const { visitor } = await openGallery(t);
-  const [owner, stranger] = [await visitor(), await visitor()];
+  const { newAccount } = await openGallery(t);
+  const [owner, stranger] = [await newAccount(), await newAccount()];
   await owner.upload(await picture(), '?collection=secret');
   t.same((await stranger.call('/assets')).json.data, []);
   t.same((await stranger.call('/assets?collection=secret')).json.data, []);
@@ -59,8 +59,8 @@ t.test('lists and collections hold nothing of another account', async (t) => {
 });
 
 t.test('without a credential nothing is told but 401', async (t) => {
-  const { visitor, server } = await openGallery(t);
-  const id = await (await visitor()).stored();
+  const { newAccount, server } = await openGallery(t);
+  const id = await (await newAccount()).stored();
   for (const path of [
     '/assets',
     `/assets/${id}`,

@@ -8,8 +8,8 @@ import { eventually, openGallery, picture, refused, SVG } from './gallery-harnes
 const MEGABYTE = 1024 * 1024;
 
 t.test('raw bytes become an asset that tells what they are', async (t) => {
-  const { visitor } = await openGallery(t);
-  const { call, upload } = await visitor();
+  const { newAccount } = await openGallery(t);
+  const { call, upload } = await newAccount();
   const bytes = await picture();
   const answer = await upload(bytes, '?name=First&collection=Winter%20%E2%9D%84');
   t.equal(answer.status, 201);
@@ -36,8 +36,8 @@ t.test('a multipart part, an SVG and a url become assets, named by their files',
   const { url } = await serve(t, (request, response) =>
     response.end(request.url === '/page.html' ? '<html></html>' : png),
   );
-  const { visitor } = await openGallery(t, { settings: { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' } });
-  const { call } = await visitor();
+  const { newAccount } = await openGallery(t, { settings: { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' } });
+  const { call } = await newAccount();
 
   const form = new FormData();
   form.set('note', 'not the image');
@@ -57,8 +57,8 @@ t.test('a multipart part, an SVG and a url become assets, named by their files',
 });
 
 t.test('what is no image, or not sent as one, is refused and leaves nothing', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const { call, upload } = await visitor();
+  const { newAccount, objects } = await openGallery(t);
+  const { call, upload } = await newAccount();
   const text = new TextEncoder().encode('no image at all');
   const whole = await picture();
   const form = new FormData();
@@ -93,8 +93,8 @@ t.test('what is no image, or not sent as one, is refused and leaves nothing', as
 });
 
 t.test('34 MB are taken and one byte more is not, whether announced or not', async (t) => {
-  const { visitor, objects } = await openGallery(t);
-  const { call, upload } = await visitor();
+  const { newAccount, objects } = await openGallery(t);
+  const { call, upload } = await newAccount();
   const png = await picture();
   const largest = new Uint8Array(34 * MEGABYTE);
   largest.set(png);
@@ -111,9 +111,9 @@ t.test('34 MB are taken and one byte more is not, whether announced or not', asy
 });
 
 t.test('an upload that breaks off leaves no object and no asset', async (t) => {
-  const { server, objects, visitor } = await openGallery(t);
+  const { server, objects, newAccount } = await openGallery(t);
   const { key } = await server.account();
-  const { call } = await visitor();
+  const { call } = await newAccount();
   const { port } = new URL(server.url);
   const documents = await server.stores.documents.collection({ name: 'assets', indexes: [] });
   const heads = [

@@ -9,7 +9,7 @@ import { BillingStore } from '../../../src/product/billing/store.ts';
 import { createSyncRuns } from '../../../src/product/billing/sync-runs.ts';
 import { dyingStore, hold, LIMITED, planOf } from './money.ts';
 
-/** What the primary of processes.test.ts asks for: so many parallel calls, and what is left of the account's runs. */
+/** An order of the primary of processes.test.ts: parallel calls that hold credits or run on the plan's monthly runs. */
 export interface Order {
   accountId: string;
   kind: 'hold' | 'run';
@@ -51,7 +51,7 @@ async function pays({ accountId, kind }: Order): Promise<boolean> {
   }
 }
 
-function tell(report: Report): void {
+function send(report: Report): void {
   process.send?.({ report });
 }
 
@@ -60,6 +60,6 @@ process.on('message', async (message: { order?: Order }) => {
   if (order === undefined) return;
   const outcomes = await Promise.all(Array.from({ length: order.calls }, () => pays(order)));
   const paid = outcomes.filter(Boolean).length;
-  tell({ paid, refused: outcomes.length - paid });
+  send({ paid, refused: outcomes.length - paid });
 });
-tell({ ready: true });
+send({ ready: true });

@@ -1,7 +1,7 @@
 import type { Given, Op } from '../../../src/product/catalogue/op.ts';
 
-/** What must stand beside a parameter for it alone to be under test, where the op's example does not do. */
-const BESIDE: Record<string, Given> = {
+/** Other parameters that one needs to be valid, where the example of its op does not give them. */
+const OTHER_PARAMETERS: Record<string, Given> = {
   'resize.dpr': { width: 100 },
   'resize.focalX': { width: 100 },
   'resize.focalY': { width: 100 },
@@ -25,10 +25,10 @@ const BESIDE: Record<string, Given> = {
   'overlay.y': { layerAssetId: 'ast_1', x: 0 },
 };
 
-/** Parameters that are fine, and stay fine whatever good value `name` takes. */
+/** Parameters of an op that are valid together with any valid value of `name`. */
 export function surroundingsOf(op: Op, name: string): Given {
   const example = 'example' in op ? (op.example.parameters as Given | undefined) : undefined;
-  const beside = BESIDE[`${op.op}.${name}`] ?? example ?? {};
-  // webp is the one format that moves and can be lossless.
-  return name === 'frame' || name === 'lossless' ? { ...beside, format: 'webp' } : beside;
+  const others = OTHER_PARAMETERS[`${op.op}.${name}`] ?? example ?? {};
+  // WebP is the only format that can be animated and lossless.
+  return name === 'frame' || name === 'lossless' ? { ...others, format: 'webp' } : others;
 }

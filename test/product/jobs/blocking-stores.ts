@@ -2,15 +2,15 @@ import type { Documents } from '../../../src/platform/stores/documents/port.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { DOCUMENT_CHANGES } from '../../support/dying.ts';
 
-/** A write that stands still just before the store, as one of a process that is stopped there. */
+/** A write that is blocked just before the store, as by a process that is stopped there. */
 export interface HeldWrite {
   reached: Promise<void>;
   release(): void;
 }
 
-/** Stores of a process whose writes can be held, one by one, by their collection and a text in them. */
+/** Stores of a process whose writes can be held, one by one, by their collection and a pattern of their arguments. */
 export function holdableStores(stores: Stores) {
-  const holds: Array<{ collection: string; words: RegExp; stand: () => Promise<void> }> = [];
+  const holds: Array<{ collection: string; pattern: RegExp; block: () => Promise<void> }> = [];
 
   const documents: Documents = {
     async collection(spec) {
@@ -20,10 +20,10 @@ export function holdableStores(stores: Stores) {
           if (typeof method !== 'function') return method;
           return async (...args: unknown[]) => {
             const text = DOCUMENT_CHANGES.has(String(name)) ? JSON.stringify(args) : '';
-            const place = holds.findIndex(
-              ({ collection, words }) => collection === spec.name && words.test(text),
+            const index = holds.findIndex(
+              ({ collection, pattern }) => collection === spec.name && pattern.test(text),
             );
-            if (place >= 0) await holds.splice(place, 1)[0]?.stand();
+            if (index >= 0) await holds.splice(index, 1)[0]?.block();
             return method.apply(target, args);
           };
         },
@@ -36,21 +36,21 @@ export function holdableStores(stores: Stores) {
   return {
     stores: { ...stores, documents },
 
-    /** Holds the next write to a collection whose text has these words. */
-    hold(collection: string, words: RegExp): HeldWrite {
-      const arrival = Promise.withResolvers<void>();
-      const departure = Promise.withResolvers<void>();
-      const stand = () => {
-        arrival.resolve();
-        return departure.promise;
+    /** Holds the next write to a collection whose arguments, as JSON, match a pattern. */
+    hold(collection: string, pattern: RegExp): HeldWrite {
+      const reached = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      const block = () => {
+        reached.resolve();
+        return released.promise;
       };
-      holds.push({ collection, words, stand });
-      return { reached: arrival.promise, release: departure.resolve };
+      holds.push({ collection, pattern, block });
+      return { reached: reached.promise, release: released.resolve };
     },
   };
 }
 
-/** The stores of a process that finds no item to claim: it reads what others do. */
+/** The stores of a process that finds no item to claim: it only reads. */
 export function storesOfReader(stores: Stores): Stores {
   const documents: Documents = {
     async collection(spec) {

@@ -6,9 +6,9 @@ import type { Stores } from '../../../src/platform/stores/open.ts';
 import { DOCUMENT_CHANGES } from '../../support/dying.ts';
 import { startServer } from '../../support/harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './shared-clock-stores.ts';
+import { openSharedClockStores } from './shared-clock-stores.ts';
 
-const { stores, now } = await movableStores(t);
+const { stores, now } = await openSharedClockStores(t);
 const changes: string[] = [];
 /** Everything that was asked of the documents. */
 const questions: string[] = [];

@@ -3,13 +3,13 @@ import t from 'tap';
 import type { Documents, UpdateResult } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './shared-clock-stores.ts';
+import { openSharedClockStores } from './shared-clock-stores.ts';
 
 const ITEMS = 1_800;
 /** What the store can change at a time without keeping others waiting. */
 const MOST_AT_ONCE = 500;
 
-const { stores, now } = await movableStores(t);
+const { stores, now } = await openSharedClockStores(t);
 const sizes: number[] = [];
 let claims = 0;
 let isCancelling = false;

@@ -1,11 +1,11 @@
 import type { Answer } from '../../support/harness.ts';
 
-/** A step of a random chain, and what is known about it without asking the service. */
+/** A step of a random chain, with the results that a test knows in advance. */
 export interface KnownStep {
   body: { op: string; prompt?: string; parameters?: object; model?: string };
   /** Credits of an item for it; 0 for a deterministic one. */
   credits: number;
-  /** Items that are rejected in it, by their place in the job. */
+  /** Items that are rejected in it, by their index in the job. */
   rejects: readonly number[];
 }
 
@@ -19,13 +19,13 @@ export function segmentsOf(steps: readonly KnownStep[]): KnownStep[][] {
   }, []);
 }
 
-/** Where an item fails, as the words in the prompts say; undefined when it completes. */
-export function failsAt(segments: readonly KnownStep[][], place: number, from: number): number | undefined {
-  const index = segments.findIndex(([step], index) => index >= from && step?.rejects.includes(place));
+/** The segment in which an item fails by the directives in its prompts; undefined when it completes. */
+export function failsAt(segments: readonly KnownStep[][], item: number, from: number): number | undefined {
+  const index = segments.findIndex(([step], index) => index >= from && step?.rejects.includes(item));
   return index === -1 ? undefined : index;
 }
 
-/** What an item owes for the segments that it finished, from the one that it began with. */
+/** Credits of an item for the segments that it finished, from the first one that it ran. */
 export function owed(segments: readonly KnownStep[][], from: number, until: number | undefined): number {
   return segments.slice(from, until).reduce((sum, [step]) => sum + (step?.credits ?? 0), 0);
 }
@@ -44,17 +44,17 @@ export function randomFrom(seed: number): (below: number) => number {
   return next;
 }
 
-/** A chain of two to four steps, each model of it with its own words for some of the items. */
+/** A chain of two to four steps, each model of it with its own directives for some of the items. */
 export function randomSteps(random: (below: number) => number, items: number): KnownStep[] {
   const rejects = () => (random(3) === 0 ? [random(items)] : []);
-  const words = (rejected: readonly number[]) =>
+  const directives = (rejected: readonly number[]) =>
     [
-      ...rejected.map((place) => `[sandbox:reject@${place}]`),
+      ...rejected.map((item) => `[sandbox:reject@${item}]`),
       ...(random(4) === 0 ? ['[sandbox:fail=1]'] : []),
     ].join(' ');
   const ai = (op: string, credits: number, parameters?: object): KnownStep => {
     const rejected = rejects();
-    const prompt = `Do it ${words(rejected)}`;
+    const prompt = `Do it ${directives(rejected)}`;
     return { body: { op, prompt, ...(parameters && { parameters }) }, credits, rejects: rejected };
   };
   const pass = (op: string, parameters?: object): KnownStep => ({
@@ -78,7 +78,7 @@ export function randomSteps(random: (below: number) => number, items: number): K
   return segmentsOf(steps).length > 1 ? steps : [...steps, ai('edit', 12)];
 }
 
-/** What the ledger says about one job: charged in all, and still held. */
+/** Credits of a job in the ledger: charged in total, and still held. */
 export function ledgerOf(rows: Answer['json'][], jobId: string): { charged: number; held: number } {
   const own = rows.filter((row) => row.jobId === jobId);
   const sum = (type: string, field: string) =>

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Answer, TestAccount, TestServer } from '../../support/harness.ts';
 
-/** Uploads so many distinct small pictures; answers their ids. */
+/** Uploads distinct small pictures. @returns their ids. */
 export async function uploadPictures(
   server: TestServer,
   { key }: Pick<TestAccount, 'key'>,
@@ -17,9 +17,9 @@ export async function uploadPictures(
   return ids;
 }
 
-/** Waits for a job to end, by the interface's own long-poll. */
+/** Waits for a job to end, by the long poll of the interface. */
 export async function ended(server: TestServer, key: string, jobId: string): Promise<Answer['json']> {
-  for (let looks = 0; looks < 10; looks += 1) {
+  for (let polls = 0; polls < 10; polls += 1) {
     const { json } = await server.call(`/jobs/${jobId}?wait=30`, { key });
     if (['COMPLETED', 'FAILED', 'CANCELLED'].includes(json.data?.status)) return json.data;
   }

@@ -2,11 +2,11 @@
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './shared-clock-stores.ts';
+import { openSharedClockStores } from './shared-clock-stores.ts';
 
 const WEEK_MS = 8 * 86_400_000;
 
-const { stores, now, move } = await movableStores(t);
+const { stores, now, move } = await openSharedClockStores(t);
 const server = await startServer(t, { stores, now, settings: { JOB_DOCUMENTS_MEGABYTES: '1' } });
 
 t.test(

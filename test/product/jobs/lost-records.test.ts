@@ -4,11 +4,11 @@ import type { Coordination } from '../../../src/platform/stores/coordination/por
 import { startServer } from '../../support/harness.ts';
 import { holdableStores } from './blocking-stores.ts';
 import { ended, uploadPictures } from './jobs.ts';
-import { LONG_AFTER_MS, movableStores } from './shared-clock-stores.ts';
+import { LONG_AFTER_MS, openSharedClockStores } from './shared-clock-stores.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-const { stores, now, move } = await movableStores(t);
+const { stores, now, move } = await openSharedClockStores(t);
 const held = holdableStores(stores);
 const records = forgetful(stores.coordination);
 const server = await startServer(t, { stores: { ...held.stores, coordination: records.coordination }, now });

@@ -7,14 +7,14 @@ import { startServer } from '../../support/harness.ts';
 import { type Hook, hookedStores } from './hooked-stores.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const LOOK_MS = 100;
-const LOOKS = 300;
+const POLL_MS = 100;
+const POLLS = 300;
 const AWAY = () => Promise.reject(new StoreUnavailableError('The store is away.'));
 const FULL = () => Promise.reject(new StorageFullError('The disk is full.'));
 
 let hook: Hook = () => undefined;
 const roomy = await startServer(t);
-const server = await startServer(t, { stores: hookedStores(roomy.stores, (question) => hook(question)) });
+const server = await startServer(t, { stores: hookedStores(roomy.stores, (call) => hook(call)) });
 const account = await server.account({ plan: 'free', credits: 1_000 });
 const { key } = account;
 const assetIds = await uploadPictures(server, account, 3);
@@ -28,7 +28,7 @@ async function credits(): Promise<{ balance: number; held: number }> {
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let look = 0; look < LOOKS && !(await isSo()); look += 1) await pause(LOOK_MS);
+  for (let poll = 0; poll < POLLS && !(await isSo()); poll += 1) await pause(POLL_MS);
 }
 
 async function isOver(jobId: string): Promise<boolean> {
@@ -130,11 +130,11 @@ t.test('a pass that finds a full disk is tried again', async (t) => {
 for (const moment of ['before', 'after'] as const) {
   t.test(`an outcome outlives documents that go away ${moment} it is written`, async (t) => {
     let lost = 0;
-    hook = ({ of, method, text, ask }) => {
+    hook = ({ of, method, text, run }) => {
       const decides = of === 'jobItems' && method === 'updateOne' && text.includes('"decided"');
       if (!decides || lost >= 3) return undefined;
       lost += 1;
-      return moment === 'before' ? AWAY() : ask().then(AWAY);
+      return moment === 'before' ? AWAY() : run().then(AWAY);
     };
     const prompt = `Outcomes, ${moment}`;
     const body = { op: 'edit', model: 'sandbox-image', prompt, assetIds: assetIds.slice(0, 1) };
@@ -152,11 +152,11 @@ for (const moment of ['before', 'after'] as const) {
 
 t.test('a chain goes on behind a segment whose note was written and not answered', async (t) => {
   let lost = 0;
-  hook = ({ of, method, text, ask }) => {
+  hook = ({ of, method, text, run }) => {
     const notes = of === 'jobItems' && method === 'updateOne' && text.includes('"progress"');
     if (!notes || lost >= 2) return undefined;
     lost += 1;
-    return ask().then(AWAY);
+    return run().then(AWAY);
   };
   const edit = { op: 'edit', model: 'sandbox-image', prompt: 'A chain' };
   const steps = [edit, { op: 'resize', parameters: { width: 8 } }];

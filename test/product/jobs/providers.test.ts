@@ -7,7 +7,7 @@ import { dyingStores } from '../../support/dying.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { type Received, standIn } from '../providers/stand-in.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { endedBySweeps, LONG_AFTER_MS, movableStores } from './shared-clock-stores.ts';
+import { endedBySweeps, LONG_AFTER_MS, openSharedClockStores } from './shared-clock-stores.ts';
 
 const png = new Uint8Array(
   await sharp({ create: { width: 8, height: 4, channels: 3, background: 'red' } })
@@ -105,7 +105,7 @@ t.test(
  */
 async function onMovedTime(t: Test) {
   const openai = await standIn(t);
-  const { stores, now, move } = await movableStores(t);
+  const { stores, now, move } = await openSharedClockStores(t);
   const settings = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openai.url };
   const server = await startServer(t, { stores, now, settings });
   const items = await stores.documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
@@ -249,7 +249,7 @@ t.test('a request that a dead process submitted is picked up by the next, and pa
     const output = `data:image/png;base64,${Buffer.from(png).toString('base64')}`;
     return answer({ id: path.split('/').at(-1) ?? '', status, output });
   });
-  const { stores, now, move } = await movableStores(t);
+  const { stores, now, move } = await openSharedClockStores(t);
   const settings = { REPLICATE_BASE_URL: replicate.url };
   const { life, ...dead } = dyingStores(stores, { change: Number.POSITIVE_INFINITY, moment: 'before' });
   const dying = await startServer(t, { stores: dead, now, settings });

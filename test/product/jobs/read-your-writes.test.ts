@@ -3,9 +3,9 @@ import t from 'tap';
 import { startServer } from '../../support/harness.ts';
 import { holdableStores, storesOfReader } from './blocking-stores.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './shared-clock-stores.ts';
+import { openSharedClockStores } from './shared-clock-stores.ts';
 
-const { stores, now } = await movableStores(t);
+const { stores, now } = await openSharedClockStores(t);
 const held = holdableStores(stores);
 // Two processes: one runs the jobs and stands still where it is told to, the other reads.
 const worker = await startServer(t, { stores: held.stores, now });

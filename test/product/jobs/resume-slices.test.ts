@@ -3,13 +3,13 @@ import t from 'tap';
 import type { Documents } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
-import { movableStores } from './shared-clock-stores.ts';
+import { openSharedClockStores } from './shared-clock-stores.ts';
 
 const ITEMS = 1_500;
 /** Documents that one call of the store may read or write while others wait for it. */
 const SLICE = 200;
 
-const { stores, now } = await movableStores(t);
+const { stores, now } = await openSharedClockStores(t);
 /** Sizes of the calls that read and write items. */
 const sizes: number[] = [];
 const server = await startServer(t, { stores: { ...stores, documents: measured(stores.documents) }, now });

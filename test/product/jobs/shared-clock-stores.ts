@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type Answer, openTestStores, type TestServer } from '../../support/harness.ts';
 
-/** Past every lease, and past what is looked at only when it is old. */
+/** Past every lease, and past the age at which sweeps look at a record. */
 export const LONG_AFTER_MS = 10 * 60_000;
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/** Stores for several servers, one after another, and their clock, which can be moved. */
-export async function movableStores(t: Test) {
+/** Stores for several servers, one after another, with a clock that a test moves. */
+export async function openSharedClockStores(t: Test) {
   let movedMs = 0;
   const now = () => new Date(Date.now() + movedMs);
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-moved-'));
@@ -24,9 +24,9 @@ export async function movableStores(t: Test) {
   return { stores, now, move };
 }
 
-/** The job as it ended, with its duties swept meanwhile: what a dead process left is theirs. */
+/** Waits for the end of a job, and sweeps meanwhile: sweeps finish the work of dead processes. */
 export async function endedBySweeps(server: TestServer, key: string, jobId: string): Promise<Answer['json']> {
-  const until = Date.now() + PATIENCE_MS;
+  const until = Date.now() + TIMEOUT_MS;
   while (Date.now() < until) {
     await server.sweep();
     const { json } = await server.call(`/jobs/${jobId}?wait=1`, { key });

@@ -2,12 +2,12 @@
 import type { GenerateContentRequest } from '@google/generative-ai';
 import sharp from 'sharp';
 import t from 'tap';
-import { bench } from './harness.ts';
+import { openTestProviders } from './harness.ts';
 import { MISBEHAVIOURS, standIn } from './stand-in.ts';
 
 const KEY = 'AIzaTest0123456789';
 const gemini = await standIn(t);
-const { run, logged } = bench(t, { GEMINI_API_KEY: KEY, GEMINI_BASE_URL: gemini.url });
+const { run, logged } = openTestProviders(t, { GEMINI_API_KEY: KEY, GEMINI_BASE_URL: gemini.url });
 
 const png = new Uint8Array(
   await sharp({ create: { width: 8, height: 4, channels: 3, background: 'red' } })

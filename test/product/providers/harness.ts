@@ -13,22 +13,22 @@ import { type ModelCall, type ModelOutcome, openProviders } from '../../../src/p
 import { offeredBy } from '../../../src/product/providers/registry.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
-/** A call with its pictures as they are. */
-export type BenchCall = Partial<Omit<ModelCall, 'pictures'>> & {
+/** A call with its pictures as bytes. */
+export type TestCall = Partial<Omit<ModelCall, 'pictures'>> & {
   input?: Uint8Array<ArrayBuffer>;
   references?: Uint8Array<ArrayBuffer>[];
 };
 
-export interface Bench {
+export interface TestProviders {
   models: Models;
-  /** One try; what is left out is an edit of the first item. */
-  run(call: BenchCall, signal?: AbortSignal): Promise<ModelOutcome>;
-  /** What was logged, as text. */
+  /** One try. The default of the fields is an edit of the first item. */
+  run(call: TestCall, signal?: AbortSignal): Promise<ModelOutcome>;
+  /** The lines of the log, as text. */
   logged(): string;
 }
 
-/** The door to models on settings of the test's own, with real pixels and places in memory. */
-export function bench(t: Test, environment: Record<string, string> = {}): Bench {
+/** The providers with the settings of a test, real pixels, and slots in memory. */
+export function openTestProviders(t: Test, environment: Record<string, string> = {}): TestProviders {
   const settings = readSettings(environment);
   const models = offeredModels(readModels(), offeredBy(settings.providers));
   const pixels = createPixels({
@@ -76,7 +76,7 @@ export function bench(t: Test, environment: Record<string, string> = {}): Bench 
   };
 }
 
-/** Counts slots as the real coordination does; nothing else of it is asked. */
+/** Counts slots as the real coordination does. Providers call nothing else of it. */
 function slotsInMemory(): Coordination {
   const held = new Map<string, Set<string>>();
   const slotsOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();

@@ -3,11 +3,11 @@ import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
-import { type BenchCall, bench } from './harness.ts';
+import { openTestProviders, type TestCall } from './harness.ts';
 import { type Behaviour, standIn } from './stand-in.ts';
 
 const provider = await standIn(t);
-const { run, models, logged } = bench(t, {
+const { run, models, logged } = openTestProviders(t, {
   OPENAI_API_KEY: 'sk-test',
   OPENAI_BASE_URL: provider.url,
   GEMINI_API_KEY: 'gemini-test',
@@ -28,7 +28,7 @@ async function asked(name: string, op: 'analyze' | 'generate'): Promise<ModelOut
   const model = models.models.find(
     ({ provider, categories }) => provider === name && categories.includes(op),
   );
-  const call: BenchCall = { op, model: model?.id ?? 'none', prompt: 'x' };
+  const call: TestCall = { op, model: model?.id ?? 'none', prompt: 'x' };
   return run(op === 'analyze' ? { ...call, schema: { type: 'object' }, input: await png() } : call);
 }
 

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, writeBarcode } from 'zxing-wasm/writer';
-import { type BenchCall, bench } from './harness.ts';
+import { openTestProviders, type TestCall } from './harness.ts';
 
-const { run, models, logged } = bench(t, { SANDBOX_MODELS: 'off' });
+const { run, models, logged } = openTestProviders(t, { SANDBOX_MODELS: 'off' });
 
 const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
 prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(writer).buffer } });
@@ -20,7 +20,7 @@ interface Placed {
 /** What a local model found in a picture. */
 async function found(id: string, input: Uint8Array<ArrayBuffer>, signal?: AbortSignal) {
   const schema = models.models.find((model) => model.id === id)?.answerSchema ?? {};
-  const call: BenchCall = { op: 'analyze', model: id, schema, input };
+  const call: TestCall = { op: 'analyze', model: id, schema, input };
   const outcome = await run(call, signal);
   if (outcome.kind !== 'json') throw new Error(`${JSON.stringify(outcome)} ${logged()}`);
   return outcome.output as { text: string; lines: Placed[]; codes: Placed[] };

@@ -3,12 +3,12 @@ import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/ch
 import type { ImageEditParamsNonStreaming, ImageGenerateParamsNonStreaming } from 'openai/resources/images';
 import sharp from 'sharp';
 import t from 'tap';
-import { bench } from './harness.ts';
+import { openTestProviders } from './harness.ts';
 import { MISBEHAVIOURS, standIn } from './stand-in.ts';
 
 const KEY = 'sk-test-0123456789abcdef';
 const openai = await standIn(t);
-const { run, models, logged } = bench(t, {
+const { run, models, logged } = openTestProviders(t, {
   OPENAI_API_KEY: KEY,
   OPENAI_BASE_URL: openai.url,
   SANDBOX_MODELS: 'off',
@@ -159,7 +159,7 @@ t.test('each way to misbehave has its meaning, and no key is told', async (t) =>
 
 t.test('a provider that hangs is given up at the deadline', async (t) => {
   openai.behave(() => undefined);
-  const short = bench(t, { OPENAI_BASE_URL: `${openai.url}/v1`, PROVIDER_TIMEOUT_SECONDS: '1' });
+  const short = openTestProviders(t, { OPENAI_BASE_URL: `${openai.url}/v1`, PROVIDER_TIMEOUT_SECONDS: '1' });
   const outcome = await short.run({ op: 'generate', model: 'gpt-image-1', prompt: 'x' });
   t.match(outcome, {
     code: 'provider_unavailable',
@@ -171,7 +171,7 @@ t.test('a provider that hangs is given up at the deadline', async (t) => {
 
 t.test('no more calls are open than there are places, and other providers have their own', async (t) => {
   openai.behave(() => undefined);
-  const narrow = bench(t, { OPENAI_BASE_URL: openai.url, PROVIDER_CONCURRENCY: '2' });
+  const narrow = openTestProviders(t, { OPENAI_BASE_URL: openai.url, PROVIDER_CONCURRENCY: '2' });
   const ending = new AbortController();
   const before = openai.received.length;
   const call = { op: 'generate', model: 'gpt-image-1', prompt: 'x' } as const;

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { type BenchCall, bench } from './harness.ts';
+import { openTestProviders, type TestCall } from './harness.ts';
 import { MISBEHAVIOURS, type Received, standIn } from './stand-in.ts';
 
 const KEY = 'r8_Test0123456789';
@@ -41,7 +41,11 @@ async function replicate(t: Test, settings: Record<string, string> = {}) {
     return answer(response, 200, { id, ...prediction });
   });
   const kept: string[] = [];
-  const { run, logged } = bench(t, { REPLICATE_API_TOKEN: KEY, REPLICATE_BASE_URL: server.url, ...settings });
+  const { run, logged } = openTestProviders(t, {
+    REPLICATE_API_TOKEN: KEY,
+    REPLICATE_BASE_URL: server.url,
+    ...settings,
+  });
   const keep = async (id: string) => {
     kept.push(id);
   };
@@ -54,7 +58,7 @@ async function replicate(t: Test, settings: Record<string, string> = {}) {
     made: { status: 'succeeded', output: [`${server.url}/made/1.png`] },
     submissions: () =>
       server.received.filter(({ method, path }) => method === 'POST' && path.endsWith('/predictions')),
-    run: (call: BenchCall, signal?: AbortSignal) =>
+    run: (call: TestCall, signal?: AbortSignal) =>
       run({ ...edit, input: png.slice(), keep, ...call }, signal),
   };
 }

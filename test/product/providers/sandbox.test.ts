@@ -5,9 +5,9 @@ import { createAnswerSchemas } from '../../../src/product/providers/answer-schem
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
 import { answerFor } from '../../../src/product/providers/sandbox/answer.ts';
 import { directivesIn } from '../../../src/product/providers/sandbox/directives.ts';
-import { type BenchCall, bench } from './harness.ts';
+import { openTestProviders, type TestCall } from './harness.ts';
 
-const { run, logged } = bench(t);
+const { run, logged } = openTestProviders(t);
 
 /** A subject on an even ground, as PNG or as what is asked for. */
 async function picture(width: number, height: number, format: 'png' | 'jpeg' = 'png', orientation = 1) {
@@ -20,7 +20,7 @@ async function picture(width: number, height: number, format: 'png' | 'jpeg' = '
   return new Uint8Array(await whole[format]().withMetadata({ orientation }).toBuffer());
 }
 
-async function imageOf(t: Test, call: BenchCall) {
+async function imageOf(t: Test, call: TestCall) {
   const outcome = await run(call);
   if (outcome.kind !== 'image') throw new Error(`${call.op}: ${JSON.stringify(outcome)} ${logged()}`);
   t.equal(outcome.contentType, 'image/png');
@@ -192,7 +192,7 @@ t.test('a schema is read once, however often it is referred to', (t) => {
 
 t.test('words in the prompt steer an item', async (t) => {
   const input = await picture(40, 30);
-  const outcome = (prompt: string, more: BenchCall = {}): Promise<ModelOutcome> =>
+  const outcome = (prompt: string, more: TestCall = {}): Promise<ModelOutcome> =>
     run({ op: 'upscale', prompt, input: input.slice(), ...more });
   t.match(await outcome('[sandbox:reject]'), {
     kind: 'failure',
@@ -229,7 +229,7 @@ t.test('words in the prompt steer an item', async (t) => {
 
 t.test('parameters out of the bounds of the model are rejected by it', async (t) => {
   const input = await picture(40, 30);
-  const rows: [BenchCall, RegExp][] = [
+  const rows: [TestCall, RegExp][] = [
     [{ op: 'generate', prompt: 'x', parameters: { size: '63x64' } }, /size must be/],
     [{ op: 'generate', prompt: 'x', parameters: { size: '64x2049' } }, /size must be/],
     [{ op: 'generate', prompt: 'x', parameters: { size: 512 } }, /size must be/],

@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp';
 import type { Test } from 'tap';
 import { type Answer, startServer, type TestServer } from '../../support/harness.ts';
 
-/** Parameters of a query as a caller thinks of them; lists and objects are sent as JSON text. */
+/** Parameters of a query before they are encoded: lists and objects are sent as JSON text. */
 export type Query = Record<string, unknown>;
 
 export interface Calls {
@@ -14,7 +14,7 @@ export interface Calls {
   metadata(body: Uint8Array, type?: string): Promise<Answer>;
 }
 
-/** A server and an account that may call it as often as a test wants. */
+/** A server and an account that may call it without a limit of its rate. */
 export async function openCalls(t: Test, settings: Record<string, string> = {}): Promise<Calls> {
   const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000', ...settings } });
   const { key } = await server.account();
@@ -59,13 +59,13 @@ export async function rasterOf(file: Uint8Array | Sharp): Promise<Raster> {
   return { width, height, data: new Uint8ClampedArray(data), at };
 }
 
-/** The picture of an answer that must be one. */
+/** The picture of an answer. @throws when the answer is not a 200. */
 export async function pictureOf(answer: Answer): Promise<Raster> {
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.bytes.toString('utf8', 0, 400)}`);
   return rasterOf(answer.bytes);
 }
 
-/** What a refusal says in the fields that programs read. */
+/** The fields of a refusal that programs read. */
 export function refusalOf({ status, json }: Answer) {
   const { code, param, details, retryable } = json?.error ?? {};
   return { status, code, param, details, retryable };

@@ -21,7 +21,7 @@ export interface ProcessStores {
   coordination: Coordination;
 }
 
-/** What one process runs of webhooks, without its calls: it announces, spreads and delivers. Ends with the test. */
+/** The webhooks of one process, without its HTTP calls: it spreads events and delivers them. Ends with the test. */
 export async function startProcess(
   t: Test,
   stores: ProcessStores,
@@ -57,11 +57,11 @@ export async function startProcess(
   return {
     events,
     stop,
-    /** One round of every duty of the sweeper, as another process performs it. */
+    /** One round of every sweep, as another process performs it. */
     async sweep(): Promise<void> {
       for (const { sweep } of webhooks.sweeps ?? []) while ((await sweep(now())) > 0);
     },
-    /** Begins every holder's name. */
+    /** The beginning of the name of every holder. */
     prefix,
   };
 }
@@ -70,8 +70,8 @@ export async function startProcess(
 export async function addEndpoint(documents: Documents, accountId: string, url: string) {
   const endpoints = await EndpointsStore.open(documents);
   const events = ['job.completed' as const, 'job.item.completed' as const];
-  const wish = { url, description: '', events, enabled: true, secret: newSecret() };
-  return endpoints.insert(accountId, wish, new Date(Date.now() - 60_000));
+  const endpoint = { url, description: '', events, enabled: true, secret: newSecret() };
+  return endpoints.insert(accountId, endpoint, new Date(Date.now() - 60_000));
 }
 
 export function newAccountId(): string {

@@ -9,10 +9,10 @@ import type { OutboxEvent } from '../../../src/product/events/event.ts';
 import { openEvents } from '../../../src/product/events/open.ts';
 import type { TestAccount, TestServer } from '../../support/harness.ts';
 
-/** What receivers on loopback need of the server under test. */
+/** Settings with which the server under test sends to receivers on loopback. */
 export const LOOPBACK = { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', OUTBOUND_ALLOW_HTTP: 'true' };
 
-/** One attempt as a receiver saw it. */
+/** A delivery attempt at the receiver. */
 export interface Received {
   headers: IncomingHttpHeaders;
   body: string;
@@ -25,13 +25,13 @@ export interface Received {
 export interface Receiver {
   url: string;
   received: Received[];
-  /** Resolves when so many attempts have come; fails the test by its timeout when they do not. */
+  /** Resolves after this number of attempts. Without them the test fails by its timeout. */
   until(count: number): Promise<Received[]>;
 }
 
 type Answer = (response: ServerResponse, received: Received) => void;
 
-/** A receiver over plain HTTP that keeps what it gets, and answers 200 unless told otherwise. */
+/** A receiver over plain HTTP that keeps its requests, and answers 200 by default. */
 export async function startReceiver(
   t: Pick<Test, 'teardown'>,
   answer: Answer = (response) => response.end(),
@@ -62,7 +62,7 @@ export async function startReceiver(
   };
 }
 
-/** Registers an endpoint and answers it, with its secret. */
+/** Registers an endpoint. @returns it, with its secret. */
 export async function register(
   server: TestServer,
   { key }: TestAccount,
@@ -74,7 +74,7 @@ export async function register(
   return json.data as { id: string; secret: string };
 }
 
-/** An outcome to announce, as the slice of jobs writes it. */
+/** The event of an outcome, as the slice of jobs writes it. */
 export function outcome(accountId: string, change: Partial<OutboxEvent> = {}): OutboxEvent {
   const now = new Date();
   return {
@@ -88,17 +88,14 @@ export function outcome(accountId: string, change: Partial<OutboxEvent> = {}): O
   };
 }
 
-/**
- * Writes events to the outbox as a process that dies right after it: whatever works on these stores finds them and
- * spreads them.
- */
+/** Writes events to the outbox as a process that dies right after it: other processes on these stores spread them. */
 export async function leaveInOutbox(stores: Stores, events: readonly OutboxEvent[]): Promise<void> {
-  const room = await openEvents(stores);
-  await room.write(events);
-  await room.stop();
+  const outbox = await openEvents(stores);
+  await outbox.write(events);
+  await outbox.stop();
 }
 
-/** Verifies as the documentation of Service-Signature says, word by word, and knows nothing else of the service. */
+/** Verifies a signature by the documentation of Service-Signature alone, without code of the service. */
 export function verify(
   received: Pick<Received, 'headers' | 'body'>,
   secret: string,
@@ -123,7 +120,7 @@ export async function records(server: TestServer, { key }: TestAccount, endpoint
   return (await server.call(`/webhook-endpoints/${endpointId}/deliveries`, { key })).json.data;
 }
 
-/** Asks until it is so, for as long as a busy machine may take. */
+/** Polls until there is an answer. Without one the test fails by its timeout. */
 export async function eventually<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const answer = await ask();

@@ -17,12 +17,12 @@ import { hasImages, image, imagesIn } from '../../support/images.ts';
 import { type Mutated, mutationsOf, type Original } from './mutations.ts';
 import { bounded, walked } from './walks.ts';
 
-/** Larger files say nothing that smaller ones do not, and take longer. */
+/** Larger files test nothing more, and take longer. */
 const LARGEST_ORIGINAL_BYTES = 64 * 1024;
 const WALKS_TIMED = 5;
 const FOLDERS = ['animated', 'hostile', 'modern', 'orientation', 'photos', 'pngsuite'];
 
-/** A walker, the files that it is tried on, and what must hold of each that was made of them. */
+/** A walker, the files that it is tried on, and the assertions on each mutation of them. */
 export interface Target {
   name: string;
   originals: readonly Original[];
@@ -36,11 +36,11 @@ export interface Fuzzed {
   name: string;
   runs: number;
   /**
-   * The slowest walk over a file of a megabyte or more, in milliseconds of a processor a megabyte; 0 when there was
-   * none.
+   * The slowest walk over a file of a megabyte or more, in milliseconds of processor time per megabyte; 0 without
+   * such a file.
    */
   slowestMs: number;
-  /** What did not hold, with its seed and its file; undefined when everything did. */
+  /** The failed assertion, with its seed and its file; undefined when all passed. */
   find?: string;
 }
 
@@ -66,8 +66,8 @@ export async function targets(): Promise<Target[]> {
     inParts('jpeg', [...filesNamed(/\.jpe?g$/), jpegOf(3, 2), jpeg], jpegSegments),
     inParts('gif', [...filesNamed(/\.gif$/), gifOf(3, 2, 3)], gifBlocks),
     inParts('riff', [...filesNamed(/\.webp$/), webpOf(3, 2, 3)], webpChunks),
-    inParts('boxes', heifs, isoBoxes, boxPlaces),
-    targetOf('heif', heifs, heifParts, (file) => bounded(file, heifParts), boxPlaces),
+    inParts('boxes', heifs, isoBoxes, boxOffsets),
+    targetOf('heif', heifs, heifParts, (file) => bounded(file, heifParts), boxOffsets),
     inDirectories('tiff pages', tiffs, tiffPages),
     inDirectories('exif', [exif.subarray(6), ...tiffs], exifDirectories),
   ];
@@ -82,12 +82,12 @@ function inParts(
   name: string,
   files: readonly Uint8Array[],
   walk: (bytes: Bytes) => Iterable<Part>,
-  placesOf = (bytes: Bytes) => [0, ...[...walk(bytes)].map(({ at }) => at)],
+  offsetsOf = (bytes: Bytes) => [0, ...[...walk(bytes)].map(({ at }) => at)],
 ): Target {
-  return targetOf(name, files, walk, (file) => walked(file, walk), placesOf);
+  return targetOf(name, files, walk, (file) => walked(file, walk), offsetsOf);
 }
 
-/** All that a meta box says about items. */
+/** All entries of a meta box about items. */
 function* heifParts(bytes: Bytes): Generator<unknown> {
   const meta = heifMeta(bytes);
   if (meta === undefined) return;
@@ -96,8 +96,8 @@ function* heifParts(bytes: Bytes): Generator<unknown> {
   yield* heifAssociations(bytes, meta);
 }
 
-/** Most of what can go wrong with boxes lies in those of the meta box. */
-function boxPlaces(bytes: Bytes): number[] {
+/** Most faults of boxes are possible only inside the meta box. */
+function boxOffsets(bytes: Bytes): number[] {
   const meta = heifMeta(bytes);
   const below = meta === undefined ? [] : [...isoBoxes(bytes, meta)];
   const further = below.flatMap((box) => (box.type === 'iprp' ? [...isoBoxes(bytes, box)] : []));
@@ -109,7 +109,7 @@ function inDirectories(
   files: readonly Uint8Array[],
   walk: (bytes: Bytes) => Iterable<TiffDirectory>,
 ): Target {
-  const placesOf = (bytes: Bytes) => [
+  const offsetsOf = (bytes: Bytes) => [
     0,
     ...[...walk(bytes)].flatMap(({ at, entries, nextAt }) => [
       at,
@@ -117,23 +117,23 @@ function inDirectories(
       nextAt ?? at,
     ]),
   ];
-  return targetOf(name, files, walk, (file) => bounded(file, walk), placesOf);
+  return targetOf(name, files, walk, (file) => bounded(file, walk), offsetsOf);
 }
 
-/** Beside the walker, those who use it are held to throw nothing. */
+/** The callers of the walker are tested as well: they throw nothing. */
 function targetOf<P>(
   name: string,
   files: readonly Uint8Array[],
   walk: (bytes: Bytes) => Iterable<P>,
   holds: (file: Uint8Array) => unknown,
-  placesOf: (bytes: Bytes) => number[],
+  offsetsOf: (bytes: Bytes) => number[],
 ): Target {
   return {
     name,
     originals: files.map((file, index) => ({
       name: `${name} ${index}`,
       file,
-      places: placesOf(new Bytes(file)),
+      offsets: offsetsOf(new Bytes(file)),
     })),
     holds(file) {
       holds(file);
@@ -146,7 +146,7 @@ function targetOf<P>(
 }
 
 /**
- * Tries a target for a time. A find comes with its seed, with which the same files are made again.
+ * Tries a target for a time. The seed of a find makes the same files again.
  * @param seed 32 bits.
  */
 export function fuzz(target: Target, milliseconds: number, seed: number): Fuzzed {
@@ -173,7 +173,7 @@ export function fuzz(target: Target, milliseconds: number, seed: number): Fuzzed
 }
 
 /**
- * Processor time of a walk in milliseconds, the best of three: what else the machine does makes a walk slower, and
+ * Processor time of a walk in milliseconds, the best of three: other work of the machine makes a walk slower, and
  * nothing makes it faster. Kernels may count that time in ticks of 4 ms, so each of the three is the mean of several
  * walks.
  */

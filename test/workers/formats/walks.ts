@@ -2,8 +2,8 @@ import { strict as assert } from 'node:assert';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
 
-/** A walk over a file, as plain data: what it told, or that the file has too many parts. */
-export type Told = readonly Part[] | 'too many parts';
+/** The result of a walk over a file: its parts, or that it has too many. */
+export type WalkResult = readonly Part[] | 'too many parts';
 
 export type Walk = (bytes: Bytes) => Iterable<Part>;
 
@@ -55,56 +55,57 @@ class CountedBytes extends Bytes {
 }
 
 /**
- * Walks a file, and holds what every walk promises: it tells the same whatever stands around the file in memory, and
- * its reads are proportional to the file.
+ * Walks a file, and asserts two properties of every walk: its result does not depend on the memory around the file, and
+ * its reads are proportional to the size of the file.
  */
 export function bounded<P>(
   file: Uint8Array,
   walk: (bytes: Bytes) => Iterable<P>,
 ): readonly P[] | 'too many parts' {
   const counted = new CountedBytes(within(file, 0));
-  const told = toldBy(counted, walk);
-  assert.deepEqual(toldBy(new Bytes(within(file, 255)), walk), told, 'it read outside of its bytes');
+  const result = resultOf(counted, walk);
+  assert.deepEqual(resultOf(new Bytes(within(file, 255)), walk), result, 'it read outside of its bytes');
   const most = READS_A_BYTE * file.length + READS_OF_ANY_FILE;
   assert.ok(counted.read <= most, `${counted.read} bytes were read of a file of ${file.length}`);
-  return told;
+  return result;
 }
 
 /**
- * Holds as well that the parts lie inside the file and one behind the other, and that only the last one is truncated.
+ * Asserts as well that the parts lie inside the file and one behind the other, and that only the last one is truncated.
  */
-export function walked(file: Uint8Array, walk: Walk): Told {
-  const told = bounded(file, walk);
-  if (told !== 'too many parts') assertInOrder(told, file.length);
-  return told;
+export function walked(file: Uint8Array, walk: Walk): WalkResult {
+  const result = bounded(file, walk);
+  if (result !== 'too many parts') assertInOrder(result, file.length);
+  return result;
 }
 
 /**
- * Holds the same for the file cut at every byte: its whole parts are told as before, and at most one more, truncated.
- * @returns how many parts the whole file has.
+ * Asserts the same for the file cut at every byte: the result has the same complete parts, and at most one truncated
+ * part.
+ * @returns the number of parts of the uncut file.
  */
 export function cutEverywhere(file: Uint8Array, walk: Walk): number {
-  const whole = walked(file, walk);
-  assert.ok(whole !== 'too many parts');
+  const uncut = walked(file, walk);
+  assert.ok(uncut !== 'too many parts');
   for (let length = 0; length < file.length; length += 1) {
-    const told = walked(file.subarray(0, length), walk);
-    assert.ok(told !== 'too many parts');
-    const kept = told.filter(({ truncated }) => !truncated);
-    assert.deepEqual(kept, whole.slice(0, kept.length), `cut at ${length}`);
-    assert.equal(kept.length, whole.filter(({ next }) => next <= length).length, `cut at ${length}`);
+    const result = walked(file.subarray(0, length), walk);
+    assert.ok(result !== 'too many parts');
+    const kept = result.filter(({ truncated }) => !truncated);
+    assert.deepEqual(kept, uncut.slice(0, kept.length), `cut at ${length}`);
+    assert.equal(kept.length, uncut.filter(({ next }) => next <= length).length, `cut at ${length}`);
   }
-  return whole.length;
+  return uncut.length;
 }
 
-/** A copy of the file in the midst of a larger buffer. */
-function within(file: Uint8Array, around: number): Uint8Array {
-  const room = 4_096;
-  const larger = new Uint8Array(file.length + 2 * room).fill(around);
-  larger.set(file, room);
-  return larger.subarray(room, room + file.length);
+/** A copy of the file in the middle of a larger buffer of one repeated byte. */
+function within(file: Uint8Array, filler: number): Uint8Array {
+  const margin = 4_096;
+  const larger = new Uint8Array(file.length + 2 * margin).fill(filler);
+  larger.set(file, margin);
+  return larger.subarray(margin, margin + file.length);
 }
 
-function toldBy<P>(bytes: Bytes, walk: (bytes: Bytes) => Iterable<P>): readonly P[] | 'too many parts' {
+function resultOf<P>(bytes: Bytes, walk: (bytes: Bytes) => Iterable<P>): readonly P[] | 'too many parts' {
   try {
     return [...walk(bytes)];
   } catch (error) {

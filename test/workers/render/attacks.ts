@@ -231,7 +231,7 @@ const SCRIPTS: Record<string, Attack> = {
   'document write': ({ url }) => `<script>document.write('<img src="${url('a.png')}">')</script>`,
 };
 
-/** Other schemes, in the two places that load without being asked. */
+/** Other schemes, in the two elements that load without a click. */
 const SCHEMES: Record<string, Attack> = Object.fromEntries(
   [
     'ftp://127.0.0.1:PORT/a.png',

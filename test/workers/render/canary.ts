@@ -8,8 +8,8 @@ import type { Test } from 'tap';
 import { type Picture, swatch } from './test-renderer.ts';
 
 /**
- * What an attack reaches for: a server that answers everything with magenta, and listeners that count whoever comes.
- * The colour stands in no test page, so that one pixel of it is a wall with a hole.
+ * The target of attacks: a server that answers every request with magenta, and listeners that count connections.
+ * No test page has this colour, so that one pixel of it proves an escape.
  */
 export interface Canary {
   port: number;

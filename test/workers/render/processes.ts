@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
-/** A browser process that this process started, whichever its place in the family. */
+/** A browser process that this process started, directly or through another one. */
 export interface BrowserProcess {
   pid: number;
   group: number;
@@ -19,7 +19,7 @@ const TICKS_OF_WORK = 30;
 /** Directory of every browser that this process owns: its name carries our pid. */
 const OURS = `darkroom-browser-${process.pid}-`;
 
-/** What /proc knows of our browsers now, and of what is left of `groups` seen before. */
+/** The processes of our browsers in /proc, and those that remain of `groups` seen before. */
 export function browserProcesses(groups: ReadonlySet<number> = new Set()): BrowserProcess[] {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -40,7 +40,7 @@ function describe(pid: string): BrowserProcess & { commandLine: string } {
   return { pid: Number(pid), group: Number(group), type, zombie: state === 'Z', ticks, commandLine };
 }
 
-/** Directories that our browsers left. */
+/** Directories that remain of our browsers. */
 export async function browserDirectories(): Promise<string[]> {
   return (await readdir(tmpdir())).filter((name) => name.startsWith(OURS));
 }
@@ -49,18 +49,18 @@ export async function browserDirectories(): Promise<string[]> {
 export async function untilAtWork(): Promise<void> {
   const before = new Map(browserProcesses().map(({ pid, ticks }) => [pid, ticks]));
   const works = ({ pid, ticks }: BrowserProcess) => ticks - (before.get(pid) ?? 0) >= TICKS_OF_WORK;
-  const left = await untilEmpty(() => (browserProcesses().some(works) ? [] : ['no browser works']));
-  if (left.length > 0) throw new Error('No browser works at a page.');
+  const remaining = await untilEmpty(() => (browserProcesses().some(works) ? [] : ['no browser works']));
+  if (remaining.length > 0) throw new Error('No browser works at a page.');
 }
 
-/** Asks again until the answer is empty; after a minute it tells what is left. */
-export async function untilEmpty<T>(ask: () => T[] | Promise<T[]>): Promise<T[]> {
-  let left = await ask();
-  for (let turn = 0; turn < 1_200 && left.length > 0; turn += 1) {
+/** Polls until the list is empty. @returns the last list, which is empty unless a minute passed. */
+export async function untilEmpty<T>(list: () => T[] | Promise<T[]>): Promise<T[]> {
+  let remaining = await list();
+  for (let poll = 0; poll < 1_200 && remaining.length > 0; poll += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    left = await ask();
+    remaining = await list();
   }
-  return left;
+  return remaining;
 }
 
 function read(path: string): string {

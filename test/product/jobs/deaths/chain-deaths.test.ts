@@ -12,7 +12,7 @@ import {
   segmentsOf,
 } from '../chain-runs.ts';
 import { uploadPictures } from '../jobs.ts';
-import { endedBySweeps, LONG_AFTER_MS, movableStores } from '../shared-clock-stores.ts';
+import { endedBySweeps, LONG_AFTER_MS, openSharedClockStores } from '../shared-clock-stores.ts';
 
 /** Rounds of random chains; each has a process that dies in the middle. A run by hand takes hundreds. */
 const ROUNDS = Number(process.env.CHAIN_ROUNDS ?? 2);
@@ -45,7 +45,7 @@ t.test(
   'a process that dies at any write of a chain costs nobody twice, and loses nothing',
   { timeout: ROUNDS * 2 * PATIENCE_MS },
   async (t) => {
-    const { stores, now, move } = await movableStores(t);
+    const { stores, now, move } = await openSharedClockStores(t);
     for (let round = 0; round < ROUNDS; round++) {
       const random = randomFrom(SEED * 1_000 + round);
       await t.test(`round ${round}`, { timeout: 2 * PATIENCE_MS }, async (t) => {
@@ -106,7 +106,7 @@ async function checkJob(t: Test, server: TestServer, job: Submitted): Promise<vo
     `${repeated?.status} ${JSON.stringify(repeated?.json?.error)}`,
   );
   const done = await endedBySweeps(server, key, repeated?.json.data.id);
-  const fails = done.items.map((_: unknown, place: number) => failsAt(segments, place, 0));
+  const fails = done.items.map((_: unknown, item: number) => failsAt(segments, item, 0));
   t.same(
     done.items.map(({ failedStep }: Answer['json']) => failedStep),
     fails,
@@ -144,8 +144,8 @@ async function resumedCredits(
   const { json, status } = await server.call(`/jobs/${parent.id}/resume`, { key, method: 'POST' });
   t.equal(status, 201, JSON.stringify(json.error));
   const done = await endedBySweeps(server, key, json.data.id);
-  const credits = left.reduce((sum: number, { failedStep }: Answer['json'], place: number) => {
-    return sum + owed(segments, failedStep, failsAt(segments, place, failedStep));
+  const credits = left.reduce((sum: number, { failedStep }: Answer['json'], item: number) => {
+    return sum + owed(segments, failedStep, failsAt(segments, item, failedStep));
   }, 0);
   t.equal(done.actualCredits, credits, 'finished segments are not paid again');
   return { jobId: done.id as string, credits };
