@@ -35,14 +35,14 @@ export function readRecording(text: string): Recording {
   return { calls: spread(relative), skipped: lines.length - calls.length };
 }
 
-/** A line of the access log of this service, whose transforms name their query. */
+/** A line of the access log of this service, whose transforms name their query (until 0.1.0 as `asked`). */
 function ownCall(line: string): RecordedCall | null {
-  const { route, time, asked, requestBytes } = parsed(line);
+  const { route, time, asked, query = asked, requestBytes } = parsed(line);
   if (typeof route !== 'string' || !route.endsWith('/images/transform')) return null;
-  if (typeof asked !== 'string' || !asked.includes('op=')) return null;
+  if (typeof query !== 'string' || !query.includes('op=')) return null;
   const atMs = new Date(time as string | number).getTime();
   if (Number.isNaN(atMs)) return null;
-  return { atMs, query: asked, source: null, bytes: typeof requestBytes === 'number' ? requestBytes : null };
+  return { atMs, query, source: null, bytes: typeof requestBytes === 'number' ? requestBytes : null };
 }
 
 function addressCall(line: string): RecordedCall | null {

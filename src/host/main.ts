@@ -90,7 +90,9 @@ async function main(): Promise<void> {
   createHostMeter({ version: packageJson.version, dataDir: DATA_DIR, cores: grantedCores() });
   host.provide('metrics', async () => `${await metrics()}${await restarts.text()}`);
   const admin = isEmbedded(settings.stores)
-    ? await openAdminSocket(DATA_DIR, commandContext(settings.stores, stores))
+    ? await openAdminSocket(DATA_DIR, commandContext(settings.stores, stores), (error) =>
+        log.warn({ err: error }, 'A command of the operator could not connect'),
+      )
     : null;
 
   cluster.setupPrimary({ exec: new URL('./server.ts', import.meta.url).pathname });

@@ -34,6 +34,7 @@ t.test('addresses of imgproxy and thumbor become transforms', async (t) => {
 t.test('a log is read with its times, whoever wrote it', async (t) => {
   const text = [
     '{"level":30,"time":1767225600500,"route":"/api/v1/images/transform","asked":"op=resize&width=64","requestBytes":900,"msg":"answered"}',
+    '{"level":30,"time":1767225600700,"route":"/api/v1/images/transform","query":"op=flip","msg":"answered"}',
     '{"level":30,"time":1767225600400,"route":"/api/v1/account","msg":"answered"}',
     '1.2.3.4 - - [01/Jan/2026:01:00:01 +0100] "GET /insecure/w:300/plain/x.jpg HTTP/1.1" 200 12',
     'time="2026-01-01T00:00:02Z" message="Completed in 12ms" path=/insecure/w:400/plain/y.jpg',
@@ -44,6 +45,7 @@ t.test('a log is read with its times, whoever wrote it', async (t) => {
   const { calls, skipped } = readRecording(text);
   t.same(calls, [
     { atMs: 0, query: 'op=resize&width=64', source: null, bytes: 900 },
+    { atMs: 200, query: 'op=flip', source: null, bytes: null },
     { atMs: 500, query: 'op=resize&width=300', source: 'x.jpg', bytes: null },
     { atMs: 1500, query: 'op=resize&width=400', source: 'y.jpg', bytes: null },
   ]);

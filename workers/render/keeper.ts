@@ -100,8 +100,8 @@ export class BrowserKeeper {
     this.#live.drawn += 1;
     const { drawn, browser } = this.#live;
     const worn = drawn >= this.#options.recycleAfterPages;
-    const isChecked = drawn % PAGES_BETWEEN_MEMORY_CHECKS === 0;
-    if (!worn && !(isChecked && browser.memoryBytes() > this.#options.recycleAboveBytes)) return;
+    const isMemoryCheckDue = drawn % PAGES_BETWEEN_MEMORY_CHECKS === 0;
+    if (!worn && !(isMemoryCheckDue && browser.memoryBytes() > this.#options.recycleAboveBytes)) return;
     await this.kill();
     await this.warm();
   }
@@ -159,16 +159,16 @@ export class BrowserKeeper {
   /** Starts a browser, and once more when it crashes as it starts: Chromium does so once in thousands of starts. */
   async #startAgainAfterCrash(executable: Executable): Promise<Browser> {
     try {
-      return await this.#startSandboxed(executable);
+      return await this.#startPreferringSandbox(executable);
     } catch (error) {
       if (!(error instanceof StartError && error.isCrash)) throw error;
       this.#notify({ level: 'warn', message: `The browser is started again: ${error.message}` });
-      return this.#startSandboxed(executable);
+      return this.#startPreferringSandbox(executable);
     }
   }
 
   /** Starts a browser with its sandbox. Where none can be had and none is required, it starts without. */
-  async #startSandboxed(executable: Executable): Promise<Browser> {
+  async #startPreferringSandbox(executable: Executable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')
       throw new StartError(noSandbox('the service runs as root'));

@@ -16,7 +16,7 @@ sharp.cache(false);
  */
 const ABANDONED_MS = 200;
 
-const NO_CLIENT: RenderClient = { departure: new AbortController().signal, onDrawing: () => {} };
+const NO_CLIENT: RenderClient = { clientGone: new AbortController().signal, onDrawing: () => {} };
 
 class LateError extends Error {
   override readonly name = 'LateError';
@@ -25,7 +25,7 @@ class LateError extends Error {
 /** The client that waits for a page. */
 export interface RenderClient {
   /** Ends the page when it aborts, as the deadline does. */
-  departure: AbortSignal;
+  clientGone: AbortSignal;
   /**
    * Called when a running browser begins to draw this page; called again when the page is tried in a second browser.
    */
@@ -51,10 +51,10 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     return turn;
   }
 
-  async function draw(task: RenderTask, { departure, onDrawing }: RenderClient): Promise<Drawn> {
-    if (departure.aborted) throw new LateError('Nobody waits for the page any more.');
+  async function draw(task: RenderTask, { clientGone, onDrawing }: RenderClient): Promise<Drawn> {
+    if (clientGone.aborted) throw new LateError('Nobody waits for the page any more.');
     if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
-    const ending = endingOf(task.deadlineMs, departure);
+    const ending = endingOf(task.deadlineMs, clientGone);
     const work = keeper.pageOf(task.accountId).then((page) => {
       // The client may have left, or the deadline passed, while the browser started.
       ending.signal.throwIfAborted();
@@ -83,7 +83,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   async function render(task: RenderTask, client: RenderClient = NO_CLIENT): Promise<RenderResult> {
     try {
       const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, client));
-      if (client.departure.aborted) throw new LateError('Nobody waits for the picture any more.');
+      if (client.clientGone.aborted) throw new LateError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
       const { data, info } = await outputOf(written(png, encode));
@@ -122,18 +122,18 @@ interface Ending {
   forget(): void;
 }
 
-function endingOf(deadlineMs: number, departure: AbortSignal): Ending {
+function endingOf(deadlineMs: number, clientGone: AbortSignal): Ending {
   const controller = new AbortController();
   const end = (message: string) => controller.abort(new LateError(message));
   const timers = [
     setTimeout(end, Math.max(0, deadlineMs - Date.now()), 'The page was not drawn before its deadline.'),
   ];
   const leave = () => timers.push(setTimeout(end, ABANDONED_MS, 'Nobody waits for the page any more.'));
-  departure.addEventListener('abort', leave, { once: true });
+  clientGone.addEventListener('abort', leave, { once: true });
   return {
     signal: controller.signal,
     forget() {
-      departure.removeEventListener('abort', leave);
+      clientGone.removeEventListener('abort', leave);
       for (const timer of timers) clearTimeout(timer);
     },
   };

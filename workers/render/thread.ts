@@ -36,7 +36,7 @@ function answerTo(call: Watched): Promise<RenderAnswer> {
 }
 
 function clientOf(client: MessagePort): RenderClient {
-  const departure = new AbortController();
-  client.once('message', () => departure.abort());
-  return { departure: departure.signal, onDrawing: () => client.postMessage('drawing') };
+  const clientGone = new AbortController();
+  client.once('message', () => clientGone.abort());
+  return { clientGone: clientGone.signal, onDrawing: () => client.postMessage('drawing') };
 }

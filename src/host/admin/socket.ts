@@ -18,10 +18,16 @@ const KEEP_ALIVE_MS = 5_000;
 type Reply = { answer: CommandAnswer } | { error: string };
 type AttemptLine = { attempt: TailedAttempt } | { error: string };
 
-/** Serves commands until closed. Only the server's own user can open the socket, and counts as the operator. */
+/**
+ * Serves commands until closed. Only the server's own user can open the socket, and counts as the operator.
+ *
+ * @param onAcceptError called when a connection cannot be accepted, such as for lack of file descriptors. Only its own
+ * command fails.
+ */
 export async function openAdminSocket(
   dataDir: string,
   context: CommandContext,
+  onAcceptError: (error: Error) => void,
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dataDir);
   await rm(path, { force: true });
@@ -32,8 +38,7 @@ export async function openAdminSocket(
     void serve(socket, context, listeners);
   });
   await once(server.listen(path), 'listening');
-  // A connection that cannot be accepted, such as for lack of file descriptors, fails only its own command.
-  server.on('error', () => {});
+  server.on('error', onAcceptError);
   await chmod(path, 0o600);
   return {
     close: () =>
@@ -45,12 +50,12 @@ export async function openAdminSocket(
 }
 
 /** A request: the words of one command, or to listen to a webhook endpoint. */
-type Request = readonly string[] | { listenTo: string };
+type AdminRequest = readonly string[] | { listenTo: string };
 
 /** Reads one request as JSON. A command gets one JSON response; a listener gets one JSON line per attempt. */
 async function serve(socket: Socket, context: CommandContext, listeners: Set<Socket>): Promise<void> {
   try {
-    const request = JSON.parse(await text(socket)) as Request;
+    const request = JSON.parse(await text(socket)) as AdminRequest;
     if ('listenTo' in request) {
       listeners.add(socket.once('close', () => listeners.delete(socket)));
       await streamAttempts(socket, context, request.listenTo);
@@ -101,7 +106,7 @@ export async function listenThroughPrimary(
 ): Promise<boolean> {
   const socket = await connectTo(dataDir);
   if (socket === null) return false;
-  socket.end(JSON.stringify({ listenTo: endpointId } satisfies Request));
+  socket.end(JSON.stringify({ listenTo: endpointId } satisfies AdminRequest));
   for await (const line of createInterface({ input: socket })) {
     if (line === '') continue;
     const parsed = JSON.parse(line) as AttemptLine;

@@ -91,12 +91,12 @@ export function judgeDatabase(path: string): Finding[] {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { readOnly: true });
-    const isComplete = statSync(path).size <= LARGEST_CHECKED_BYTES;
-    const check = isComplete ? 'PRAGMA quick_check(1)' : 'SELECT count(*) FROM sqlite_master';
+    const isFullyChecked = statSync(path).size <= LARGEST_CHECKED_BYTES;
+    const check = isFullyChecked ? 'PRAGMA quick_check(1)' : 'SELECT count(*) FROM sqlite_master';
     const [result] = Object.values(database.prepare(check).get() ?? {});
-    if (isComplete && result !== 'ok') return [damaged(path, String(result))];
+    if (isFullyChecked && result !== 'ok') return [damaged(path, String(result))];
     return [
-      ok(isComplete ? `${path} is intact.` : `${path} can be read; it is too large to be checked here.`),
+      ok(isFullyChecked ? `${path} is intact.` : `${path} can be read; it is too large to be checked here.`),
     ];
   } catch (error) {
     return [damaged(path, reasonOf(error))];

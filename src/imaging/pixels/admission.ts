@@ -293,7 +293,7 @@ export function createAdmission(options: {
     for (const waiter of late) waiter.refuse(capacity(secondsOf(longestWaitMs)));
   }
 
-  function dropSlowSenders(): void {
+  function stopCountingSlowBodies(): void {
     for (const call of incomingCalls) {
       if (clock.elapsedMs() - call.sinceMs < RECEIVING_MS) return;
       incomingCalls.delete(call);
@@ -315,7 +315,7 @@ export function createAdmission(options: {
   /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
   function refuseIfOverloaded({ accountId }: CallRequest): void {
     if (!isOverloaded()) return;
-    dropSlowSenders();
+    stopCountingSlowBodies();
     const waitMs = expectedWaitMs(accountId);
     // Where one piece of work takes longer than the limit, one call may wait for it.
     const limitMs = Math.max(limits().waitMs ?? Infinity, meanServiceMs);
@@ -350,7 +350,7 @@ export function createAdmission(options: {
   return {
     async acquire(request) {
       request.signal.throwIfAborted();
-      dropSlowSenders();
+      stopCountingSlowBodies();
       const wasExpected = incomingCalls.has(request.incoming as CountedCall);
       // Another pool may have counted the call.
       request.incoming?.end();

@@ -72,7 +72,7 @@ const SLOW_FROM_MS = 300;
 const SLOW_FROM_AT_MOST_MS = 2_000;
 const SLOW_FROM_USUAL_TIMES = 4;
 
-interface ActivePage {
+interface PooledPage {
   accountId: string;
   /** The thread that draws it, or will draw it after another page; null while it has no slot. */
   thread: RenderThread | null;
@@ -98,33 +98,33 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     clock,
   });
   const usual = createUsualTime();
-  const activePages = new Set<ActivePage>();
+  const pooledPages = new Set<PooledPage>();
   let cancelReview: (() => void) | undefined;
 
-  function end(active: ActivePage, how: 'stopped' | 'withdrawn'): void {
-    if (active.endedAs !== null) return;
-    active.endedAs = how;
-    active.ending.abort();
+  function end(pooled: PooledPage, how: 'stopped' | 'withdrawn'): void {
+    if (pooled.endedAs !== null) return;
+    pooled.endedAs = how;
+    pooled.ending.abort();
   }
 
   /**
    * The account is reported at once, because the thread goes on to the next page, which may be of the same account,
    * before it answers this one.
    */
-  function stop(active: ActivePage): void {
-    end(active, 'stopped');
-    options.onStopped(active.accountId);
+  function stop(pooled: PooledPage): void {
+    end(pooled, 'stopped');
+    options.onStopped(pooled.accountId);
   }
 
   /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */
-  function takeOut(slow: ActivePage): boolean {
+  function takeOut(slow: PooledPage): boolean {
     const { thread: blocked } = slow;
     const relief = blocked === null ? null : (options.relieve?.(blocked) ?? null);
     if (relief === null) return false;
     threads = threads.map((thread) => (thread === blocked ? relief : thread));
     end(slow, 'withdrawn');
     options.onStopped(slow.accountId);
-    for (const active of activePages) if (active.thread === blocked) active.moving.abort();
+    for (const pooled of pooledPages) if (pooled.thread === blocked) pooled.moving.abort();
     return true;
   }
 
@@ -132,8 +132,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
    * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
    * A page whose own browser is only about to draw it does not count.
    */
-  const keepsOthersWaiting = ({ accountId, thread }: ActivePage) =>
-    activePages
+  const keepsOthersWaiting = ({ accountId, thread }: PooledPage) =>
+    pooledPages
       .values()
       .some(
         (other) =>
@@ -148,11 +148,11 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   }
 
   /** Milliseconds until this page has to be checked again; null when it was withdrawn. */
-  function untilCheckMs(active: ActivePage, drawnSinceMs: number): number | null {
+  function untilCheckMs(pooled: PooledPage, drawnSinceMs: number): number | null {
     const drawnMs = clock.elapsedMs() - drawnSinceMs;
     const untilSlowMs = slowFromMs() - drawnMs;
     if (untilSlowMs > 0) return Math.min(untilSlowMs, fairDrawingMs - drawnMs);
-    if (takeOut(active)) return null;
+    if (takeOut(pooled)) return null;
     return fairDrawingMs - drawnMs;
   }
 
@@ -164,12 +164,12 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     cancelReview?.();
     cancelReview = undefined;
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const active of activePages) {
-      const { drawnSinceMs, endedAs } = active;
-      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(active)) continue;
-      const waitMs = untilCheckMs(active, drawnSinceMs);
+    for (const pooled of pooledPages) {
+      const { drawnSinceMs, endedAs } = pooled;
+      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(pooled)) continue;
+      const waitMs = untilCheckMs(pooled, drawnSinceMs);
       if (waitMs === null) continue;
-      if (waitMs <= 0) stop(active);
+      if (waitMs <= 0) stop(pooled);
       else nextMs = Math.min(nextMs, waitMs);
     }
     if (nextMs !== Number.POSITIVE_INFINITY) cancelReview = clock.after(Math.ceil(nextMs), review);
@@ -182,13 +182,13 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   async function drawIn(
     slot: Slot,
     page: PoolPage,
-    active: ActivePage,
+    pooled: PooledPage,
     ending: AbortSignal,
   ): Promise<RenderAnswer> {
     try {
       for (;;) {
         ending.throwIfAborted();
-        const answer = await drawOnce(page, active, ending);
+        const answer = await drawOnce(page, pooled, ending);
         if (answer !== 'moved') return answer;
       }
     } finally {
@@ -198,21 +198,21 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
 
   async function drawOnce(
     page: PoolPage,
-    active: ActivePage,
+    pooled: PooledPage,
     ending: AbortSignal,
   ): Promise<RenderAnswer | 'moved'> {
     const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
     const moving = new AbortController();
-    Object.assign(active, { thread, moving, drawnSinceMs: null });
+    Object.assign(pooled, { thread, moving, drawnSinceMs: null });
     const onDrawing = () => {
       if (moving.signal.aborted) return;
-      active.drawnSinceMs ??= clock.elapsedMs();
+      pooled.drawnSinceMs ??= clock.elapsedMs();
       page.onDrawing();
       review();
     };
     const task = page.task();
-    const client = AbortSignal.any([ending, moving.signal]);
-    const answer = thread.call(task, task.deadlineMs, { client, onDrawing }).finally(() => {
+    const clientGone = AbortSignal.any([ending, moving.signal]);
+    const answer = thread.call(task, task.deadlineMs, { clientGone, onDrawing }).finally(() => {
       if (retiring.has(thread)) endWhenFree(thread);
     });
     try {
@@ -233,36 +233,36 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
    * Marks the account of a page whose browser was killed after a while, at its deadline or because its client had gone:
    * it cost all others time.
    */
-  function noteBurden({ accountId, drawnSinceMs }: ActivePage, answer: RenderAnswer): void {
+  function noteBurden({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
     const wasKilled = answer.kind === 'render_failure' && answer.reason === 'deadline';
     if (!wasKilled || drawnSinceMs === null || clock.elapsedMs() - drawnSinceMs < BURDEN_FROM_MS) return;
     options.onStopped(accountId);
   }
 
-  function noteUsual({ accountId, drawnSinceMs }: ActivePage, answer: RenderAnswer): void {
+  function noteUsual({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
     if (answer.kind === 'rendered' && drawnSinceMs !== null)
       usual.record(accountId, clock.elapsedMs() - drawnSinceMs);
   }
 
-  async function drawActive(page: PoolPage, active: ActivePage): Promise<PoolOutcome> {
+  async function drawPooled(page: PoolPage, pooled: PooledPage): Promise<PoolOutcome> {
     const { accountId, work } = page;
-    const ending = AbortSignal.any([page.signal, active.ending.signal]);
+    const ending = AbortSignal.any([page.signal, pooled.ending.signal]);
     const slot = await page.waiting(admission.acquire({ accountId, work, bytes: 0, signal: ending }));
     if (ending.aborted) {
       slot.release();
       ending.throwIfAborted();
     }
-    const answer = await drawIn(slot, page, active, ending);
-    noteBurden(active, answer);
-    noteUsual(active, answer);
-    if (active.endedAs !== null && answer.kind !== 'rendered') return { kind: active.endedAs };
+    const answer = await drawIn(slot, page, pooled, ending);
+    noteBurden(pooled, answer);
+    noteUsual(pooled, answer);
+    if (pooled.endedAs !== null && answer.kind !== 'rendered') return { kind: pooled.endedAs };
     return { kind: 'answered', answer, queueMs: slot.queueMs };
   }
 
   return {
     async draw(page) {
       const ending = new AbortController();
-      const active: ActivePage = {
+      const pooled: PooledPage = {
         accountId: page.accountId,
         thread: null,
         drawnSinceMs: null,
@@ -270,21 +270,21 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
         moving: new AbortController(),
         endedAs: null,
       };
-      activePages.add(active);
+      pooledPages.add(pooled);
       review();
       try {
-        return await drawActive(page, active);
+        return await drawPooled(page, pooled);
       } catch (error) {
-        if (active.endedAs !== null && error === ending.signal.reason) return { kind: active.endedAs };
+        if (pooled.endedAs !== null && error === ending.signal.reason) return { kind: pooled.endedAs };
         throw error;
       } finally {
-        activePages.delete(active);
+        pooledPages.delete(pooled);
         review();
       }
     },
     withdraw(accountId) {
-      for (const active of activePages) {
-        if (active.accountId === accountId && active.drawnSinceMs === null) end(active, 'withdrawn');
+      for (const pooled of pooledPages) {
+        if (pooled.accountId === accountId && pooled.drawnSinceMs === null) end(pooled, 'withdrawn');
       }
     },
     resize(next) {

@@ -40,8 +40,8 @@ export class LostThreadError extends Error {
 /** The client of a call, and its callback, while the call is in progress. */
 export interface CallHooks {
   /** Aborts when the client has gone. The thread then ends the page, and answers. */
-  client?: AbortSignal | undefined;
-  /** Called when a browser begins to draw this page alone, and again when a second one draws it. It needs `client`. */
+  clientGone?: AbortSignal | undefined;
+  /** Called when a browser begins to draw this page alone, and again when a second one draws it. It needs clientGone. */
   onDrawing?: (() => void) | undefined;
 }
 
@@ -110,17 +110,17 @@ export function createRenderThread(
    * Sends the call with a message channel that is closed when the call ends, because a transferred signal would keep
    * its own channel open for ever.
    */
-  async function send(task: RenderCall, { client: signal, onDrawing }: CallHooks): Promise<RenderAnswer> {
-    if (signal === undefined) return pool.run(task);
+  async function send(task: RenderCall, { clientGone, onDrawing }: CallHooks): Promise<RenderAnswer> {
+    if (clientGone === undefined) return pool.run(task);
     const { port1: port, port2: client } = new MessageChannel();
     const abandon = () => port.postMessage('abandoned');
     if (onDrawing !== undefined) port.on('message', onDrawing);
-    signal.addEventListener('abort', abandon, { once: true });
-    if (signal.aborted) abandon();
+    clientGone.addEventListener('abort', abandon, { once: true });
+    if (clientGone.aborted) abandon();
     try {
       return await pool.run({ ...task, client }, { transferList: [client] });
     } finally {
-      signal.removeEventListener('abort', abandon);
+      clientGone.removeEventListener('abort', abandon);
       port.close();
     }
   }

@@ -41,7 +41,10 @@ function descendants(parent: number, byParent: ReadonlyMap<number, ProcessStat[]
   return (byParent.get(parent) ?? []).flatMap((child) => [child, ...descendants(child.pid, byParent)]);
 }
 
-/** Null when the process has ended. The name of a program may contain spaces and brackets, so fields begin after it. */
+/**
+ * Null when the process has ended. The name of a program stands in brackets and may contain spaces and brackets, so
+ * fields begin after the last bracket.
+ */
 async function statOf(proc: string, pid: string): Promise<ProcessStat | null> {
   const stat = await readFile(`${proc}/${pid}/stat`, 'utf8').catch(() => null);
   if (stat === null) return null;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { joined } from '../http/bodies/multipart.ts';
+import { concatenated } from '../http/bodies/multipart.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
 import { refusalOf, unavailable } from './errors.ts';
 import { exchange, faultOf } from './exchange.ts';
@@ -83,7 +83,7 @@ async function readBody(response: IncomingMessage, limitBytes: number): Promise<
   }
   if (sizeBytes === 0)
     throw invalidParam('url', 'The url answers an empty body; send the address of an image.');
-  return joined(chunks);
+  return concatenated(chunks);
 }
 
 function contentTypeOf({ headers }: IncomingMessage): string | null {

@@ -43,7 +43,7 @@ export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   /**
    * Resolves the marks on the counters of accounts. Assets that are neither kept nor deleted are left to `unfinished`.
    */
-  async function unconfirmed(now: Date): Promise<number> {
+  async function leftOverMarks(now: Date): Promise<number> {
     let cleared = 0;
     for (const { accountId, assetId } of await quota.leftOver(before(now))) {
       const asset = await store.findAny(accountId, assetId);
@@ -57,6 +57,6 @@ export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   return [
     { name: 'expired assets', sweep: expired },
     { name: 'unfinished assets', sweep: unfinished },
-    { name: 'places of assets', sweep: unconfirmed },
+    { name: 'places of assets', sweep: leftOverMarks },
   ];
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
-import { type FilePart, joined, openMultipart } from '../../platform/http/bodies/multipart.ts';
+import { concatenated, type FilePart, openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { isObject } from '../../platform/names/json.ts';
@@ -66,7 +66,7 @@ export async function readInput(
 }
 
 export async function readPart({ bytes, declaredType }: FilePart) {
-  return { bytes: joined(await Array.fromAsync(bytes)), declaredType };
+  return { bytes: concatenated(await Array.fromAsync(bytes)), declaredType };
 }
 
 /** The fields that a JSON body may have; transform-schema.ts describes their values. */

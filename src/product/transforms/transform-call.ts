@@ -124,7 +124,7 @@ function sentSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields):
   const fix = ['op', 'preset', 'parameters'].includes(extra)
     ? 'Leave it out, or leave out steps.'
     : 'Move it into parameters of a step.';
-  throw invalidParam(extra, `${extra} may not accompany steps, which are all of the work. ${fix}`);
+  throw invalidParam(extra, `${extra} may not accompany steps, because they define all of the work. ${fix}`);
 }
 
 function stepsInQuery(): ApiError {

@@ -140,7 +140,7 @@ t.test('jobs of several accounts take turns among themselves', async (t) => {
   t.equal(await servedInTurn(harness, 5), 'a1 a2 b1 a3 b2');
 });
 
-t.test('jobs wait without limit, and take no harness from calls', async (t) => {
+t.test('jobs wait without limit, and take no room from calls', async (t) => {
   const { acquire, admission } = open({ limits: { calls: 1 } });
   void acquire('working');
   for (let job = 0; job < 50; job += 1) void acquire(`j${job}`, 'batch', 0, forever, 'job');

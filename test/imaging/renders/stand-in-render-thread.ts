@@ -37,13 +37,13 @@ export function standInThread(): StandInThread {
     get busy() {
       return busy;
     },
-    call(task: RenderCall, _deadlineMs: number, { client, onDrawing }: CallHooks = {}) {
+    call(task: RenderCall, _deadlineMs: number, { clientGone, onDrawing }: CallHooks = {}) {
       busy += 1;
       const answered = Promise.withResolvers<RenderAnswer>();
       calls.push({
         html: task.kind === 'render' ? task.html : '',
         get abandoned() {
-          return client?.aborted ?? false;
+          return clientGone?.aborted ?? false;
         },
         beginDrawing: () => onDrawing?.(),
         answer: (answer = RENDERED) => answered.resolve(answer),

@@ -46,7 +46,7 @@ function processOver(coordination: Coordination, clock: Clock, window: { key: st
     passes,
     call: (caller: Caller, network = HERE): Promise<AdmitAnswer> =>
       passes.admit(caller, network, {
-        ask: (ahead) => {
+        load: (ahead) => {
           process.asked += 1;
           const rate = { ...window, windowMs: MINUTE_MS, ahead };
           return coordination.admit({ rate, flag: caller.apiKeyId ?? '' });

@@ -29,16 +29,16 @@ if (redis === null) {
     });
     const slots = createSlots(behindProxy, 'host/1');
     const elsewhere = createSlots(direct, 'host/2');
-    const isFree = async () => (await elsewhere.ask({}, elsewhere.slotFor('calls/a', 1))).slot;
+    const isFree = async () => (await elsewhere.admit({}, elsewhere.slotFor('calls/a', 1))).slot;
 
     const slot = slots.slotFor('calls/a', 1);
-    t.match(await slots.ask({}, slot), { slot: true });
+    t.match(await slots.admit({}, slot), { slot: true });
     const raw = Object.assign(new EventEmitter(), { destroyed: false });
     slots.hold({} as FastifyRequest, { raw } as unknown as FastifyReply, slot);
 
     await proxy.cut();
     raw.emit('close');
-    await t.rejects(slots.ask({}), StoreUnavailableError, 'Redis is away when the slot comes back');
+    await t.rejects(slots.admit({}), StoreUnavailableError, 'Redis is away when the slot comes back');
     t.notOk(await isFree(), 'so it is still taken');
 
     await proxy.restore();

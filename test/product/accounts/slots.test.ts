@@ -39,7 +39,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 async function call(slots: Slots, key = 'calls/a') {
   const { request, reply, close } = connection();
   const slot = slots.slotFor(key, 4);
-  if (!slots.isHeld(slot)) await slots.ask({}, slot);
+  if (!slots.isHeld(slot)) await slots.admit({}, slot);
   slots.hold(request, reply, slot);
   return { request, slot, close };
 }
@@ -49,8 +49,8 @@ t.test('a slot that comes back goes along with the next question', async (t) => 
   const slots = createSlots(coordination, 'host/1');
   (await call(slots)).close();
   await turn();
-  await slots.ask({});
-  await slots.ask({});
+  await slots.admit({});
+  await slots.admit({});
   t.same(admitted.slice(1), [{ returned: [{ key: 'calls/a', holder: 'host/1/1' }] }, {}]);
   t.same(released, []);
 });
@@ -116,7 +116,7 @@ t.test('it waits for the work behind the call, and at rest comes back by itself'
   slots.keepUntil(one.request, work.promise);
   one.close();
   await turn();
-  await slots.ask({});
+  await slots.admit({});
   t.same(admitted.at(-1), {}, 'nothing comes back while the work goes on');
   work.resolve();
   await turn();
@@ -136,6 +136,6 @@ t.test('a question that fails loses no slot, neither those on their way back nor
   (await call(slots)).close();
   await turn();
   state.fails = true;
-  await t.rejects(slots.ask({}, slots.slotFor('calls/b', 4)), { message: 'away' });
+  await t.rejects(slots.admit({}, slots.slotFor('calls/b', 4)), { message: 'away' });
   t.same(released, ['host/1/1', 'host/1/2']);
 });

@@ -5,7 +5,7 @@ import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type {
   AdmitRequest,
   Coordination,
-  SharedSlotRequest,
+  SharedSlotTerms,
 } from '../../../src/platform/stores/coordination/port.ts';
 import { findModel, type Models, offeredModels, readModels } from '../../../src/product/models/models.ts';
 import { createAnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
@@ -81,7 +81,7 @@ function slotsInMemory(): Coordination {
   const held = new Map<string, Set<string>>();
   const slotsOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
   const part = {
-    takeShared: async (slot: SharedSlotRequest) => (await part.admit({ slot })).slot,
+    takeShared: async (slot: SharedSlotTerms) => (await part.admit({ slot })).slot,
     async admit({ slot }: AdmitRequest) {
       const slots = slotsOf(slot?.key ?? '');
       const isFree = slot !== undefined && slots.size < slot.limit;

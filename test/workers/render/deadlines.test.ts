@@ -76,7 +76,7 @@ t.test('a page whose client leaves is killed long before its deadline', async (t
   const hanging = renderer.render(
     turbulence,
     { ...LARGE, deadlineMs },
-    { departure: client.signal, onDrawing: () => client.abort() },
+    { clientGone: client.signal, onDrawing: () => client.abort() },
   );
   t.match(await hanging, { reason: 'deadline', message: /Nobody waits/ });
   t.ok(Date.now() < deadlineMs);
@@ -90,7 +90,7 @@ t.test(
   async (t) => {
     await renderer.draw(LIME);
     const [browser] = browserProcesses();
-    t.match(await renderer.render(LIME, {}, { departure: AbortSignal.abort() }), { reason: 'deadline' });
+    t.match(await renderer.render(LIME, {}, { clientGone: AbortSignal.abort() }), { reason: 'deadline' });
     t.equal(browserProcesses()[0]?.pid, browser?.pid);
   },
 );

@@ -67,7 +67,7 @@ export function openTestRenderer(
       deadlineMs: Date.now() + 15_000,
       ...task,
     };
-    const result = await renderer.render(full, { departure: NEVER, onDrawing: () => {}, ...client });
+    const result = await renderer.render(full, { clientGone: NEVER, onDrawing: () => {}, ...client });
     return result.kind === 'rendered' ? pictureOf(result.data) : result;
   }
 

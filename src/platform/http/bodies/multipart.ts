@@ -135,14 +135,16 @@ export async function openMultipart(
     skipped: otherNames,
     async second() {
       await ended.promise;
-      return secondPart && { bytes: joined(await secondPart.bytes), declaredType: secondPart.declaredType };
+      return (
+        secondPart && { bytes: concatenated(await secondPart.bytes), declaredType: secondPart.declaredType }
+      );
     },
     [Symbol.dispose]: () => leave(),
   };
 }
 
 /** Joins chunks to one buffer with memory of its own. */
-export function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function concatenated(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
   for (const chunk of chunks) {

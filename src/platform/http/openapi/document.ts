@@ -7,8 +7,8 @@ import { pathExampleOf } from './examples.ts';
 export type Node = { [key: string]: unknown };
 
 /** The part of a route's config that its description needs. It passes through the generator and is then removed. */
-export const ROUTE_FACTS = 'x-route';
-export interface RouteFacts {
+export const ROUTE_NOTES = 'x-route';
+export interface RouteNotes {
   idempotency: boolean;
   isImageCall: boolean;
   isPublic: boolean;
@@ -105,8 +105,8 @@ function callsFirst(paths: Node): Node {
 }
 
 function completeOperation(operation: Node): void {
-  const facts = operation[ROUTE_FACTS] as RouteFacts | undefined;
-  delete operation[ROUTE_FACTS];
+  const facts = operation[ROUTE_NOTES] as RouteNotes | undefined;
+  delete operation[ROUTE_NOTES];
   if (facts?.idempotency) {
     const parameters = (operation.parameters ?? []) as unknown[];
     operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }];

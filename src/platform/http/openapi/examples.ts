@@ -7,7 +7,7 @@ const READ_EXAMPLES: Readonly<Record<string, string>> = {
   slug: 'builtin-web-optimized',
   templateId: 'builtin-template-social-card',
 };
-const UNUSED_EXAMPLES: Readonly<Record<string, string>> = {
+const IDS_OF_NOTHING: Readonly<Record<string, string>> = {
   assetId: `ast_${'0'.repeat(24)}`,
   jobId: `job_${'0'.repeat(24)}`,
   keyId: `key_${'0'.repeat(24)}`,
@@ -21,5 +21,5 @@ const UNUSED_EXAMPLES: Readonly<Record<string, string>> = {
 
 /** The example of a parameter in a path; undefined for a parameter without an example. */
 export function pathExampleOf(method: string, name: string): string | undefined {
-  return (method === 'get' ? READ_EXAMPLES[name] : undefined) ?? UNUSED_EXAMPLES[name];
+  return (method === 'get' ? READ_EXAMPLES[name] : undefined) ?? IDS_OF_NOTHING[name];
 }

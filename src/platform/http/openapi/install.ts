@@ -3,7 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { sendStatic } from '../hooks/compression.ts';
-import { completeDocument, type Node, ROUTE_FACTS, type RouteFacts } from './document.ts';
+import { completeDocument, type Node, ROUTE_NOTES, type RouteNotes } from './document.ts';
 import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';
 import { PAGE } from './page.ts';
@@ -132,7 +132,7 @@ function describe(route: RouteOptions, url: string): Node {
   const isOpen = config.access === 'public' || !url.startsWith('/api/');
   const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;
   const path = url.replaceAll(/:(\w+)/g, '{$1}');
-  const facts: RouteFacts = {
+  const facts: RouteNotes = {
     idempotency: config.idempotency !== undefined,
     isImageCall: url.startsWith('/api/v1/images/'),
     isPublic: isOpen,
@@ -143,7 +143,7 @@ function describe(route: RouteOptions, url: string): Node {
     ...(security !== undefined && route.schema?.security === undefined && { security }),
     ...bodyOf(route),
     response: responsesOf(route),
-    [ROUTE_FACTS]: facts,
+    [ROUTE_NOTES]: facts,
   };
 }
 

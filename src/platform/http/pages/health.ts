@@ -19,7 +19,7 @@ const Alive = Type.Object({ status: Type.Literal('ok') });
 const HealthReport = Type.Object({
   status: Type.Union([Type.Literal('ok'), Type.Literal('failing')]),
   parts: Type.Record(Type.String(), Type.String(), {
-    description: 'The state of each part: `ok`, or how it fails.',
+    description: 'The state of each part: `ok`, `failing`, or that it did not answer in time.',
   }),
   clockDifferenceMs: Type.Optional(
     Type.Integer({

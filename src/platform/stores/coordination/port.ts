@@ -36,7 +36,7 @@ export interface RateAnswer {
  * identifies one slot of one process, `<hostId>/<processId>/<n>`; a repeated request of the same holder renews the
  * slot.
  */
-export interface SlotRequest {
+export interface SlotTerms {
   key: string;
   limit: number;
   holder: string;
@@ -48,7 +48,7 @@ export interface SlotRequest {
  * among several of them to the one that has waited longest. An owner with half of the slots, rounded up, gets no more
  * while another owner has been seen recently. So every owner gets a turn, and a single owner can have all slots.
  */
-export interface SharedSlotRequest extends SlotRequest {
+export interface SharedSlotTerms extends SlotTerms {
   /** Ends with the owner: `<hostId>/<processId>/<n>/<owner>`. */
   holder: string;
   /** An owner counts as seen for this time after its request. */
@@ -58,7 +58,7 @@ export interface SharedSlotRequest extends SlotRequest {
 }
 
 /** A slot that is held. */
-export type HeldSlot = Pick<SlotRequest, 'key' | 'holder'>;
+export type HeldSlot = Pick<SlotTerms, 'key' | 'holder'>;
 
 export interface AdmitRequest {
   /** Slots to return first, regardless of the result. */
@@ -69,7 +69,7 @@ export interface AdmitRequest {
   flag?: string;
   rate?: RateRequest;
   /** Checked only when none of the others refused. */
-  slot?: SlotRequest;
+  slot?: SlotTerms;
 }
 
 export interface AdmitAnswer {
@@ -134,7 +134,7 @@ export interface Coordination {
    * Takes a shared slot, or registers the owner as waiting; true when it was taken. It is returned and renewed like any
    * other slot.
    */
-  takeShared(request: SharedSlotRequest): Promise<boolean>;
+  takeShared(request: SharedSlotTerms): Promise<boolean>;
   /** Returns a slot. For a slot that was already returned or has expired, it does nothing. */
   releaseSlot(key: string, holder: string): Promise<void>;
   /** Extends a slot that is still held; false when it expired. */

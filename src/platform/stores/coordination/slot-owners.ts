@@ -1,4 +1,4 @@
-import type { SharedSlotRequest } from './port.ts';
+import type { SharedSlotTerms } from './port.ts';
 
 /** One owner that shares slots with others. */
 interface SlotOwner {
@@ -17,7 +17,7 @@ export class SlotOwners {
    * @param holders the holders of the taken slots.
    */
   mayTake(
-    { limit, holder, seenMs, waitMs }: SharedSlotRequest,
+    { limit, holder, seenMs, waitMs }: SharedSlotTerms,
     holders: readonly string[],
     now: number,
   ): boolean {

@@ -1,13 +1,13 @@
 import { createExpiringMap } from './expiring-map.ts';
-import type { SharedSlotRequest, SlotRequest } from './port.ts';
+import type { SharedSlotTerms, SlotTerms } from './port.ts';
 import { SlotOwners } from './slot-owners.ts';
 
 /** The slots of each key, each held until its lease ends. */
 interface Slots {
   /** False when every slot is taken by another. */
-  take(request: SlotRequest): boolean;
+  take(request: SlotTerms): boolean;
   /** False when every slot is taken, or when another owner is served first. */
-  takeShared(request: SharedSlotRequest): boolean;
+  takeShared(request: SharedSlotTerms): boolean;
   /** False when the slot is not held any more. */
   renew(key: string, holder: string, leaseMs: number): boolean;
   release(key: string, holder: string): void;
@@ -32,7 +32,7 @@ export function createSlots(now: () => number): Slots {
 
   /** Stores the lease of a holder if it may hold a slot; returns whether it may. */
   function hold(
-    { key, holder, leaseMs }: Pick<SlotRequest, 'key' | 'holder' | 'leaseMs'>,
+    { key, holder, leaseMs }: Pick<SlotTerms, 'key' | 'holder' | 'leaseMs'>,
     mayHold: (holders: ReadonlyMap<string, number>) => boolean,
   ): boolean {
     const holders = alive(key);

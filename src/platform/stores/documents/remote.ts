@@ -2,10 +2,14 @@ import { checkFilter } from './filter.ts';
 import type { Collection, Document } from './port.ts';
 
 /** Calls a method of a collection in the thread or process that has it. */
-type Call = (collection: string, method: keyof Collection<Document>, args: unknown[]) => Promise<unknown>;
+type CallMethod = (
+  collection: string,
+  method: keyof Collection<Document>,
+  args: unknown[],
+) => Promise<unknown>;
 
 /** A collection that lives elsewhere: in the documents thread, or in the primary. */
-export function collectionThrough<T extends Document>(name: string, call: Call): Collection<T> {
+export function collectionThrough<T extends Document>(name: string, call: CallMethod): Collection<T> {
   // Only the last argument of a method is optional. It is left out when it is undefined, which would arrive as null.
   const send = async <R>(method: keyof Collection<T>, ...args: unknown[]): Promise<R> =>
     (await call(name, method, args.at(-1) === undefined ? args.slice(0, -1) : args)) as R;

@@ -4,16 +4,16 @@ import type { AdmitAnswer, RateAnswer } from '../../../platform/stores/coordinat
 import type { Caller } from '../authentication.ts';
 import { ADMISSION_TTL_MS } from '../revocations.ts';
 
-/** The most requests that one question counts ahead for later calls. */
+/** The most requests that one query counts ahead for later calls. */
 const MOST_AHEAD = 100;
 const MOST_ACCOUNTS = 10_000;
 
-/** A question to coordination about a caller. */
-interface Question {
+/** How coordination is asked where the cache has no answer. */
+interface Source {
   /** @param ahead how many requests to count ahead. */
-  ask: (ahead: number) => Promise<AdmitAnswer>;
+  load: (ahead: number) => Promise<AdmitAnswer>;
   /** Whether the cached answer is not enough, because the call needs a slot as well. */
-  mustAsk?: boolean;
+  bypassesCache?: boolean;
 }
 
 /** Requests counted ahead for one account, until its rate window resets. */
@@ -25,19 +25,19 @@ interface Counted {
 }
 
 /**
- * Recent admission answers of coordination, so that most calls of a busy caller need no question. A call passes when
+ * Recent admission answers of coordination, so that most calls of a busy caller need no query. A call passes when
  * its caller was admitted from the same network within the last tenth of a second, and a request of its account was
  * counted ahead for it. Requests are counted before they are made, so no limit is ever exceeded. Requests that a
  * process counted ahead and does not use, because it ends or its callers use other processes, are lost until the window
  * resets: see RateRequest for their number.
  *
- * A question costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
+ * A query costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
  */
 interface AdmissionCache {
   /** The cached answer while it is valid, with the call counted against it; null when coordination has to be asked. */
   pass(caller: Caller, network: string): RateAnswer | null;
-  /** The cached answer while it is valid, else the answer of `ask`. */
-  admit(caller: Caller, network: string, question: Question): Promise<AdmitAnswer>;
+  /** The cached answer while it is valid, else the answer of `load`. */
+  admit(caller: Caller, network: string, source: Source): Promise<AdmitAnswer>;
   /** Requests of an account that this process has counted ahead and not made yet. */
   prepaidRequests(accountId: string): number;
 }
@@ -67,7 +67,7 @@ export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = s
     return { allowed: true, remaining: window.remaining, resetMs: window.endsMs - nowMs, ahead: 0 };
   }
 
-  /** Lifetimes start before the question was asked: coordination answered later, so no entry outlives the answer. */
+  /** Lifetimes start before the query was sent: coordination answered later, so no entry outlives the answer. */
   function note(caller: Caller, network: string, askedMs: number, rate: RateAnswer, isAhead: boolean): void {
     admitted.set(caller, { network, untilMs: askedMs + ADMISSION_TTL_MS });
     const { ahead, remaining, resetMs } = rate;
@@ -81,15 +81,15 @@ export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = s
   return {
     pass,
     prepaidRequests,
-    async admit(caller, network, { ask, mustAsk = false }) {
-      const rate = mustAsk ? null : pass(caller, network);
+    async admit(caller, network, { load, bypassesCache = false }) {
+      const rate = bypassesCache ? null : pass(caller, network);
       if (rate !== null) return { blockedMs: 0, flagged: false, rate, slot: true };
       const { accountId } = caller;
       const isAhead = prepaidRequests(accountId) === 0 && !counting.has(accountId);
       if (isAhead) counting.add(accountId);
       try {
         const askedMs = elapsedMs();
-        const answer = await ask(isAhead ? MOST_AHEAD : 0);
+        const answer = await load(isAhead ? MOST_AHEAD : 0);
         if (answer.rate?.allowed) note(caller, network, askedMs, answer.rate, isAhead);
         return answer;
       } finally {

@@ -159,7 +159,7 @@ export function createGate(options: GateOptions): Gate {
         : slots.slotFor(`${kind}/${caller.accountId}`, slotLimits[kind]);
     const credentialId = credentialIdOf(caller);
     const askCoordination = (ahead: number) => {
-      const question = {
+      const terms = {
         blocked: { key: strikeKey(network), limit: settings.FAILED_AUTHENTICATIONS_PER_MINUTE },
         ...(credentialId && !ignoresFlag && { flag: credentialId }),
         rate: {
@@ -169,13 +169,13 @@ export function createGate(options: GateOptions): Gate {
           ahead,
         },
       };
-      return slots.ask(question, slot);
+      return slots.admit(terms, slot);
     };
-    const mustAsk = slot !== null && !slots.isHeld(slot);
+    const bypassesCache = slot !== null && !slots.isHeld(slot);
     const answer =
       caller === null || ignoresFlag
         ? await askCoordination(0)
-        : await admissionCache.admit(caller, network, { ask: askCoordination, mustAsk });
+        : await admissionCache.admit(caller, network, { load: askCoordination, bypassesCache });
     if (slot === null) return answer;
     if (answer.blockedMs > 0 || answer.flagged || !answer.rate?.allowed) {
       slots.giveBack(slot);

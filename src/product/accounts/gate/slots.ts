@@ -6,7 +6,7 @@ import type {
   AdmitRequest,
   Coordination,
   HeldSlot,
-  SlotRequest,
+  SlotTerms,
 } from '../../../platform/stores/coordination/port.ts';
 import { retryUntil } from '../../../platform/stores/outages.ts';
 
@@ -19,8 +19,8 @@ const SLOT_LEASE_MS = LONGEST_CALL_MS + KEPT_MS;
 /** Pauses before each further attempt to take a slot. */
 const RETRY_PAUSES_MS = [10, 30];
 /**
- * How long a returned slot waits for the account's next call in this process, which takes it over, or for a question
- * that it can be sent with: a round trip of its own costs 0.2 to 0.45 ms of CPU, and a transform of 200 px takes 2 ms.
+ * How long a returned slot waits for the account's next call in this process, which takes it over, or for a request to
+ * coordination that it can be sent with: a round trip of its own costs 0.2 to 0.45 ms of CPU, and a transform of 200 px takes 2 ms.
  * It is given back before the last of the further attempts.
  */
 const PIGGYBACK_MS = 20;
@@ -29,15 +29,15 @@ const PIGGYBACK_MS = 20;
 export type SlotKind = 'calls' | 'waits';
 
 /** A slot that serves calls in sequence. */
-export interface CallSlot extends SlotRequest {
+export interface CallSlot extends SlotTerms {
   /** Elapsed milliseconds until which it may be taken over; null before coordination has granted it. */
   keptUntilMs: number | null;
 }
 
 /** The slots of this process's calls: requested, held until their work has ended, and given back. */
 export interface Slots {
-  /** Asks a question; slots that were just returned go with it, so that they cost no round trip of their own. */
-  ask(question: AdmitRequest, slot?: CallSlot | null): Promise<AdmitAnswer>;
+  /** Sends a request; slots that were just returned go with it, so that they cost no round trip of their own. */
+  admit(terms: AdmitRequest, slot?: CallSlot | null): Promise<AdmitAnswer>;
   /**
    * Tries again to take a slot that is about to be given back. A client may receive its response and send its next call
    * through another process before the slot of its previous call is free.
@@ -45,7 +45,7 @@ export interface Slots {
   retryTake(slot: CallSlot): Promise<boolean>;
   /** A slot that another call of the account has just returned, or a new one that has to be requested. */
   slotFor(key: string, limit: number): CallSlot;
-  /** Whether the call may have the slot without a question. */
+  /** Whether the call may have the slot without a request. */
   isHeld(slot: CallSlot): boolean;
   /** Gives the slot back when the connection has finished the call and its work has ended. */
   hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void;
@@ -79,7 +79,7 @@ export function createSlots(
     after(delayMs, releaseDue);
   }
 
-  /** Releases the slots that neither a call took over nor a question carried. */
+  /** Releases the slots that neither a call took over nor a request carried. */
   function releaseDue(): void {
     isTimed = false;
     const dueMs = elapsedMs() - PIGGYBACK_MS;
@@ -103,21 +103,21 @@ export function createSlots(
     retryUntil(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
   }
 
-  /** Requests a slot. The time for which it may pass from call to call starts before the question. */
-  async function askFor(slot: CallSlot, question: AdmitRequest): Promise<AdmitAnswer> {
+  /** Requests a slot. The time for which it may pass from call to call starts before the request. */
+  async function admitWith(slot: CallSlot, terms: AdmitRequest): Promise<AdmitAnswer> {
     const keptUntilMs = elapsedMs() + KEPT_MS;
     const { key, holder, limit, leaseMs } = slot;
-    const answer = await coordination.admit({ ...question, slot: { key, holder, limit, leaseMs } });
+    const answer = await coordination.admit({ ...terms, slot: { key, holder, limit, leaseMs } });
     if (answer.slot) slot.keptUntilMs = keptUntilMs;
     return answer;
   }
 
   return {
-    async ask(question, slot = null) {
+    async admit(terms, slot = null) {
       const returned = takeReturning();
-      const full = returned.length === 0 ? question : { ...question, returned };
+      const full = returned.length === 0 ? terms : { ...terms, returned };
       try {
-        return await (slot === null ? coordination.admit(full) : askFor(slot, full));
+        return await (slot === null ? coordination.admit(full) : admitWith(slot, full));
       } catch (error) {
         returned.forEach(release);
         // It is unknown whether the slot was taken.
@@ -128,7 +128,7 @@ export function createSlots(
     async retryTake(slot) {
       for (const pauseMs of RETRY_PAUSES_MS) {
         await sleep(pauseMs);
-        const answer = await askFor(slot, {});
+        const answer = await admitWith(slot, {});
         if (answer.slot) return true;
       }
       return false;

@@ -60,7 +60,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     async (request, reply) => {
       const caller = gate.callerOf(request);
       const { contentType } = request.body;
-      const asset = await uploads.reserve(caller, labelsOf(request.body));
+      const asset = await uploads.reserveAsset(caller, labelsOf(request.body));
       const expiresAt = putEnd(asset);
       const upload = {
         method: 'PUT',

@@ -41,9 +41,9 @@ interface UploadedAsset {
 }
 
 /**
- * The creation of assets. A hidden document is written first; it holds the key of the object. Then the bytes are stored
+ * The creation of assets. A arriving document is written first; it holds the key of the object. Then the bytes are stored
  * and described, the asset is counted, and the document is made visible. Nothing is promised to the client before that
- * last step. A crash before it leaves a hidden document, which the sweep removes with its object and its quota.
+ * last step. A crash before it leaves a arriving document, which the sweep removes with its object and its quota.
  */
 export interface Uploads {
   /**
@@ -56,7 +56,7 @@ export interface Uploads {
    * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
    * @throws ApiError asset_count_exceeded
    */
-  reserve(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument>;
+  reserveAsset(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument>;
   /**
    * Stores the bytes of a reserved asset, once.
    * @param client aborts when the client disconnects.
@@ -103,7 +103,10 @@ export function createUploads(options: UploadsOptions): Uploads {
    * unless the last unit of its quota was taken by another upload of the same bytes.
    * @throws ApiError asset_count_exceeded
    */
-  async function existingAsset({ accountId, plan }: Owner, digest: string): Promise<AssetDocument | null> {
+  async function findSameOrRefuseFull(
+    { accountId, plan }: Owner,
+    digest: string,
+  ): Promise<AssetDocument | null> {
     const limit = storedAssets(plan);
     const same = await store.findSame(accountId, digest);
     if (same !== null || !(await quota.isFull(accountId, limit))) return same;
@@ -155,24 +158,24 @@ export function createUploads(options: UploadsOptions): Uploads {
     async receive(owner, labels, image, client) {
       const objectKey = newObjectKey();
       const name = assetName(labels.name ?? undefined, image.filename);
-      const hidden = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
-      await store.insert(hidden);
+      const arriving = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
+      await store.insert(arriving);
       let isNew = false;
       try {
         const digest = await intake.store(objectKey, image);
-        let asset = await existingAsset(owner, digest);
+        let asset = await findSameOrRefuseFull(owner, digest);
         if (asset === null) {
           const facts = await intake.describe(owner.accountId, objectKey, client);
-          asset = await show(owner, hidden, contentOf(digest, facts));
+          asset = await show(owner, arriving, contentOf(digest, facts));
         }
-        isNew = asset._id === hidden._id;
+        isNew = asset._id === arriving._id;
         return { asset, isNew };
       } finally {
-        if (!isNew) await removal.abandon(hidden);
+        if (!isNew) await removal.abandon(arriving);
       }
     },
 
-    async reserve(owner, labels) {
+    async reserveAsset(owner, labels) {
       const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
       const asset = newAsset(owner.accountId, begin, now());
       asset.expiresAt = putEnd(asset).toISOString();

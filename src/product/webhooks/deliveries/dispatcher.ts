@@ -56,10 +56,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** Reads the schedule now, or again after the current reading. */
   function wake(): void {
     isWoken = true;
-    if (!isReading && !isStopped) void readSchedule();
+    if (!isReading && !isStopped) void claimWhileDue();
   }
 
-  async function readSchedule(): Promise<void> {
+  async function claimWhileDue(): Promise<void> {
     isReading = true;
     clearTimeout(pause);
     let pauseMs = LONGEST_PAUSE_MS;

@@ -1,4 +1,4 @@
-"""What is fields of a picture, and what is searched for."""
+"""What is measured of a picture, and what is searched for."""
 
 import io
 

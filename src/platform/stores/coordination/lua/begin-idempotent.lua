@@ -15,7 +15,7 @@ if not token then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return {'new'}
 end
--- A repetition by the client: the first answer was lost with the connection.
+-- The same call, sent again because its first answer was lost with the connection.
 if token == ARGV[1] then return {'new'} end
 if fingerprint ~= ARGV[2] then return {'reused'} end
 if not answered then return {'running'} end

@@ -12,8 +12,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for i = 2, #ARGV, 2 do
   local member, due = ARGV[i], now + tonumber(ARGV[i + 1])
   if redis.call('HEXISTS', KEYS[2], member) == 1 then
-    local earlier = tonumber(redis.call('HGET', KEYS[3], member))
-    if not earlier or due < earlier then redis.call('HSET', KEYS[3], member, due) end
+    local scheduled = tonumber(redis.call('HGET', KEYS[3], member))
+    if not scheduled or due < scheduled then redis.call('HSET', KEYS[3], member, due) end
   else
     redis.call('ZADD', KEYS[1], 'LT', due, member)
   end

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { type Answer, createPendingCalls } from '../../embedded/pending-calls.ts';
 import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
 import { collectionThrough } from '../remote.ts';
-import type { Call } from './thread.ts';
+import type { CallMessage } from './thread.ts';
 
 /** The id of a call without a waiter for its answer. */
 const UNANSWERED = 0;
@@ -16,7 +16,7 @@ const UNANSWERED = 0;
 export function openEmbeddedDocuments(path: string): ListedDocuments {
   const pending = createPendingCalls();
   const specs = new Map<string, CollectionSpec>();
-  let unsent: Call[] = [];
+  let unsent: CallMessage[] = [];
   let thread: Worker | null = null;
   let closed = false;
 
@@ -33,14 +33,14 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     });
     const declarations = Array.from(
       specs.values(),
-      (spec): Call => ({ id: UNANSWERED, collection: spec.name, method: 'declare', args: [spec] }),
+      (spec): CallMessage => ({ id: UNANSWERED, collection: spec.name, method: 'declare', args: [spec] }),
     );
     started.postMessage(declarations);
     return started;
   }
 
   /** The calls of one turn of the event loop are sent together. */
-  function send(call: Call): void {
+  function send(call: CallMessage): void {
     unsent.push(call);
     if (unsent.length > 1) return;
     queueMicrotask(() => {

@@ -6,7 +6,7 @@ import { declaredCollections, declareTable } from './declare.ts';
 import type { Table } from './table.ts';
 
 /** One call of a collection's method; `declare` takes the CollectionSpec, `ping` and `close` nothing. */
-export interface Call {
+export interface CallMessage {
   id: number;
   collection: string;
   method: string;
@@ -24,10 +24,10 @@ if (port === null) throw new Error('This file runs as a worker thread.');
 const database = new Database((workerData as { path: string }).path);
 const tables = new Map<string, Table>();
 
-port.on('message', (first: Call[]) => {
+port.on('message', (first: CallMessage[]) => {
   const batch = [...first];
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-    batch.push(...(next.message as Call[]));
+    batch.push(...(next.message as CallMessage[]));
   }
   port.postMessage(commit(batch));
   if (batch.some(({ method }) => method === 'close')) {
@@ -36,7 +36,7 @@ port.on('message', (first: Call[]) => {
   }
 });
 
-function commit(batch: Call[]): Answer[] {
+function commit(batch: CallMessage[]): Answer[] {
   database.exec('BEGIN');
   const answers = batch.map(answer);
   if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');
@@ -45,7 +45,7 @@ function commit(batch: Call[]): Answer[] {
 }
 
 /** Each change is one statement, so a failed call leaves nothing in the transaction of the others. */
-function answer(call: Call): Answer {
+function answer(call: CallMessage): Answer {
   try {
     return { id: call.id, value: run(call) };
   } catch (error) {
@@ -53,7 +53,7 @@ function answer(call: Call): Answer {
   }
 }
 
-function run({ collection, method, args }: Call): unknown {
+function run({ collection, method, args }: CallMessage): unknown {
   if (method === 'ping' || method === 'close') return undefined;
   if (method === 'collections') return declaredCollections(database);
   if (method === 'declare') {
