@@ -41,7 +41,7 @@ export class LostThreadError extends Error {
 export interface CallHooks {
   /** Aborts when the client has gone. The thread then ends the page, and answers. */
   clientGone?: AbortSignal | undefined;
-  /** Called when a browser begins to draw this page alone, and again when a second one draws it. It needs clientGone. */
+  /** Called when a browser begins to draw this page alone, and again when a second one does. It needs `clientGone`. */
   onDrawing?: (() => void) | undefined;
 }
 

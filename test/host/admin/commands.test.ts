@@ -183,7 +183,7 @@ t.test('commands reach the primary by its socket, which is its own user’s alon
   await writeFile(socketPath(directory), 'left by one that was killed');
   t.equal(await askPrimary(directory, ['account', 'list']), null);
 
-  const socket = await openAdminSocket(directory, context);
+  const socket = await openAdminSocket(directory, context, (error) => t.error(error));
   t.equal((await stat(socketPath(directory))).mode & 0o777, 0o600);
   const { id } = await server.account();
   const [credited, listed] = await Promise.all([

@@ -20,8 +20,8 @@ const SLOT_LEASE_MS = LONGEST_CALL_MS + KEPT_MS;
 const RETRY_PAUSES_MS = [10, 30];
 /**
  * How long a returned slot waits for the account's next call in this process, which takes it over, or for a request to
- * coordination that it can be sent with: a round trip of its own costs 0.2 to 0.45 ms of CPU, and a transform of 200 px takes 2 ms.
- * It is given back before the last of the further attempts.
+ * coordination that it can be sent with: a round trip of its own costs 0.2 to 0.45 ms of CPU, and a transform of 200 px
+ * takes 2 ms. It is given back before the last of the further attempts.
  */
 const PIGGYBACK_MS = 20;
 

@@ -41,9 +41,10 @@ interface UploadedAsset {
 }
 
 /**
- * The creation of assets. A arriving document is written first; it holds the key of the object. Then the bytes are stored
- * and described, the asset is counted, and the document is made visible. Nothing is promised to the client before that
- * last step. A crash before it leaves a arriving document, which the sweep removes with its object and its quota.
+ * The creation of assets. An arriving document is written first; it holds the key of the object. Then the bytes are
+ * stored and described, the asset is counted, and the document is made visible. Nothing is promised to the client
+ * before that last step. A crash before it leaves an arriving document, which the sweep removes with its object and its
+ * quota.
  */
 export interface Uploads {
   /**
