@@ -50,7 +50,7 @@ export class Picture {
   #isPlain: boolean;
   #has16Bits: boolean;
   #fromFile: boolean;
-  /** The pixels from which the picture continues; undefined while that is the file. */
+  /** The pixels at which the pipeline starts; undefined while it starts at the file. */
   #pixels: Pixels | DeepPixels | undefined;
   readonly #timeout: () => number;
 

@@ -18,7 +18,7 @@ const LONGEST_TEXT_CHARACTERS = 400;
 /** Draws the text in white with a shadow, on a gradient with soft discs of light. PNG. */
 export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = drawing;
-  const ground = sharp(groundOf(drawing), { raw: { width, height, channels: 3 } });
+  const ground = sharp(backgroundPixels(drawing), { raw: { width, height, channels: 3 } });
   const layers = await lettersOf(drawing);
   return (await outputOf(ground.composite(layers).removeAlpha().png({ compressionLevel: 6 }))).data;
 }
@@ -35,7 +35,7 @@ interface Disc {
 const DISC_OPACITY = 0.28;
 
 /** Draws the background pixel by pixel, because the image threads of this process block libvips' SVG loader. */
-function groundOf({ seed, width, height }: Drawing): Uint8Array {
+function backgroundPixels({ seed, width, height }: Drawing): Uint8Array {
   const random = randomFrom(seed);
   const hue = HUES[Math.floor(random() * HUES.length)] as number;
   const [light, dark] = [rgbOf(hue, 0.55, 0.46), rgbOf(hue + 40, 0.6, 0.26)];

@@ -29,7 +29,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
     async run({ options }, { documents, planIds, now }) {
       const email = String(options.email ?? '');
       if (!EMAIL.test(email)) throw new UsageError('--email must be an e-mail address.');
-      const plan = checkedPlan(String(options.plan ?? 'free'), planIds, '--plan');
+      const plan = checkedPlanId(String(options.plan ?? 'free'), planIds, '--plan');
       const credits = creditsOf(String(options.credits ?? '0'), 0);
       const password = checkedPassword(options.password);
       const name = typeof options.name === 'string' ? { name: options.name } : {};
@@ -98,7 +98,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
     about: 'Puts an account on another plan; its next call is on it.',
     takes: ['ACCOUNT', 'PLAN'],
     async run(given, context) {
-      const plan = checkedPlan(given.words[1] ?? '', context.planIds, 'PLAN');
+      const plan = checkedPlanId(given.words[1] ?? '', context.planIds, 'PLAN');
       return changed(given, context, `on plan ${plan}`, (operator, id) => operator.setPlan(id, plan));
     },
   },
@@ -199,7 +199,7 @@ function creditsOf(text: string, least: number): number {
   );
 }
 
-function checkedPlan(plan: string, planIds: readonly string[], where: string): string {
+function checkedPlanId(plan: string, planIds: readonly string[], where: string): string {
   if (planIds.includes(plan)) return plan;
   throw new UsageError(`${where} must be one of ${planIds.join(', ')}.`);
 }

@@ -21,7 +21,7 @@ export async function migrateCommand(
   environment: Environment,
   onProgress: (line: string) => void,
 ): Promise<CommandAnswer> {
-  const file = readTarget(words);
+  const file = readTargetSettings(words);
   const target = readSettings(file).stores;
   if (locationOf(source) === locationOf(target))
     throw new UsageError('Both sides are the same stores: name others in the file.');
@@ -48,7 +48,7 @@ async function askEach(sides: Record<string, StoresToCopy>): Promise<void> {
   }
 }
 
-function readTarget(words: readonly string[]): Environment {
+function readTargetSettings(words: readonly string[]): Environment {
   const options = { to: { type: 'string' }, json: { type: 'boolean' } } as const;
   const { to } = parseArgs({ args: words.slice(1), options, strict: false }).values;
   if (typeof to !== 'string' || to === '')

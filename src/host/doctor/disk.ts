@@ -49,7 +49,7 @@ function checkData({ stores }: Settings): Promise<Finding[]> {
         judgeKind(MEMORY_FILE_SYSTEMS.get(type)),
         judgeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE),
         judgeWrite(await syncedWriteMs(directory)),
-        ...(isEmbedded(stores) ? judgeDatabase(join(DATA_DIR, DOCUMENTS_FILE)) : []),
+        ...(isEmbedded(stores) ? judgeDatabaseIntegrity(join(DATA_DIR, DOCUMENTS_FILE)) : []),
       ];
     },
     (reason) => `DATA_DIR (${DATA_DIR}) cannot be written: ${reason}.`,
@@ -86,7 +86,7 @@ export function judgeWrite(milliseconds: number): Finding {
 }
 
 /** Checks the database file while the service uses it: completely if that is quick, otherwise its beginning. */
-export function judgeDatabase(path: string): Finding[] {
+export function judgeDatabaseIntegrity(path: string): Finding[] {
   if (!existsSync(path)) return [];
   let database: DatabaseSync | undefined;
   try {

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/index.ts';
-import { imageBudgets } from '../../imaging/pixels/budgets.ts';
+import { imageMemoryBudgets } from '../../imaging/pixels/budgets.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { chooseAllocator } from '../processes/allocator.ts';
 import { fittingProcesses, grantedCores } from '../processes/cpu-quota.ts';
@@ -72,7 +72,7 @@ function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREAD
 /** Adds up all memory budgets of the processes, and names each of them. */
 function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {
   const { PROCESSES } = processes;
-  const budgets = imageBudgets(pixels.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
+  const budgets = imageMemoryBudgets(pixels.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
   const { quickBytes, heavyBytes, batchBytes } = budgets;
   const perProcess = {
     'quick passes': quickBytes,

@@ -70,8 +70,8 @@ export type ProcessMessage =
 
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
- * when it died young. The successor of a live process does not count until it listens: when it dies before,
- * nothing is missing.
+ * when it died young. The successor of a live process counts only once it listens: if it dies before, it
+ * is not missed.
  */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { log, clock = systemClock } = options;

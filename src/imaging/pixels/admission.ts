@@ -22,7 +22,7 @@ export interface SlotRequest {
   bytes: number;
   /** Memory of the request while it waits, in bytes: the body of a call. */
   heldBytes?: number;
-  /** The call as `expect` let it in: an overload does not refuse it again. */
+  /** The call that `expect` let in: `acquire` does not refuse it for an overload again. */
   incoming?: IncomingCall | undefined;
   /** Called once or more when the request is next in its queue, so that its input is read before its turn. */
   prepare?: (() => void) | undefined;
@@ -128,8 +128,8 @@ export function createAdmission(options: {
   /** Read at each call, because an operator may change them. */
   limits: () => WaitingLimits;
   /**
-   * Whether calls run beside jobs instead of waiting for their slots: up to twice `slots` are then taken. A job takes a
-   * slot only where neither a call nor another job has it.
+   * Whether calls ignore the slots that jobs hold, so that up to twice `slots` are taken. A job begins only while calls
+   * and jobs together hold fewer than `slots`.
    */
   callsBesideJobs?: boolean;
   clock?: Clock;
@@ -190,7 +190,7 @@ export function createAdmission(options: {
     };
   }
 
-  /** Whether a job waits for a slot, and not behind other jobs that have all of them. */
+  /** Whether a job waits although jobs do not hold all slots. */
   const jobNeedsSlot = () => queues.job.size > 0 && atWork.job < slots;
 
   function classWhoseTurnItIs(): WorkClass {
@@ -259,7 +259,7 @@ export function createAdmission(options: {
    * The wait of a call in an overload, in milliseconds, on the assumption that every waiting account goes on sending.
    * @param turns of the call's account, up to and including that of the call.
    */
-  function waitOfMs(turns: number, accounts: number): number {
+  function overloadWaitMs(turns: number, accounts: number): number {
     return (turns * accounts * meanServiceMs) / slots;
   }
 
@@ -271,12 +271,12 @@ export function createAdmission(options: {
       accounts.add(call.accountId);
       if (call.accountId === accountId) own += 1;
     }
-    return waitOfMs(own + 1, accounts.size);
+    return overloadWaitMs(own + 1, accounts.size);
   }
 
   /**
-   * Refuses waiting calls whose whole wait would exceed the limit. The burst before an overload leaves such calls. The
-   * next call of each account stays.
+   * Refuses waiting calls whose wait, past and expected, exceeds the limit. The burst before an overload leaves such
+   * calls. The next call of each account stays.
    */
   function refuseLateWaiters(longestWaitMs: number): void {
     const late: Waiter[] = [];
@@ -285,7 +285,7 @@ export function createAdmission(options: {
       let turns = 0;
       for (const waiter of waiters) {
         const waitedMs = clock.elapsedMs() - waiter.arrivedMs;
-        const waitMs = waitedMs + waitOfMs(turns + 1, waitingLines.length);
+        const waitMs = waitedMs + overloadWaitMs(turns + 1, waitingLines.length);
         if (turns > 0 && waitMs > longestWaitMs * LENIENCE) late.push(waiter);
         else turns += 1;
       }

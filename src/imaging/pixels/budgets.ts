@@ -19,7 +19,7 @@ interface ImageBudgets {
  * The budgets of each API process. The pools, their resize and the doctor's sum all take them from here.
  * @param settingMegabytes IMAGE_MEMORY_MEGABYTES; 0 shares half of the memory among all pools of all processes.
  */
-export function imageBudgets(
+export function imageMemoryBudgets(
   settingMegabytes: number,
   processes: number,
   memoryBytes = hostMemoryBytes(),

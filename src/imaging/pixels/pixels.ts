@@ -55,7 +55,7 @@ interface PixelCall {
    * the start of a child process.
    */
   inBatch?: boolean;
-  /** Epoch milliseconds after which the caller gets deadline_exceeded. A job's moves by the time that it waits. */
+  /** Epoch milliseconds after which the caller gets deadline_exceeded. That of a job moves by its wait for a slot. */
   deadlineMs: number;
   /** Aborts when the client goes away; the result then rejects with its reason. */
   signal?: AbortSignal;
@@ -252,12 +252,12 @@ export function createPixels(options: PixelsOptions): Pixels {
     const { header, heldBytes, prepare } = source;
     const { name, pool, took } = pools.choose(header, pass, inBatch);
     const bytes = estimatedBytes(header, pass);
-    const begin = async (deadlineMs: number) => {
+    const taskAt = async (deadlineMs: number) => {
       context.working(insteadOf(header, pass, work));
       return makeTask(await source.open(), deadlineMs);
     };
     const slotRequest = { accountId, work, incoming, bytes, heldBytes, prepare };
-    const { result, queueMs } = await pool.run<T>({ makeTask: begin, slotRequest, took, ...context });
+    const { result, queueMs } = await pool.run<T>({ makeTask: taskAt, slotRequest, took, ...context });
     selfTest.answered();
     log.debug?.({ pool: name, estimatedBytes: bytes, queueMs, inBatch }, 'A pass ran in the pool');
     if (!isFailure(result)) return { ...result, queueMs: queueMs + source.queueMs };

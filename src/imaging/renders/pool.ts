@@ -23,7 +23,7 @@ interface RenderPoolOptions {
 }
 
 /** A page to draw. */
-export interface PoolPage {
+export interface PageToDraw {
   accountId: string;
   work: WorkClass | undefined;
   /** Ends the waiting and the drawing when the deadline has passed or the client has gone. */
@@ -49,7 +49,7 @@ export type PoolOutcome =
 /** Render threads with their queue, in which no page keeps the others waiting for long. */
 export interface RenderPool extends Pick<Admission, 'retryAfterSeconds' | 'stats' | 'idle'> {
   /** @throws ApiError capacity when the queue is full; the signal's reason; Error when the thread was lost. */
-  draw(page: PoolPage): Promise<PoolOutcome>;
+  draw(page: PageToDraw): Promise<PoolOutcome>;
   /** Withdraws the pages of an account whose drawing has not begun; their outcome is `withdrawn`. */
   withdraw(accountId: string): void;
   /** Checks again whether a page keeps others waiting. */
@@ -130,7 +130,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
 
   /**
    * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
-   * A page whose own browser is only about to draw it does not count.
+   * A page that an idle thread is about to draw does not count.
    */
   const keepsOthersWaiting = ({ accountId, thread }: PooledPage) =>
     pooledPages
@@ -157,8 +157,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   }
 
   /**
-   * Ends the pages that have had their share while others wait, and schedules the next check for when another page will
-   * have had it.
+   * Where other pages wait, moves slow pages out of their threads and stops pages that were drawn for `fairDrawingMs`;
+   * schedules the next check.
    */
   function review(): void {
     cancelReview?.();
@@ -181,7 +181,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
    */
   async function drawIn(
     slot: Slot,
-    page: PoolPage,
+    page: PageToDraw,
     pooled: PooledPage,
     ending: AbortSignal,
   ): Promise<RenderAnswer> {
@@ -197,7 +197,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   }
 
   async function drawOnce(
-    page: PoolPage,
+    page: PageToDraw,
     pooled: PooledPage,
     ending: AbortSignal,
   ): Promise<RenderAnswer | 'moved'> {
@@ -244,7 +244,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
       usual.record(accountId, clock.elapsedMs() - drawnSinceMs);
   }
 
-  async function drawPooled(page: PoolPage, pooled: PooledPage): Promise<PoolOutcome> {
+  async function drawPooled(page: PageToDraw, pooled: PooledPage): Promise<PoolOutcome> {
     const { accountId, work } = page;
     const ending = AbortSignal.any([page.signal, pooled.ending.signal]);
     const slot = await page.waiting(admission.acquire({ accountId, work, bytes: 0, signal: ending }));

@@ -9,7 +9,7 @@ import { deadlineOf, unlessAborted } from '../pixels/deadline.ts';
 import type { Work } from '../pixels/pixels.ts';
 import { lateness, pageOf, type RenderedPage, rethrow, stoppedForOthers } from './answers.ts';
 import type { rendersSettings } from './config.ts';
-import { createRenderPool, type PoolOutcome, type PoolPage, type RenderPool } from './pool.ts';
+import { createRenderPool, type PageToDraw, type PoolOutcome, type RenderPool } from './pool.ts';
 import { sandboxObstacle } from './sandbox.ts';
 import { createSlowAccounts } from './slow-accounts.ts';
 import { createStandby } from './standby.ts';
@@ -137,7 +137,7 @@ export function createRenders(options: RendersOptions): Renders {
     clock,
   });
 
-  async function drawSlowly(page: PoolPage): Promise<PoolOutcome> {
+  async function drawSlowly(page: PageToDraw): Promise<PoolOutcome> {
     cancelIdleStop?.();
     await slowPoolStopped;
     try {
@@ -152,7 +152,7 @@ export function createRenders(options: RendersOptions): Renders {
     }
   }
 
-  async function drawIn(page: PoolPage): Promise<{ outcome: PoolOutcome; pool: RenderPool }> {
+  async function drawIn(page: PageToDraw): Promise<{ outcome: PoolOutcome; pool: RenderPool }> {
     if (!slowAccounts.has(page.accountId)) {
       const outcome = await commonPool.draw(page);
       if (outcome.kind !== 'withdrawn') return { outcome, pool: commonPool };
@@ -164,7 +164,7 @@ export function createRenders(options: RendersOptions): Renders {
     const { accountId, deadlineMs } = drawing;
     const { onDrawing, late } = lateness(clock, () => commonPool.retryAfterSeconds());
     const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
-    const page: PoolPage = {
+    const page: PageToDraw = {
       accountId,
       work,
       signal: deadline.signal,

@@ -12,8 +12,8 @@ export interface FairQueue<T> {
   /** Removes a waiter. One that has just been served is ignored. */
   remove(owner: string, waiter: T): void;
   /**
-   * The next waiter: that of the owner with the fewest slots, among those the one served least recently. So an owner
-   * has several slots only while no other owner waits.
+   * The next waiter: that of the owner with the fewest slots; among equals, of the one served least recently. So an
+   * owner has several slots only while no other owner waits.
    * @param slotsOf slots of an owner. Absent: the same for all.
    * @param canServe whether a waiter can be served now; the first such waiter of each owner counts. Absent: all can.
    */

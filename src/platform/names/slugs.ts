@@ -56,7 +56,7 @@ export function isBuiltIn(idOrSlug: string): boolean {
  * @param kind the kind of the named things, in the plural: `presets`.
  * @returns the message of the refusal; null when the slug can be used.
  */
-export function refusedSlug(slug: string, kind: string): string | null {
+export function slugRefusal(slug: string, kind: string): string | null {
   if (ROUTE_WORDS.has(slug))
     return `slug must not be "${slug}", which is the name of a route: choose another.`;
   if (!isReservedSlug(slug)) return null;

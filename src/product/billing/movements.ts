@@ -45,8 +45,8 @@ interface RunsChange {
 type MovementPlan = Movement | ((account: Money) => Movement);
 
 /**
- * An account as read before a reference existed. A movement under that reference needs no look-up of an earlier one,
- * because it only changes an account without any movement since.
+ * An account, read before a reference existed. A movement under that reference skips the look-up of an earlier one,
+ * because it succeeds only if the account has not moved since.
  */
 export interface AccountSnapshot {
   account: Money | null;

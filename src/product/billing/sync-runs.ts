@@ -75,8 +75,9 @@ export function createSyncRuns(
   let rises = new Map<string, number>();
   let dropped = 0;
   let timer: NodeJS.Timeout | null = null;
-  /** The batch that is being written, and the promise of the write of everything that waits behind it. */
+  /** The write under way. */
   let writing: Promise<void> = Promise.resolve();
+  /** The write of everything that waits behind it. */
   let following: Promise<void> | null = null;
   const ending = Promise.withResolvers<void>();
   let triesLeft = Number.POSITIVE_INFINITY;

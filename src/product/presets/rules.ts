@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidParam } from '../../platform/http/errors.ts';
-import { isReservedSlug, refusedSlug, SLUG_PATTERN } from '../../platform/names/slugs.ts';
+import { isReservedSlug, SLUG_PATTERN, slugRefusal } from '../../platform/names/slugs.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
@@ -130,7 +130,7 @@ export function checkName(name: string): void {
  * @throws ApiError invalid_param on slug.
  */
 export function checkSlug(slug: string): void {
-  const refusal = refusedSlug(slug, 'presets');
+  const refusal = slugRefusal(slug, 'presets');
   if (refusal !== null) throw invalidParam('slug', refusal);
 }
 

@@ -1,6 +1,6 @@
 import { checkOf } from '../../platform/http/error-answers/validation.ts';
 import { invalidParam } from '../../platform/http/errors.ts';
-import { refusedSlug } from '../../platform/names/slugs.ts';
+import { slugRefusal } from '../../platform/names/slugs.ts';
 import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
 import {
   CSS_MAX_BYTES,
@@ -60,7 +60,7 @@ export function changedContent(current: Content, change: TemplateChange): Conten
  * @throws ApiError invalid_param on slug.
  */
 export function checkSlug(slug: string): void {
-  const refusal = refusedSlug(slug, 'templates');
+  const refusal = slugRefusal(slug, 'templates');
   if (refusal !== null) throw invalidParam('slug', refusal);
 }
 

@@ -101,7 +101,7 @@ export function sourceOf(
 }
 
 /** Fields that callers send in a body because another call, or another service, takes them there. */
-const ELSEWHERE = new Map<string, string>(
+const MISPLACED_FIELDS = new Map<string, string>(
   Object.entries({
     assetIds: 'assetIds belong to a job; this call takes assetId, one id as text.',
     image:
@@ -125,7 +125,7 @@ function unknownField(name: string, contents: BodyContents): ApiError {
       ? 'it reads one image and takes nothing else.'
       : 'the parameters of op go into parameters, or into the query.';
   const message =
-    ELSEWHERE.get(name) ?? `${name} is not a field of this call: ${why}${didYouMean(name, allowed)}`;
+    MISPLACED_FIELDS.get(name) ?? `${name} is not a field of this call: ${why}${didYouMean(name, allowed)}`;
   return invalidParam(name, message, { allowed });
 }
 

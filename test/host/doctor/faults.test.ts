@@ -12,7 +12,7 @@ import { checkBrowser, judgeSandbox } from '../../../src/host/doctor/browser.ts'
 import {
   checkDisk,
   checkTemporary,
-  judgeDatabase,
+  judgeDatabaseIntegrity,
   judgeKind,
   judgeSpace,
   judgeWrite,
@@ -123,13 +123,13 @@ t.test('threads of libuv that are too few or no number are found', async (t) => 
 
 t.test('a database that is damaged is found, and a whole one is well', async (t) => {
   const folder = t.testdir({ 'broken.sqlite': 'This is no database, whatever its name says. '.repeat(99) });
-  finds(t, judgeDatabase(join(folder, 'broken.sqlite')), 'problem', /not a database/, /backup/);
+  finds(t, judgeDatabaseIntegrity(join(folder, 'broken.sqlite')), 'problem', /not a database/, /backup/);
   const whole = join(folder, 'whole.sqlite');
   const database = new DatabaseSync(whole);
   database.exec('CREATE TABLE pictures (id)');
   database.close();
-  t.match(judgeDatabase(whole), [{ state: 'ok', message: /is intact/ }]);
-  t.same(judgeDatabase(join(folder, 'absent.sqlite')), []);
+  t.match(judgeDatabaseIntegrity(whole), [{ state: 'ok', message: /is intact/ }]);
+  t.same(judgeDatabaseIntegrity(join(folder, 'absent.sqlite')), []);
 });
 
 t.test('faults of the disk are found', async (t) => {

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { imageBudgets } from '../../../src/imaging/pixels/budgets.ts';
+import { imageMemoryBudgets } from '../../../src/imaging/pixels/budgets.ts';
 import { estimatedBytes } from '../../../src/imaging/pixels/estimates/memory.ts';
 import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
 import type { OutputFormat, Step } from '../../../workers/protocol.ts';
@@ -62,7 +62,7 @@ t.test('frames, depth and enlarging weigh', async (t) => {
 
 t.test('the pools of all processes share half of the memory, unless it is set', async (t) => {
   const halves = { heavyBytes: 50 * MEGABYTE, batchBytes: 50 * MEGABYTE };
-  t.same(imageBudgets(100, 4), { quickBytes: 100 * MEGABYTE, ...halves });
-  t.same(imageBudgets(0, 4, 1_600 * MEGABYTE), { quickBytes: 100 * MEGABYTE, ...halves });
-  t.ok(imageBudgets(0, 1).quickBytes > 64 * MEGABYTE);
+  t.same(imageMemoryBudgets(100, 4), { quickBytes: 100 * MEGABYTE, ...halves });
+  t.same(imageMemoryBudgets(0, 4, 1_600 * MEGABYTE), { quickBytes: 100 * MEGABYTE, ...halves });
+  t.ok(imageMemoryBudgets(0, 1).quickBytes > 64 * MEGABYTE);
 });

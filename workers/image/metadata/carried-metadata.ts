@@ -67,7 +67,7 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
     return pixelsWithMetadata(pixels, file, picture.writtenIn);
   }
   const { policy } = file;
-  return policy === 'keep' ? keepAll(picture.finish(), file) : withRights(picture.finish(), file);
+  return policy === 'keep' ? keepCarried(picture.finish(), file) : withRights(picture.finish(), file);
 }
 
 /**
@@ -95,11 +95,11 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
   // Layers are composited with 8 bits by default.
   if (isDeep(pixels)) canvas.pipelineColourspace('rgb16');
-  return keepAll(channels === 4 ? canvas : canvas.removeAlpha(), file);
+  return keepCarried(channels === 4 ? canvas : canvas.removeAlpha(), file);
 }
 
 /** The orientation is not carried, because sharp drops the tag once it has turned the picture upright. */
-function keepAll(pipeline: Sharp, { source, carried, profile }: CarriedFile): Sharp {
+function keepCarried(pipeline: Sharp, { source, carried, profile }: CarriedFile): Sharp {
   if (source.format === 'raw') return pipeline;
   if (profile === 'none') return keepBlocks(pipeline, carried);
   const kept =

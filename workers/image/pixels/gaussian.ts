@@ -53,8 +53,8 @@ async function blurredSmall(picture: Picture, sigma: number, factor: number): Pr
   const remainingSigma = Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
   const margin = Math.ceil(remainingSigma * REACH);
   const size = scaledBy(pixels, 1 / factor);
-  const small = await withMargin(picture, pixels, size, margin);
-  const blurred = await pixelsOf(blurredWhole(picture.pipelineOver(small), remainingSigma));
+  const reducedWithMargin = await withMargin(picture, pixels, size, margin);
+  const blurred = await pixelsOf(blurredWhole(picture.pipelineOver(reducedWithMargin), remainingSigma));
   return enlarged(blurred, pixels, 'cubic', picture.checkDeadline, { ...size, left: margin, top: margin });
 }
 

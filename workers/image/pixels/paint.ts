@@ -103,14 +103,14 @@ export function repeat(tile: Pixels, at: { left: number; top: number }, { width,
     const source = tile.data.subarray(start, start + tileBytes);
     const once = Buffer.concat([source.subarray(shiftBytes), source.subarray(0, shiftBytes)], onceBytes);
     data.set(once, y * rowBytes);
-    fillFrom(data.subarray(y * rowBytes, (y + 1) * rowBytes), onceBytes);
+    repeatPrefix(data.subarray(y * rowBytes, (y + 1) * rowBytes), onceBytes);
   }
-  fillFrom(data, Math.min(height, tile.height) * rowBytes);
+  repeatPrefix(data, Math.min(height, tile.height) * rowBytes);
   return { data, width, height, channels, frames: 1 };
 }
 
 /** Repeats the first bytes to the end. */
-function fillFrom(data: Uint8Array, lengthBytes: number): void {
+function repeatPrefix(data: Uint8Array, lengthBytes: number): void {
   for (let filled = lengthBytes; filled < data.length; filled *= 2) data.copyWithin(filled, 0, filled);
 }
 

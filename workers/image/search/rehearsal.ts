@@ -28,7 +28,7 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
   tiff: [undefined],
 };
 
-/** Ratio of a trial's estimated time to the time left above which a trial is not started. */
+/** Ratio of the estimated time of a trial on the whole picture to the time left, above which the search is refused. */
 const HOPELESS = 2;
 
 /** Estimates for the whole picture from trials on a sample. */
@@ -41,7 +41,7 @@ export interface Rehearsed {
   isRushed: boolean;
 }
 
-interface Rehearsal {
+interface RehearsalInput {
   format: OutputFormat;
   row: Pick<Row, 'count' | 'pick' | 'target' | 'tolerance' | 'expected'>;
   /** Number of pixels of the whole picture per pixel of the sample. */
@@ -81,7 +81,7 @@ function placeOf(tile: number, sidePx: number): number {
  * @throws TooLate where even the lowest effort is far too slow, so that the caller is refused early and not after ten
  * seconds.
  */
-export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
+export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
   const efforts = EFFORTS[rehearsal.format];
   let found: Point[] = [];

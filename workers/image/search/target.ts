@@ -124,8 +124,9 @@ async function rehearsed(
 
 /**
  * Tries settings on a sample, then on the whole picture with the effort for which the rehearsal found time.
- * @returns the last file that reached the target; of the others the one that came nearest; and whether the search ended
- * by itself and at the default effort, so that a target it did not reach cannot be reached.
+ * @returns `best`, the last file that reached the target; `nearest`, the closest other file; the number of trials; and
+ * `isThorough`: the search ended by itself and at the default effort, so that a target it did not reach cannot be
+ * reached.
  */
 async function tried<J extends Trial>(search: Search, settings: readonly Setting[], goal: Goal<J>) {
   const { row, judge } = goal;

@@ -28,7 +28,7 @@ export function readAvif(bytes: Bytes): Header | null {
   const format = readBrand(bytes);
   if (format === null) return null;
   const meta = heifMeta(bytes);
-  const items = meta === undefined ? null : readItems(bytes, meta);
+  const items = meta === undefined ? null : readItemProperties(bytes, meta);
   const still = items === null ? null : readPrimary(bytes, items.primaryProperties);
   const sequence = readSequence(bytes);
   const size = still ?? sequence;
@@ -58,7 +58,7 @@ function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
  * The properties of all items, those of the primary one in the order in which they are applied, and the number of
  * pictures; null when the box says nothing about a picture.
  */
-function readItems(bytes: Bytes, meta: ByteRange) {
+function readItemProperties(bytes: Bytes, meta: ByteRange) {
   const primaryId = primaryItem(bytes, meta);
   const list = isoBox(bytes, meta, 'iprp', 'ipco');
   if (primaryId === undefined || list === undefined) return null;
@@ -70,7 +70,7 @@ function readItems(bytes: Bytes, meta: ByteRange) {
 
 /** Pictures of their own: neither hidden, nor a thumbnail or a plane of another. */
 function countPages(bytes: Bytes, meta: ByteRange): number {
-  const parts = new Set([...heifReferences(bytes, meta)].flatMap(partsIn));
+  const parts = new Set([...heifReferences(bytes, meta)].flatMap(dependentItemIds));
   const pages = heifItems(bytes, meta).filter(
     ({ id, type, isHidden }) => !isHidden && !parts.has(id) && IMAGE_TYPES.includes(type),
   );
@@ -78,7 +78,7 @@ function countPages(bytes: Bytes, meta: ByteRange): number {
 }
 
 /** Items that are a thumbnail or an auxiliary plane (alpha, depth) of another, or a tile of a grid. */
-function partsIn({ type, from, to }: HeifReference): readonly number[] {
+function dependentItemIds({ type, from, to }: HeifReference): readonly number[] {
   if (type === 'thmb' || type === 'auxl') return [from];
   return type === 'dimg' ? to : [];
 }

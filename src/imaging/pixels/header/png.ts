@@ -18,7 +18,7 @@ export function readPng(bytes: Bytes): Header | null {
   const channels = CHANNELS[colourType];
   if (channels === undefined) return null;
   const isPalette = colourType === PALETTE;
-  const { orientation, isKeyed, cicp } = readOthers(bytes, others);
+  const { orientation, isKeyed, cicp } = readAncillaryChunks(bytes, others);
   return headerOf({
     format: 'png',
     width: bytes.u32(start),
@@ -33,7 +33,7 @@ export function readPng(bytes: Bytes): Header | null {
   });
 }
 
-function readOthers(bytes: Bytes, chunks: readonly PngChunk[]) {
+function readAncillaryChunks(bytes: Bytes, chunks: readonly PngChunk[]) {
   let cicp: Cicp | undefined;
   let orientation = 1;
   let isKeyed = false;

@@ -2,7 +2,7 @@ import type { Pass } from '../../../../workers/protocol.ts';
 import type { Capacity } from '../../../platform/capacity/capacity.ts';
 import type { Clock } from '../../../platform/clock/clock.ts';
 import type { SettingsOf } from '../../../platform/settings/setting.ts';
-import { imageBudgets } from '../budgets.ts';
+import { imageMemoryBudgets } from '../budgets.ts';
 import type { pixelsSettings } from '../config.ts';
 import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
@@ -65,7 +65,7 @@ const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.met
 export function openPools(options: PoolsOptions): Pools {
   const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
   const sizesNow = () => {
-    const budgets = imageBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
+    const budgets = imageMemoryBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
     const slots = capacity.imageThreads();
     return {
       quick: { slots, budgetBytes: budgets.quickBytes },

@@ -122,15 +122,15 @@ function createRouteTable() {
           ? siblings.get(nearest(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
           : nearest(`/api/v1${tail}`, urls);
       const known = served?.url ?? similar;
-      if (known !== undefined) return ` Did you mean ${methodOf(known, method)} ${readable(known)}?`;
+      if (known !== undefined) return ` Did you mean ${methodOf(known, method)} ${openApiPathOf(known)}?`;
       if (siblings.size === 0) return '';
-      return ` Below ${parent} there are ${[...siblings.keys()].map(readable).join(', ')}.`;
+      return ` Below ${parent} there are ${[...siblings.keys()].map(openApiPathOf).join(', ')}.`;
     },
     /** Routes below a path that change its resource, such as the cancel of a job. */
     changesBelow(path: string): string {
       const changes = [...below(path)].flatMap(([rest, url]) => {
         const method = methodOf(url, 'POST');
-        return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${readable(rest)}`];
+        return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${openApiPathOf(rest)}`];
       });
       return changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
     },
@@ -138,7 +138,7 @@ function createRouteTable() {
 }
 
 /** `/jobs/:jobId` as the documentation writes it. */
-function readable(url: string): string {
+function openApiPathOf(url: string): string {
   return url.replaceAll(/:(\w+)/g, '{$1}');
 }
 

@@ -3,7 +3,15 @@ import { Ajv, type ErrorObject, type Options } from 'ajv';
 import type { FastifyInstance, FastifySchemaValidationError } from 'fastify';
 import { didYouMean } from '../../names/nearest.ts';
 import { ApiError } from '../errors.ts';
-import { type Contract, mismatch, missing, pathOf, sentInstead, spell, undeclared } from './violations.ts';
+import {
+  mismatch,
+  missing,
+  pathOf,
+  sentInstead,
+  spell,
+  undeclared,
+  type ViolationSubject,
+} from './violations.ts';
 
 /** Formats are only documentation for OpenAPI; the rules of the slices check the values. */
 const FORMATS = ['date-time', 'date', 'uri', 'email', 'int32', 'int64', 'double', 'binary'];
@@ -20,7 +28,7 @@ const COMMON: Options = {
   formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
 };
 
-const CALL: Contract = { owner: 'this call', noun: 'field' };
+const CALL: ViolationSubject = { owner: 'this call', noun: 'field' };
 
 /** Types in bodies are not coerced. Queries and paths are text, and are coerced to the types of their schemas. */
 const bodies = new Ajv(COMMON);

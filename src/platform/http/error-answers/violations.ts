@@ -9,7 +9,7 @@ import { expectationOf, type FormatWords } from './expectation.ts';
  */
 
 /** The subject of a violated schema, and the names of its fields. */
-export interface Contract {
+export interface ViolationSubject {
   /** `this call`, or the name of an op or an operation. */
   owner: string;
   noun: 'field' | 'parameter';
@@ -36,14 +36,14 @@ export function spell(path: readonly string[]): string {
 }
 
 /** @param param the path of the missing field. */
-export function missing(param: string, schema: TSchema | undefined, contract: Contract): string {
+export function missing(param: string, schema: TSchema | undefined, contract: ViolationSubject): string {
   const expected =
-    schema === undefined ? 'it' : `${expectationOf(schema, contract.formats)}${meaningOf(schema)}`;
+    schema === undefined ? 'it' : `${expectationOf(schema, contract.formats)}${descriptionHint(schema)}`;
   return `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
 }
 
-/** Describes a text without a format: by the first sentence of its description. */
-function meaningOf({ type, enum: words, pattern, examples, format, description }: TSchema): string {
+/** The first sentence of the description of a text without a format, in parentheses; empty for everything else. */
+function descriptionHint({ type, enum: words, pattern, examples, format, description }: TSchema): string {
   const isPlain =
     type === 'string' && [words, pattern, examples, format].every((limit) => limit === undefined);
   const [sentence] = String(description ?? '').split(/\.(?: |$)/);
@@ -66,7 +66,7 @@ export function undeclared(
   param: string,
   name: string,
   schema: Partial<TSchema>,
-  contract: Contract,
+  contract: ViolationSubject,
 ): string {
   const declared = Object.keys(schema.properties ?? {});
   if (name === '') return `A ${contract.noun} has no name: write name=value, or leave it out.`;
@@ -79,7 +79,7 @@ export function undeclared(
   return `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${hint}`;
 }
 
-export function mismatch(param: string, value: unknown, schema: TSchema, contract: Contract): string {
+export function mismatch(param: string, value: unknown, schema: TSchema, contract: ViolationSubject): string {
   return `${param} is ${excerptOf(value)}, but ${expectationOf(schema, contract.formats)} is expected.${remedyOf(value, schema)}`;
 }
 

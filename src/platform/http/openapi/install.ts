@@ -105,13 +105,13 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
     transformSpecification: (document) => ({ ...document, servers: [{ url: '/' }] }),
   });
 
-  const texts = new Map<string | undefined, string>();
+  const documentTexts = new Map<string | undefined, string>();
   function textOf(form: string | undefined): string {
-    const known = texts.get(form);
+    const known = documentTexts.get(form);
     if (known !== undefined) return known;
     const document: Node = { ...app.swagger(), servers: [{ url: options.publicUrl() }] };
     const text = JSON.stringify(form === 'multipart' ? multipartForm(document) : document);
-    texts.set(form, text);
+    documentTexts.set(form, text);
     return text;
   }
 

@@ -2,12 +2,12 @@ import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import { COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
 import {
-  type Contract,
   mismatch,
   missing,
   pathOf,
   spell,
   undeclared,
+  type ViolationSubject,
 } from '../../../platform/http/error-answers/violations.ts';
 import { isObject } from '../../../platform/names/json.ts';
 import { didYouMean } from '../../../platform/names/nearest.ts';
@@ -60,7 +60,7 @@ function violationOf(error: ErrorObject, owner: string): Violation {
   };
 }
 
-function contractOf(owner: string): Contract {
+function contractOf(owner: string): ViolationSubject {
   return { owner, noun: 'parameter', formats: FORMAT_WORDS };
 }
 

@@ -96,7 +96,7 @@ export function createRunner(options: RunnerOptions): Runner {
     queue.add(accountId, activeJob);
   }
 
-  /** A job that has nothing to claim is found again when it has. */
+  /** Forgets a job that has nothing to claim; it is found again when it has. */
   function forgetIfIdle(activeJob: ActiveJob): void {
     const { _id, accountId } = activeJob.job;
     if (!activeJob.isIdle || active.get(_id) !== activeJob) return;

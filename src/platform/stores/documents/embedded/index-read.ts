@@ -21,20 +21,20 @@ type IndexReads = (filter: Filter, options: FindOptions) => IndexRead | null;
 const PRIMARY: Pick<IndexSpec, 'fields'> = { fields: order('_id') };
 
 /**
- * Plans the reads of a collection by its indexes; null for a query that no index answers completely. An index does if
- * the filter fixes exactly its first fields to one value each, and the sort is that of its next fields. SQLite then
- * reads only rows of the result, and sorts nothing.
+ * Plans the reads of a collection by its indexes; null for a query that no index answers completely. An index
+ * answers a query if the filter fixes exactly its first fields, each to one value, and the sort is that of its next
+ * fields. SQLite then reads only rows of the result, and sorts nothing.
  */
 export function indexReadsOf(spec: CollectionSpec): IndexReads {
   const shape = shapeOf(spec);
   const column = (field: string) => quoted(shape.keys.get(field) ?? field);
   // A partial index lacks some documents.
-  const complete = spec.indexes.filter(({ whenPresent }) => whenPresent === undefined);
+  const fullIndexes = spec.indexes.filter(({ whenPresent }) => whenPresent === undefined);
   /** The plans by fixed fields and sort; null when no index answers the query. */
   const statements = new Map<string, string | null>();
 
   function statementOf(fixed: readonly string[], sort: Sort): string | null {
-    const index = [PRIMARY, ...complete].find(({ fields }) => answers(fields, fixed, sort));
+    const index = [PRIMARY, ...fullIndexes].find(({ fields }) => answers(fields, fixed, sort));
     if (index === undefined) return null;
     const named = 'name' in index ? ` INDEXED BY ${quoted(`${spec.name}.${index.name}`)}` : '';
     const where = fixed.map((field) => `${column(field)} = ?`).join(' AND ');
