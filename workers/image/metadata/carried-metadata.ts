@@ -9,6 +9,9 @@ import { blankPreviews } from './previews.ts';
 import { rightsOf } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
 
+/** The formats that can hold IPTC. */
+const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
+
 /** A file, with the facts about how it was opened that its metadata policy needs. */
 export interface CarriedFile {
   input: Uint8Array<ArrayBuffer>;
@@ -129,9 +132,6 @@ export async function withTags(
   const exif = source.format === 'tiff' ? input : (await metadataOf(input)).exif;
   return withExifTags(data, exif, policy === 'keep' ? 'all' : 'rights', iptc);
 }
-
-/** The formats that can hold IPTC. */
-const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
 
 async function withRights(pipeline: Sharp, { input, source, policy }: CarriedFile): Promise<Sharp> {
   if (policy !== 'copyright' || source.format === 'raw') return pipeline;

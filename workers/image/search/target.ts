@@ -85,93 +85,6 @@ export async function reachTarget(search: Search): Promise<Reached> {
   return 'maxBytes' in target ? withinBytes(target.maxBytes, search) : likeOriginal(target, search);
 }
 
-async function encoded(
-  { pixels, encode, motion }: Pick<Search, 'pixels' | 'encode' | 'motion'>,
-  opened: Sharp,
-  { paletteQuality, ...settings }: Setting,
-): Promise<Written> {
-  const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
-  const options = { ...encode, ...effortOf(encode, pixels), ...settings };
-  return outputOf(encodeWith(pipeline, options, motion, pixels));
-}
-
-/**
- * Searches for the setting on a sample first; undefined for a picture that is tried as a whole, or with an effort that
- * the caller chose.
- */
-async function rehearsed(
-  { pixels, encode, motion, deadlineMs, nowMs, prepareSample }: Search,
-  settings: readonly Setting[],
-  { row, judge }: Goal<Trial>,
-): Promise<Rehearsed | undefined> {
-  const sample = sampleOf(pixels);
-  if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
-  const ratio = (pixels.width * pixels.height) / (sample.width * sample.height);
-  return rehearse({
-    format: encode.format,
-    row,
-    ratio,
-    nowMs,
-    leftMs: () => deadlineMs - LAST_CALL_MS - nowMs(),
-    async attempt(index, effort) {
-      const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
-      const asked = { pixels: sample, encode: { ...encode, ...usual }, motion };
-      const file = await encoded(asked, prepareSample(sample), settings[index] as Setting);
-      return judge(file, { pixels: sample, ratio });
-    },
-  });
-}
-
-/**
- * Tries settings on a sample, then on the whole picture with the effort for which the rehearsal found time.
- * @returns `best`, the last file that reached the target; `nearest`, the closest other file; the number of trials; and
- * `isThorough`: the search ended by itself and at the default effort, so that a target it did not reach cannot be
- * reached.
- */
-async function tried<J extends Trial>(search: Search, settings: readonly Setting[], goal: Goal<J>) {
-  const { row, judge } = goal;
-  const found = await rehearsed(search, settings, goal);
-  const effort = found?.effort;
-  const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
-  let best: (Attempt & J) | undefined;
-  let nearest: (Attempt & J) | undefined;
-  let trials = 0;
-  const isNearer = (one: Trial, other: Trial) =>
-    row.pick === 'last' ? one.value < other.value : one.value > other.value;
-  const time = timeOf(search, () => best !== undefined);
-  const isSettled = await time.within(() =>
-    tryOut({
-      ...row,
-      ...(found && { expected: found.expected }),
-      ...(found?.isRushed && { tolerance: row.tolerance * RUSH }),
-      hasTime: time.hasTime,
-      async attempt(index) {
-        const setting = settings[index] as Setting;
-        const opened = await search.prepare(time.timeoutMs());
-        const file = await search.finish(await encoded(fitting, opened, setting));
-        trials += 1;
-        const judged = { written: file, setting, ...(await judge(file)) };
-        if (judged.reaches) best = judged;
-        else if (nearest === undefined || isNearer(judged, nearest)) nearest = judged;
-        return judged;
-      },
-    }),
-  );
-  return { best, nearest, trials, isThorough: isSettled && effort === undefined };
-}
-
-/** A still picture reduced to the colours that a palette of that quality needs. */
-async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
-  const { data } = await outputOf(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
-  return sharp(data, { limitInputPixels: false });
-}
-
-/** The effort of a search where the caller chose none. */
-function effortOf({ format, effort: asked }: CommonSettings, { width, height, frames }: Pixels): Encode {
-  const effort = asked ?? searchEffort(format, (width * height * frames) / 1e6);
-  return effort === undefined ? {} : { effort };
-}
-
 /** The best picture: the largest file that is small enough, and no larger than the original. */
 async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   const { encode, original } = search;
@@ -225,6 +138,93 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
   const closest = rounded(nearest.likeness);
   const message = `${param} is ${least}, but the closest that was reached${inTime} is ${closest}: allow less, or ask for a lossless format.`;
   throw invalid(param, message, { reached: closest });
+}
+
+/**
+ * Tries settings on a sample, then on the whole picture with the effort for which the rehearsal found time.
+ * @returns `best`, the last file that reached the target; `nearest`, the closest other file; the number of trials; and
+ * `isThorough`: the search ended by itself and at the default effort, so that a target it did not reach cannot be
+ * reached.
+ */
+async function tried<J extends Trial>(search: Search, settings: readonly Setting[], goal: Goal<J>) {
+  const { row, judge } = goal;
+  const found = await rehearsed(search, settings, goal);
+  const effort = found?.effort;
+  const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
+  let best: (Attempt & J) | undefined;
+  let nearest: (Attempt & J) | undefined;
+  let trials = 0;
+  const isNearer = (one: Trial, other: Trial) =>
+    row.pick === 'last' ? one.value < other.value : one.value > other.value;
+  const time = timeOf(search, () => best !== undefined);
+  const isSettled = await time.within(() =>
+    tryOut({
+      ...row,
+      ...(found && { expected: found.expected }),
+      ...(found?.isRushed && { tolerance: row.tolerance * RUSH }),
+      hasTime: time.hasTime,
+      async attempt(index) {
+        const setting = settings[index] as Setting;
+        const opened = await search.prepare(time.timeoutMs());
+        const file = await search.finish(await encoded(fitting, opened, setting));
+        trials += 1;
+        const judged = { written: file, setting, ...(await judge(file)) };
+        if (judged.reaches) best = judged;
+        else if (nearest === undefined || isNearer(judged, nearest)) nearest = judged;
+        return judged;
+      },
+    }),
+  );
+  return { best, nearest, trials, isThorough: isSettled && effort === undefined };
+}
+
+/**
+ * Searches for the setting on a sample first; undefined for a picture that is tried as a whole, or with an effort that
+ * the caller chose.
+ */
+async function rehearsed(
+  { pixels, encode, motion, deadlineMs, nowMs, prepareSample }: Search,
+  settings: readonly Setting[],
+  { row, judge }: Goal<Trial>,
+): Promise<Rehearsed | undefined> {
+  const sample = sampleOf(pixels);
+  if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
+  const ratio = (pixels.width * pixels.height) / (sample.width * sample.height);
+  return rehearse({
+    format: encode.format,
+    row,
+    ratio,
+    nowMs,
+    leftMs: () => deadlineMs - LAST_CALL_MS - nowMs(),
+    async attempt(index, effort) {
+      const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
+      const asked = { pixels: sample, encode: { ...encode, ...usual }, motion };
+      const file = await encoded(asked, prepareSample(sample), settings[index] as Setting);
+      return judge(file, { pixels: sample, ratio });
+    },
+  });
+}
+
+async function encoded(
+  { pixels, encode, motion }: Pick<Search, 'pixels' | 'encode' | 'motion'>,
+  opened: Sharp,
+  { paletteQuality, ...settings }: Setting,
+): Promise<Written> {
+  const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
+  const options = { ...encode, ...effortOf(encode, pixels), ...settings };
+  return outputOf(encodeWith(pipeline, options, motion, pixels));
+}
+
+/** A still picture reduced to the colours that a palette of that quality needs. */
+async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
+  const { data } = await outputOf(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
+  return sharp(data, { limitInputPixels: false });
+}
+
+/** The effort of a search where the caller chose none. */
+function effortOf({ format, effort: asked }: CommonSettings, { width, height, frames }: Pixels): Encode {
+  const effort = asked ?? searchEffort(format, (width * height * frames) / 1e6);
+  return effort === undefined ? {} : { effort };
 }
 
 function untouched(file: Written, trials: number, likeness: Partial<Achieved> = {}): Reached {

@@ -19,6 +19,8 @@ interface IndexRead {
 type IndexReads = (filter: Filter, options: FindOptions) => IndexRead | null;
 
 const PRIMARY: Pick<IndexSpec, 'fields'> = { fields: order('_id') };
+/** The most cached plans. A collection has a few kinds of queries; the limit protects against invented field names. */
+const MOST_KINDS = 100;
 
 /**
  * Plans the reads of a collection by its indexes; null for a query that no index answers completely. An index
@@ -61,9 +63,6 @@ export function indexReadsOf(spec: CollectionSpec): IndexReads {
     return sql === null ? null : { sql, params: [...(keys as Key[]), limit] };
   };
 }
-
-/** The most cached plans. A collection has a few kinds of queries; the limit protects against invented field names. */
-const MOST_KINDS = 100;
 
 /** The key that a field is fixed to; undefined for operators, lists and invalid values. */
 function keyOf(condition: unknown): Key | undefined {
