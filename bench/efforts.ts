@@ -2,7 +2,7 @@ import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
 import { encoded, photographs, pictureOf, pictureSets, WIDTH_PX } from './encoded-pictures.ts';
 import type { Picture } from './encoder-tools.ts';
-import { type Curve, type Row, round, type SuiteResult } from './suite.ts';
+import { type Curve, mean, type Row, round, type SuiteResult } from './suite.ts';
 
 const FORMATS = listOf('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];
 const WIDTHS = listOf('BENCH_WIDTHS', [String(WIDTH_PX)]).map(Number);
@@ -103,10 +103,6 @@ async function fileAt(picture: Picture, format: OutputFormat, effort: number | u
     quality: low.quality + share,
     bytes: Math.exp(Math.log(low.bytes) + share * Math.log(high.bytes / low.bytes)),
   };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function listOf(variable: string, fallback: readonly string[]): readonly string[] {

@@ -3,7 +3,7 @@ import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { Encode } from '../workers/protocol.ts';
 import { encoded, photographs, pictureOf, WIDTH_PX } from './encoded-pictures.ts';
 import { isInstalled, type Picture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
-import { type Row, round, type SuiteResult } from './suite.ts';
+import { mean, type Row, round, type SuiteResult } from './suite.ts';
 
 /** Measures at which sizes are compared; each grows with the quality. */
 const MEASURES = {
@@ -83,8 +83,4 @@ async function measure(format: ToolFormat, { name, encode, at }: Case, pictures:
     }),
     ...(trials.length > 0 && { trials: round(mean(trials), 1), 'most trials': Math.max(...trials) }),
   };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

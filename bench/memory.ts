@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { seeded } from '../workers/models/random.ts';
 import { treeOf } from './cpu.ts';
-import { seeded } from './load/random.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
-import { type Row, round, type SuiteResult } from './suite.ts';
+import { mean, type Row, round, type SuiteResult } from './suite.ts';
 
 const CALLS = Number(process.env.BENCH_CALLS ?? 5_000);
 const SAMPLE_EVERY = 250;
@@ -112,8 +112,6 @@ function missesOf(settled: readonly Sample[]): string[] {
 function growthOf(megabytes: readonly number[]): number {
   return round(mean(megabytes.slice(-3)) - mean(megabytes.slice(0, 3)), 1);
 }
-
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** The same calls in the same order in every run. */
 function seededMix(): () => Call {

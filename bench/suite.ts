@@ -24,6 +24,10 @@ export interface Suite {
   run(): Promise<SuiteResult>;
 }
 
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }

@@ -1,3 +1,4 @@
+import { mean } from '../suite.ts';
 import { pValueOf, quantileOf } from './student.ts';
 
 /** The estimate of a mean: of logarithms of ratios, or of differences. */
@@ -81,10 +82,6 @@ export function pairedDifference(pairs: ReadonlyArray<readonly [a: number, b: nu
   if (estimate === null) return null;
   const [low, high] = boundsOf(estimate).map(Math.exp) as [number, number];
   return { ratio: Math.exp(estimate.mean), low, high, isShown: low > 1 || high < 1 };
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function variance(values: readonly number[]): number {

@@ -2,7 +2,8 @@ import type { StageResult } from '../load/stage.ts';
 import type { Measure } from '../load/suite.ts';
 import { type Figures, rounded } from '../load/tally.ts';
 import { measured } from '../load/thresholds.ts';
-import { boundsOf, type Estimate, holm, mean, pairedEstimate, unpairedEstimate } from './interval.ts';
+import { mean } from '../suite.ts';
+import { boundsOf, type Estimate, holm, pairedEstimate, unpairedEstimate } from './interval.ts';
 
 /** `cpuMsPerCall` is the CPU time of all processes of an instance per right answer. */
 export type ComparedMeasure = Measure | 'cpuMsPerCall';

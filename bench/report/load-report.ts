@@ -8,6 +8,7 @@ import type { LoadResult } from '../load/run.ts';
 import type { LoadSuite, Threshold } from '../load/suite.ts';
 import { rounded } from '../load/tally.ts';
 import type { Sample } from '../load/watch.ts';
+import { mean } from '../suite.ts';
 
 /** The result of a run as JSON. The HTML page shows only data from it. */
 export interface LoadReport extends LoadResult {
@@ -126,7 +127,6 @@ export function memoryTrend(samples: readonly Sample[]): MemoryTrend | null {
 }
 
 function slope(points: ReadonlyArray<{ hours: number; megabytes: number }>): number {
-  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const middle = mean(points.map(({ hours }) => hours));
   const level = mean(points.map(({ megabytes }) => megabytes));
   const spread = points.reduce((sum, { hours }) => sum + (hours - middle) ** 2, 0);

@@ -3,7 +3,7 @@ import t from 'tap';
 import { holm, pairedDifference } from '../../bench/compare/interval.ts';
 import { compareRounds, compareRuns, worseThan } from '../../bench/compare/rows.ts';
 import { pValueOf, quantileOf } from '../../bench/compare/student.ts';
-import { seeded } from '../../bench/load/random.ts';
+import { seeded } from '../../workers/models/random.ts';
 import { caseOf, stageOf } from './results.ts';
 
 t.test('the interval of paired ratios is that of a t-test over their logarithms', async (t) => {

@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
 import { dueTimes, meanRate } from '../../bench/load/arrivals.ts';
-import { seeded } from '../../bench/load/random.ts';
 import { transformIn } from '../../bench/replay/addresses.ts';
 import { readRecording } from '../../bench/replay/recording.ts';
 import { storedTransforms } from '../../bench/suites/calls.ts';
+import { seeded } from '../../workers/models/random.ts';
 
 t.test('addresses of imgproxy and thumbor become transforms', async (t) => {
   const query = (address: string) => transformIn(address)?.query ?? null;

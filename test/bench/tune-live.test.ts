@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { seeded } from '../../bench/load/random.ts';
 import { liveConclusion, type MinutePair, worsening } from '../../bench/tune/live/judge.ts';
 import { type Minute, minuteOf, type Reading, readingOf } from '../../bench/tune/live/reading.ts';
 import { LiveStopped, tuneLive } from '../../bench/tune/live/tune-live.ts';
 import { type LiveSettings, valuesOf } from '../../bench/tune/live/values.ts';
+import { seeded } from '../../workers/models/random.ts';
 
 const DEFAULTS: LiveSettings = { PROCESSES: 2, IMAGE_THREADS: 1, RENDER_THREADS: 1, IMAGE_QUEUE: 64 };
 const MINUTE: Minute = {

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { seeded } from '../../bench/load/random.ts';
 import { hostFacts } from '../../bench/report/load-report.ts';
 import { tunePage } from '../../bench/report/tune-page.ts';
 import suite from '../../bench/suites/tune.ts';
@@ -13,6 +12,7 @@ import { CONFIRMING_ROUNDS, type Outcome, search, type Trial } from '../../bench
 import { takeCurrentSettings, writeRecommended } from '../../bench/tune/settings.ts';
 import { stagesFor } from '../../bench/tune/stages.ts';
 import { createTrialClock } from '../../bench/tune/trial-clock.ts';
+import { seeded } from '../../workers/models/random.ts';
 import { stageOf } from './results.ts';
 
 const LIMITS = { cores: 2, memoryMegabytes: 8_000 };

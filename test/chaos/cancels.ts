@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/platform/http/errors.ts';
-import { seeded } from '../support/random.ts';
+import { seeded } from '../../workers/models/random.ts';
 import { brokenPromises, ended, itemsOf, jobsOf, recover } from './invariants.ts';
 import { type Fate, orderOf, performing, type Script, scripted } from './script.ts';
 import { openWorld } from './world.ts';

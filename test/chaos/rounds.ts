@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/platform/http/errors.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
-import { seeded } from '../support/random.ts';
+import { seeded } from '../../workers/models/random.ts';
 import { type Failpoint, POINTS } from './failpoints.ts';
 import { brokenPromises, jobsOf, quiet, recover } from './invariants.ts';
 import { type Fate, orderOf } from './script.ts';

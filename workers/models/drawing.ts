@@ -1,6 +1,7 @@
 import sharp, { type OverlayOptions } from 'sharp';
 import { escaped } from '../image/markup.ts';
 import { outputOf } from '../transport/output.ts';
+import { seeded } from './random.ts';
 
 /** A picture to draw: a text on a background whose colours and shapes the seed decides. */
 interface Drawing {
@@ -36,7 +37,7 @@ const DISC_OPACITY = 0.28;
 
 /** Draws the background pixel by pixel, because the image threads of this process block libvips' SVG loader. */
 function backgroundPixels({ seed, width, height }: Drawing): Uint8Array {
-  const random = randomFrom(seed);
+  const random = seeded(seed);
   const hue = HUES[Math.floor(random() * HUES.length)] as number;
   const [light, dark] = [rgbOf(hue, 0.55, 0.46), rgbOf(hue + 40, 0.6, 0.26)];
   const far = Math.hypot(width, height);
@@ -140,15 +141,4 @@ function printable(text: string): string {
   const characters = [...words];
   if (characters.length <= LONGEST_TEXT_CHARACTERS) return words;
   return `${characters.slice(0, LONGEST_TEXT_CHARACTERS).join('')}…`;
-}
-
-/** A generator of numbers from 0 to 1 that is repeatable for each seed (mulberry32, public domain). */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -7,7 +7,7 @@ import {
   type Row,
   variablesOf,
 } from '../../../src/product/templates/placeholders.ts';
-import { seeded } from '../../support/random.ts';
+import { seeded } from '../../../workers/models/random.ts';
 
 const fill = (text: string, row: Row) => fillPlaceholders(text, row, 100_000);
 

@@ -1,8 +1,8 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
+import { seeded } from '../../../workers/models/random.ts';
 import { image, imagesIn, needsImages, typeOf } from '../../support/images.ts';
-import { seeded } from '../../support/random.ts';
 import { openCalls } from './calls.ts';
 
 const corpus = needsImages(t);
