@@ -7,6 +7,8 @@ import { type Fate, orderOf } from './script.ts';
 import { type Host, openWorld, type World } from './world.ts';
 
 const GRANTED = 60;
+/** A round takes a tenth of a second, and some seconds on a busy machine. One that takes longer hangs. */
+const LONGEST_ROUND_MS = 120_000;
 const FATES: readonly Fate[] = ['done', 'done', 'done', 'refused', 'twice', 'ours'];
 const ACTS = ['submit', 'submit', 'cancel', 'resume', 'rest', 'elapse'] as const;
 
@@ -20,7 +22,8 @@ export async function round(seed: number, point: string, mongodbUrl?: string): P
   const random = seeded(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const world = await openWorld({ mongodbUrl, losesSignal: () => random() < 0.3 });
-  try {
+  let step = 'start of the hosts';
+  async function run(): Promise<string[]> {
     const caller = await world.account(GRANTED);
     const hosts = [
       await world.start({
@@ -30,17 +33,30 @@ export async function round(seed: number, point: string, mongodbUrl?: string): P
       }),
       await world.start(random() < 0.5 ? someFailpoint(pick) : null),
     ];
-    for (let step = 0; step < 6; step += 1) await act(pick(ACTS), pick(hosts), { world, caller, pick });
+    for (let count = 0; count < 6; count += 1) {
+      const what = pick(ACTS);
+      step = `act ${count}, ${what}`;
+      await act(what, pick(hosts), { world, caller, pick });
+    }
     for (const { lifecycle, life, ...host } of hosts) {
+      step = `rest of ${host.owner}`;
       const rest = async () => {
         await lifecycle.pollJobs();
         await quiet(world, { lifecycle, life, ...host });
       };
       if (!life.isDead) await Promise.race([rest(), life.died]);
     }
+    step = 'recovery';
     await recover(world, await world.start(null));
+    step = 'check of the promises';
     return await brokenPromises(world, caller, GRANTED);
+  }
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`The round hangs in the ${step}.`)), LONGEST_ROUND_MS);
+  try {
+    return await Promise.race([run(), late.promise]);
   } finally {
+    clearTimeout(timer);
     await world.close();
   }
 }
