@@ -23,7 +23,7 @@ export async function round(seed: number, point: string, mongodbUrl?: string): P
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const world = await openWorld({ mongodbUrl, losesSignal: () => random() < 0.3 });
   let step = 'start of the hosts';
-  async function run(): Promise<string[]> {
+  async function life(): Promise<string[]> {
     const caller = await world.account(GRANTED);
     const hosts = [
       await world.start({
@@ -51,13 +51,20 @@ export async function round(seed: number, point: string, mongodbUrl?: string): P
     step = 'check of the promises';
     return await brokenPromises(world, caller, GRANTED);
   }
+  async function lifeAndClose(): Promise<string[]> {
+    try {
+      return await life();
+    } finally {
+      step = `close after the ${step}`;
+      await world.close();
+    }
+  }
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`The round hangs in the ${step}.`)), LONGEST_ROUND_MS);
   try {
-    return await Promise.race([run(), late.promise]);
+    return await Promise.race([lifeAndClose(), late.promise]);
   } finally {
     clearTimeout(timer);
-    await world.close();
   }
 }
 

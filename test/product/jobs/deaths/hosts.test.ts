@@ -87,6 +87,27 @@ t.test('two hosts share a job, and one of them dies', async (t) => {
   await world.close();
 });
 
+t.test('a host that dies while it stops does not hold its world open', async (t) => {
+  const world = await openWorld();
+  const caller = await world.account(GRANTED);
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const work = performing(world.now);
+  const held: Script = async (call) => {
+    begun.resolve();
+    await released.promise;
+    return work(call);
+  };
+  const failpoint = { point: 'items counted', occurrence: 1, moment: 'before' } as const;
+  const host = await world.start(failpoint, scripted(held));
+  await host.lifecycle.submit(caller, orderOf(['done']));
+  await begun.promise;
+  const closed = world.close();
+  released.resolve();
+  await t.resolves(closed);
+  await t.resolves(host.life.died, 'it reached its failpoint');
+});
+
 for (let seed = 1; seed <= 6; seed += 1) {
   const point = [
     'items claimed',
