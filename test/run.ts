@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Need, needsOf, testFiles } from './support/needs.ts';
+import { installGenerators } from './support/services/client-generators.ts';
+import { findKubernetesValidate } from './support/services/kubernetes-validate.ts';
 import { findMinio } from './support/services/minio.ts';
 import { startMongo } from './support/services/mongodb.ts';
 import { startRedis } from './support/services/redis.ts';
@@ -19,8 +21,9 @@ import {
 /**
  * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Its
  * arguments are files to run instead of all; `--fast` (`npm run test:fast`) takes those that need nothing. Starts the
- * services that the chosen files need. Ends with the tests that were skipped and a line that counts them all; exits 1
- * when a test failed, or when CI=true and a service is missing.
+ * services that the chosen files need; the files that need a tool come last, and it is built or installed beside the
+ * others. Ends with the tests that were skipped and a line that counts them all; exits 1 when a test failed, or when
+ * CI=true and a service or a tool is missing.
  */
 const root = join(import.meta.dirname, '..');
 const TAP_FOLDER = join(root, '.tap');
@@ -48,17 +51,16 @@ const files = chosenFiles();
 const needed = new Set(files.flatMap(needsOf));
 await buildRunner();
 
-const [redis, mongodb, minio] = await Promise.all([
-  needs('redis', 'both stores') ? startRedis() : undefined,
-  needs('mongodb', 'both stores') ? startMongo() : undefined,
-  // Tests start a MinIO each; it is built once, before them.
-  needs('s3') ? findMinio() : undefined,
+const missing: string[] = [];
+const [redis, mongodb] = await Promise.all([
+  needs('redis', 'both stores') ? found('Redis', startRedis()) : undefined,
+  needs('mongodb', 'both stores') ? found('MongoDB', startMongo()) : undefined,
 ]);
-const missing = Object.entries({ Redis: redis, MongoDB: mongodb, MinIO: minio }).filter(
-  ([, service]) => service === null,
-);
-for (const [name] of missing)
-  console.log(`\n*** ${name} could not be brought up: the tests that need it are skipped ***\n`);
+const tools = Promise.all([
+  needs('s3') && found('MinIO', findMinio()),
+  needs('checkers') && found('kubernetes-validate', findKubernetesValidate()),
+  needs('clients') && found('Generators of clients', installGenerators()),
+]);
 
 try {
   const environment: Record<string, string> = {
@@ -69,10 +71,14 @@ try {
     ...(redis ? { REDIS_URL: redis.url } : {}),
     ...(mongodb ? { MONGODB_URL: mongodb.url } : {}),
   };
-  const runs = [await tap('embedded', files, environment)];
+  const [withTools, others] = [files.filter(needsTools), files.filter((file) => !needsTools(file))];
   const onBoth = files.filter((file) => needsOf(file).includes('both stores'));
+  const runs: RunCounts[] = [];
+  if (others.length > 0) runs.push(await tap('embedded stores', others, environment));
   if (redis && mongodb && onBoth.length > 0)
-    runs.push(await tap('cluster', onBoth, { ...environment, TEST_STORES: 'cluster' }));
+    runs.push(await tap('cluster stores', onBoth, { ...environment, TEST_STORES: 'cluster' }));
+  await tools;
+  if (withTools.length > 0) runs.push(await tap('tools', withTools, environment));
   report(runs);
 } finally {
   await Promise.all([redis?.stop(), mongodb?.stop()]);
@@ -87,6 +93,19 @@ function chosenFiles(): string[] {
 
 function needs(...some: Need[]): boolean {
   return some.some((need) => needed.has(need));
+}
+
+function needsTools(file: string): boolean {
+  return needsOf(file).some((need) => need === 's3' || need === 'checkers' || need === 'clients');
+}
+
+/** What was brought up, or null, which is noted and said aloud. */
+async function found<T>(name: string, starting: Promise<T | null>): Promise<T | null> {
+  const service = await starting;
+  if (service !== null) return service;
+  missing.push(name);
+  console.log(`\n*** ${name} could not be brought up: the tests that need it are skipped ***\n`);
+  return null;
 }
 
 /**
@@ -106,9 +125,9 @@ async function buildRunner(): Promise<void> {
 }
 
 /** One run of tap. A terminal follows it; elsewhere its failures and its closing line are printed when it has ended. */
-async function tap(stores: string, run: string[], environment: Record<string, string>): Promise<RunCounts> {
-  console.log(`\n# ${run.length} test files on ${stores} stores`);
-  const file = join(TAP_FOLDER, `${stores}.tap`);
+async function tap(kind: string, run: string[], environment: Record<string, string>): Promise<RunCounts> {
+  console.log(`\n# ${run.length} test files with ${kind}`);
+  const file = join(TAP_FOLDER, `${kind.replaceAll(' ', '-')}.tap`);
   const reporter = process.stdout.isTTY ? 'terse' : 'silent';
   const code = await tapCommand(
     ['run', `--reporter=${reporter}`, `--output-file=${file}`, ...run],

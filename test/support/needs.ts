@@ -18,7 +18,8 @@ export const NEEDS = {
   redis: 'talks to Redis',
   mongodb: 'talks to MongoDB',
   s3: 'talks to MinIO',
-  checkers: 'runs programs that check files of deploy/, one of them built by Go',
+  clients: 'makes clients by generators, which npm installs',
+  checkers: 'runs programs that check files of deploy/, one of them installed by pip',
 } as const;
 
 export type Need = keyof typeof NEEDS;

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, clients
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';

@@ -13,6 +13,8 @@ const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
  * The generators work with the compiler's older interface, which TypeScript 7 does not have: they get one of their own.
  */
 const COMPILER = { typescript: '5.9.3' };
+const OPENAPI_TYPESCRIPT = { 'openapi-typescript': '7.13.0', 'openapi-fetch': '0.17.0' };
+const HEY_API = { '@hey-api/openapi-ts': '0.99.0' };
 const NODE_TYPES = join(import.meta.dirname, '../../../node_modules/@types');
 /** The generators read these too: hey-api writes its imports as `nodenext` asks. */
 const COMPILER_OPTIONS = {
@@ -44,13 +46,19 @@ export interface ClientProject {
   start(name: string, args: readonly string[]): Promise<Outcome>;
 }
 
+/** Installs both generators once; null where that cannot be done. */
+export async function installGenerators(): Promise<true | null> {
+  const folders = [await installed(OPENAPI_TYPESCRIPT), await installed(HEY_API)];
+  return folders.includes(null) ? null : true;
+}
+
 /**
  * Types of a client, made of an OpenAPI document by the generator that most TypeScript users take, in interface.d.ts;
  * openapi-fetch makes the calls. Installed once.
  * @returns null where nothing can be installed.
  */
 export async function openapiTypescriptClient(t: Test, document: object): Promise<ClientProject | null> {
-  const packages = await installed({ 'openapi-typescript': '7.13.0', 'openapi-fetch': '0.17.0' });
+  const packages = await installed(OPENAPI_TYPESCRIPT);
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
   const tool = join(packages, 'openapi-typescript/bin/cli.js');
@@ -64,7 +72,7 @@ export async function openapiTypescriptClient(t: Test, document: object): Promis
  * @returns null where nothing can be installed.
  */
 export async function heyApiClient(t: Test, document: object): Promise<ClientProject | null> {
-  const packages = await installed({ '@hey-api/openapi-ts': '0.99.0' });
+  const packages = await installed(HEY_API);
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
   const args = ['-i', 'openapi.json', '-o', 'client', '-c', '@hey-api/client-fetch', '--silent'];
