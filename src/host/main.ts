@@ -1,5 +1,4 @@
 import cluster from 'node:cluster';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import {
   loadSettingsFile,
@@ -191,8 +190,8 @@ function warningsOf({ outbound, processes }: Settings): string[] {
     );
   if (outbound.OUTBOUND_ALLOW_HTTP)
     warnings.push('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http and to any port.');
-  const cores = availableParallelism();
-  if (processes.PROCESSES > cores)
+  const cores = grantedCores();
+  if (processes.PROCESSES > Math.max(1, cores))
     warnings.push(`PROCESSES is ${processes.PROCESSES} on ${cores} cores: they will share them.`);
   return warnings;
 }

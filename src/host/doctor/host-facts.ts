@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFile, statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
+import { readControlGroupLimits } from '../../platform/capacity/control-group.ts';
 import { hostMemoryBytes } from '../../platform/capacity/memory.ts';
-import { quotaCores } from '../processes/cpu-quota.ts';
 
 /** The facts of this host; null where they cannot be read here. */
 export interface HostFacts {
@@ -34,12 +34,13 @@ export async function readHostFacts(): Promise<HostFacts> {
   const missing = await Promise.all(
     LANGUAGES.map(async (language) => (await outputOf('fc-list', [`:lang=${language}`])) === ''),
   );
+  const limits = readControlGroupLimits();
   return {
     cores: availableParallelism(),
-    quotaCores: quotaCores(),
+    quotaCores: limits.cores,
     memoryBytes: hostMemoryBytes(),
     openFiles: openFilesOf(await textOf('/proc/self/limits')),
-    tasks: numberOf(await textOf('/sys/fs/cgroup/pids.max')),
+    tasks: limits.tasks,
     sharedMemoryBytes: await statfs('/dev/shm').then(
       ({ blocks, bsize }) => blocks * bsize,
       () => null,
@@ -54,11 +55,6 @@ export async function readHostFacts(): Promise<HostFacts> {
 function openFilesOf(limits: string | null): number | null {
   const [, soft] = /^Max open files\s+(\d+)/m.exec(limits ?? '') ?? [];
   return soft === undefined ? null : Number(soft);
-}
-
-function numberOf(text: string | null): number | null {
-  const number = Number(text ?? Number.NaN);
-  return Number.isFinite(number) ? number : null;
 }
 
 async function textOf(path: string): Promise<string | null> {

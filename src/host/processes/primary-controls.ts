@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { envFile, saveSettings } from '../../../config/env-file.ts';
@@ -6,6 +5,7 @@ import type { CapacitySetting, ChangeableCapacity } from '../../platform/capacit
 import { loadSnapshot } from '../../platform/metrics/load.ts';
 import { present } from '../../platform/names/present.ts';
 import type { Control, ControlHandler } from './controls.ts';
+import { grantedCores } from './cpu-quota.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /** The author of a change by a command, in the log. */
@@ -60,7 +60,7 @@ export function primaryControls(options: {
 
 /** A warning when all processes together have more image threads than cores. */
 function beyondCores(capacity: ChangeableCapacity): string | undefined {
-  const [processes, threads, cores] = [capacity.processes(), capacity.imageThreads(), availableParallelism()];
+  const [processes, threads, cores] = [capacity.processes(), capacity.imageThreads(), grantedCores()];
   if (processes * threads <= cores) return undefined;
   return `PROCESSES × IMAGE_THREADS is ${processes} × ${threads} on ${cores} cores, which they share`;
 }

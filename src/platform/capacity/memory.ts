@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
+import { readControlGroupLimits } from './control-group.ts';
 
-/** Bytes of memory that this host may use: those of the machine, or of its control group where that is less. */
+/** Bytes of memory that this host may use: those of the machine, or of its control groups where that is less. */
 export function hostMemoryBytes(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return Math.min(totalmem(), readControlGroupLimits().memoryBytes ?? Number.POSITIVE_INFINITY);
 }

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { Counter, Gauge } from 'prom-client';
+import { readThrottledSeconds } from '../capacity/control-group.ts';
 import { type ProcessRole, processTable, type TableRow } from './process-table.ts';
-import { readThrottledSeconds } from './throttling.ts';
 
 interface HostMeterOptions {
   version: string;
@@ -89,9 +89,9 @@ function declareThrottling(): void {
   let counted = 0;
   new Counter({
     name: 'darkroom_cpu_throttled_seconds_total',
-    help: 'Time that the control group of the service waited for CPU beyond its quota; absent where nothing counts it.',
-    async collect() {
-      const throttledSeconds = await readThrottledSeconds();
+    help: 'Time that the control group of the service, or a parent, waited for CPU beyond its quota; absent where nothing counts it.',
+    collect() {
+      const throttledSeconds = readThrottledSeconds();
       if (throttledSeconds === null) return this.remove();
       this.inc(Math.max(0, throttledSeconds - counted));
       counted = throttledSeconds;

@@ -26,7 +26,7 @@ import { checkObjects } from '../../../src/host/doctor/objects.ts';
 import { checkProviders } from '../../../src/host/doctor/providers.ts';
 import { checkHosts, checkRedis, judgeVersion } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
-import { fittingProcesses, processesChosen, quotaCores } from '../../../src/host/processes/cpu-quota.ts';
+import { fittingProcesses, processesChosen } from '../../../src/host/processes/cpu-quota.ts';
 import { connectCoordination } from '../../../src/platform/stores/open.ts';
 import { serve } from '../../support/loopback.ts';
 import { startPrivateRedis } from '../../support/services/redis.ts';
@@ -98,15 +98,7 @@ t.test('faults of the host are found, and their remedy is named', async (t) => {
   finds(t, host({ nodeVersion: '20.20.2' }), 'problem', /20\.20\.2/, /npm/);
 });
 
-t.test('a CPU quota is read from control groups of both versions', async (t) => {
-  const v2 = t.testdir({ 'cpu.max': '150000 100000\n' });
-  t.equal(quotaCores(v2), 1.5);
-  t.equal(quotaCores(t.testdir({ 'cpu.max': 'max 100000\n' })), null);
-  const first = (quota: string) =>
-    t.testdir({ cpu: { 'cpu.cfs_quota_us': `${quota}\n`, 'cpu.cfs_period_us': '100000\n' } });
-  t.equal(quotaCores(first('50000')), 0.5);
-  t.equal(quotaCores(first('-1')), null);
-  t.equal(quotaCores(t.testdir({})), null);
+t.test('the number of processes follows the CPU quota', async (t) => {
   t.same(
     [0.5, 1.5, 9, null].map((quota) => fittingProcesses(quota, 2)),
     [1, 1, 2, 2],

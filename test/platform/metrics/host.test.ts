@@ -4,7 +4,6 @@ import { register } from 'prom-client';
 import t from 'tap';
 import { createHostMeter } from '../../../src/platform/metrics/host.ts';
 import { processTable, type TableRow } from '../../../src/platform/metrics/process-table.ts';
-import { readThrottledSeconds } from '../../../src/platform/metrics/throttling.ts';
 
 const MEGABYTE = 1_048_576;
 
@@ -49,16 +48,4 @@ t.test('a process and what it started are found, with memory and CPU time', asyn
   const started = rows.find(({ id }) => id.startsWith(`${child.pid}/`));
   t.match(started, { role: 'image' });
   t.same(await processTable(1, t.testdir({})), [], 'nothing is found where there is no /proc');
-});
-
-t.test('throttling is read from control groups of both versions', async (t) => {
-  const second = t.testdir({
-    'cpu.stat': 'usage_usec 9\nnr_periods 10\nnr_throttled 4\nthrottled_usec 1500000\n',
-  });
-  t.equal(await readThrottledSeconds(second), 1.5);
-  const first = t.testdir({
-    cpu: { 'cpu.stat': 'nr_periods 10\nnr_throttled 4\nthrottled_time 2500000000\n' },
-  });
-  t.equal(await readThrottledSeconds(first), 2.5);
-  t.equal(await readThrottledSeconds(t.testdir({})), null);
 });

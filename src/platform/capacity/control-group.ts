@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** What the control groups of a process (cgroups, version 2 or 1) grant it; null where none of them has a limit. */
+export interface ControlGroupLimits {
+  /** The CPU quota in cores, such as 0.5. */
+  cores: number | null;
+  memoryBytes: number | null;
+  /** The number of processes and threads. */
+  tasks: number | null;
+}
+
+/** Where the kernel shows control groups. */
+interface ControlGroupFiles {
+  /** The mount of all hierarchies. */
+  root?: string;
+  /** The group of this process in each hierarchy. */
+  membership?: string;
+}
+
+type Controller = 'cpu' | 'memory' | 'pids';
+
+const MICROSECONDS = 1e6;
+const NANOSECONDS = 1e9;
+
+/** The least limits of the group of this process and of all its parents, because each of them limits it. */
+export function readControlGroupLimits(files: ControlGroupFiles = {}): ControlGroupLimits {
+  const cpu = groupsOf('cpu', files).map(quotaOf);
+  const memory = groupsOf('memory', files).flatMap((group) =>
+    ['memory.max', 'memory.high', 'memory.limit_in_bytes'].map((name) => numberIn(join(group, name))),
+  );
+  const tasks = groupsOf('pids', files).map((group) => numberIn(join(group, 'pids.max')));
+  return { cores: least(cpu), memoryBytes: least(memory), tasks: least(tasks) };
+}
+
+/**
+ * The seconds for which the CPU quota of this process's group, or of a parent, has held it up since the group was made:
+ * those of the group that was held up the longest. Null where none counts them.
+ */
+export function readThrottledSeconds(files: ControlGroupFiles = {}): number | null {
+  const seconds = groupsOf('cpu', files).flatMap((group) => throttledIn(join(group, 'cpu.stat')) ?? []);
+  return seconds.length === 0 ? null : Math.max(...seconds);
+}
+
+/**
+ * The folders of this process's group and of its parents, up to the root of each hierarchy that may have the
+ * controller. A container often sees its own group as the root, and its path within the host does not exist there: such
+ * folders have no files, and are passed over by the reading.
+ */
+function groupsOf(
+  controller: Controller,
+  { root = '/sys/fs/cgroup', membership = '/proc/self/cgroup' }: ControlGroupFiles,
+): string[] {
+  const lines = (textOf(membership) ?? '').split('\n').map((line) => line.split(':'));
+  const paths = (isMeant: (controllers: string) => boolean) =>
+    lines.flatMap(([, controllers = '', ...path]) =>
+      isMeant(controllers) ? withParents(path.join(':')) : [],
+    );
+  const first = paths((controllers) => controllers.split(',').includes(controller));
+  const second = paths((controllers) => controllers === '');
+  const mounts = [
+    { mount: join(root, controller), groups: first },
+    { mount: root, groups: second },
+    // Where both versions are mounted, the second one has a folder of its own.
+    { mount: join(root, 'unified'), groups: second },
+  ];
+  return mounts.flatMap(({ mount, groups }) => ['/', ...groups].map((group) => join(mount, group)));
+}
+
+/** `/a/b` is in `/a/b` and `/a`; the root is left out. */
+function withParents(path: string): string[] {
+  return path === '/' || path === '' || path === '.' ? [] : [path, ...withParents(dirname(path))];
+}
+
+/** `200000 100000` are 2 cores; `max 100000` and `-1 100000` are all. */
+function quotaOf(group: string): number | null {
+  const second = textOf(join(group, 'cpu.max'));
+  const first = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(join(group, name)));
+  const [quota = 0, period = 0] = (second?.split(' ') ?? first()).map(Number);
+  return quota > 0 && period > 0 ? quota / period : null;
+}
+
+function throttledIn(path: string): number | null {
+  const values = new Map(
+    (textOf(path) ?? '').split('\n').map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]),
+  );
+  if (!values.has('nr_periods') || !values.has('nr_throttled')) return null;
+  const microseconds = values.get('throttled_usec');
+  return microseconds === undefined
+    ? (values.get('throttled_time') ?? 0) / NANOSECONDS
+    : microseconds / MICROSECONDS;
+}
+
+/** The number of a file; null for `max`, and where there is no file. */
+function numberIn(path: string): number | null {
+  const number = Number(textOf(path) ?? Number.NaN);
+  return Number.isFinite(number) ? number : null;
+}
+
+function least(limits: ReadonlyArray<number | null>): number | null {
+  const numbers = limits.filter((limit) => limit !== null);
+  return numbers.length === 0 ? null : Math.min(...numbers);
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
