@@ -34,6 +34,7 @@ export async function runCompare(options: BenchOptions): Promise<void> {
 export async function runAgainst(file: string, options: BenchOptions, { signal }: Stopping): Promise<void> {
   const suiteFile = resolve(file);
   const suite = overridden(await importSuite(suiteFile), options.overrides);
+  console.log(`${suite.name}: ${suite.description}`);
   const { against, rounds, imagesFolder: picturesFolder } = options;
   const targetOptions = { ...options, ...environmentOf(suite) };
   const a = await unlessStopped(openOtherSide(against, targetOptions), signal);

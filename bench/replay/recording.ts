@@ -1,8 +1,11 @@
-import { transformIn } from './addresses.ts';
+import { fromImgproxy, type Presets } from './imgproxy.ts';
+import { durationIn, momentIn } from './moments.ts';
+import type { RequestedTransform, Unusable } from './requested.ts';
+import { fromThumbor } from './thumbor.ts';
 
 /** One transform of a log. */
 export interface RecordedCall {
-  /** Milliseconds since the first call of the log. */
+  /** When the call arrived, in milliseconds since the first one did. */
   atMs: number;
   /** Query of POST /images/transform. */
   query: string;
@@ -14,71 +17,141 @@ export interface RecordedCall {
 
 export interface Recording {
   calls: RecordedCall[];
-  /** Number of lines that cannot be replayed. */
-  skipped: number;
+  /** Calls and lines that are not replayed, by the reason. */
+  leftOut: Map<string, number>;
+  /** Calls that are replayed without something that they asked for, by its name. */
+  without: Map<string, number>;
 }
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+/** A call as its line tells it. */
+interface LoggedCall {
+  loggedMs: number;
+  /** Time from the arrival to the line. */
+  tookMs: number;
+  /** imgproxy writes two lines for a call; null for a line that is the only one. */
+  mark: 'started' | 'completed' | null;
+  /** The same in both lines of a call. */
+  request: string;
+  transform: Transform | Unusable;
+}
+
+type Transform = Omit<RecordedCall, 'atMs'> & Pick<RequestedTransform, 'without'>;
+
+interface LeftOut {
+  reason: string;
+  count: number;
+}
+
 const SECOND_MS = 1000;
+/** A smaller body of this service's log is no picture, but the JSON that names one. */
+const LEAST_BYTES = 256;
 
 /**
  * Reads a log: lines of this service's own access log, or lines with a time and an address of imgproxy or thumbor,
- * such as those of these servers or of a proxy in the common log format.
+ * such as those of these servers or of a proxy in the common log format. A call is due when it arrived, also where its
+ * line was written with the answer.
  */
-export function readRecording(text: string): Recording {
+export function readRecording(text: string, presets: Presets = {}): Recording {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const calls = lines
-    .flatMap((line) => ownCall(line) ?? addressCall(line) ?? [])
-    .sort((a, b) => a.atMs - b.atMs);
-  const startMs = calls[0]?.atMs ?? 0;
-  const relative = calls.map((call) => ({ ...call, atMs: call.atMs - startMs }));
-  return { calls: spread(relative), skipped: lines.length - calls.length };
+  const read = lines.map((line) => readOwnLine(line) ?? readAddressLine(line, presets));
+  const { calls, secondLines } = onePerRequest(read.filter((one) => 'transform' in one));
+  const replayed = spread(calls).flatMap(({ loggedMs, tookMs, transform }) =>
+    'reason' in transform ? [] : [{ atMs: loggedMs - tookMs, ...transform }],
+  );
+  const startMs = replayed.reduce((least, { atMs }) => Math.min(least, atMs), Number.POSITIVE_INFINITY);
+  const unusable = calls.flatMap(({ transform }) =>
+    'reason' in transform ? [{ reason: transform.reason, count: 1 }] : [],
+  );
+  const second = { reason: 'second lines of a call', count: secondLines };
+  return {
+    calls: replayed
+      .map(({ without: _, ...call }) => ({ ...call, atMs: call.atMs - startMs }))
+      .sort((a, b) => a.atMs - b.atMs),
+    leftOut: counted([...read.filter((one) => 'reason' in one), ...unusable, second]),
+    without: counted(replayed.flatMap(({ without }) => without.map((reason) => ({ reason, count: 1 })))),
+  };
 }
 
-/** A line of the access log of this service, whose transforms name their query (until 0.1.0 as `asked`). */
-function ownCall(line: string): RecordedCall | null {
-  const { route, time, asked, query = asked, requestBytes } = parsed(line);
-  if (typeof route !== 'string' || !route.endsWith('/images/transform')) return null;
-  if (typeof query !== 'string' || !query.includes('op=')) return null;
-  const atMs = new Date(time as string | number).getTime();
-  if (Number.isNaN(atMs)) return null;
-  return { atMs, query, source: null, bytes: typeof requestBytes === 'number' ? requestBytes : null };
+/** What a replay leaves out, in sentences; empty where it is nothing. */
+export function leftOutOf({ leftOut, without }: Recording): string {
+  const list = (counts: Map<string, number>) =>
+    [...counts].map(([name, count]) => `${name} (${count})`).join(', ');
+  return [
+    leftOut.size === 0 ? '' : ` Left out: ${list(leftOut)}.`,
+    without.size === 0 ? '' : ` Sent without: ${list(without)}.`,
+  ].join('');
 }
 
-function addressCall(line: string): RecordedCall | null {
-  const atMs = timeIn(line);
-  if (atMs === null) return null;
+/** A line of this service's own log, whose transforms name their query (until 0.1.0 as `asked`); null for others. */
+function readOwnLine(line: string): LoggedCall | LeftOut | null {
+  const { route, time, msg, durationMs, asked, query = asked, requestBytes, refused, reason } = parsed(line);
+  if (msg === 'Calls were refused' && typeof refused === 'number')
+    return { reason: `refused calls that the log only sums up: ${reason}`, count: refused };
+  if (typeof route !== 'string') return null;
+  if (!route.endsWith('/images/transform')) return { reason: `calls of ${route}`, count: 1 };
+  if (typeof query !== 'string' || !query.includes('op='))
+    return { reason: 'transforms whose steps stood in their body', count: 1 };
+  const loggedMs = new Date(time as string | number).getTime();
+  if (Number.isNaN(loggedMs)) return NO_TIME;
+  const bytes = typeof requestBytes === 'number' && requestBytes >= LEAST_BYTES ? requestBytes : null;
+  const transform = { query, source: null, bytes, without: [] };
+  const tookMs = typeof durationMs === 'number' ? durationMs : 0;
+  return { loggedMs, tookMs, mark: null, request: '', transform };
+}
+
+const NO_TIME: LeftOut = { reason: 'calls without a time', count: 1 };
+const NO_CALL: LeftOut = { reason: 'lines without a call', count: 1 };
+
+function readAddressLine(line: string, presets: Presets): LoggedCall | LeftOut {
   for (const [address] of line.matchAll(/(?<=^|[\s"=])\/[^\s"]+/g)) {
-    const transform = transformIn(address);
-    if (transform !== null) return { atMs, ...transform, bytes: null };
+    const [path = ''] = address.split('?');
+    const read = fromImgproxy(path, presets) ?? fromThumbor(path);
+    if (read === null) continue;
+    const loggedMs = momentIn(line);
+    if (loggedMs === null) return NO_TIME;
+    const [, id = ''] = /request_id"?[=:]\s*"?([\w-]+)/.exec(line) ?? [];
+    const tookMs = durationIn(line);
+    const mark = tookMs !== null ? 'completed' : /\bStarted\b/.test(line) ? 'started' : null;
+    const transform = 'reason' in read ? read : { ...read, bytes: null };
+    return { loggedMs, tookMs: tookMs ?? 0, mark, request: `${id} ${path}`, transform };
   }
-  return null;
+  return NO_CALL;
 }
 
-/** A time as in `2026-01-31T23:59:59.5Z`, or as in the common log format: `31/Jan/2026:23:59:59 +0000`. */
-function timeIn(line: string): number | null {
-  const [iso] = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?/.exec(line) ?? [];
-  if (iso !== undefined)
-    return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(iso) ? iso : `${iso}Z`.replace(' ', 'T'));
-  const [, day, month = '', year, time, zone] =
-    /(\d\d)\/(\w{3})\/(\d{4}):(\d\d:\d\d:\d\d) ([+-]\d{4})/.exec(line) ?? [];
-  if (day === undefined) return null;
-  const monthNumber = String(MONTHS.indexOf(month) + 1).padStart(2, '0');
-  const atMs = Date.parse(`${year}-${monthNumber}-${day}T${time}${zone?.replace(/(\d\d)$/, ':$1')}`);
-  return Number.isNaN(atMs) ? null : atMs;
+/** The calls in the order of the log's times, and the number of lines that told of a call for the second time. */
+function onePerRequest(logged: readonly LoggedCall[]): { calls: LoggedCall[]; secondLines: number } {
+  const started = new Map<string, number>();
+  const order = (one: LoggedCall) => (one.mark === 'completed' ? 1 : 0);
+  const sorted = logged.toSorted((a, b) => a.loggedMs - b.loggedMs || order(a) - order(b));
+  const calls = sorted.filter(({ mark, request }) => {
+    const open = started.get(request) ?? 0;
+    if (mark === 'started') started.set(request, open + 1);
+    if (mark !== 'completed' || open === 0) return true;
+    started.set(request, open - 1);
+    return false;
+  });
+  return { calls, secondLines: sorted.length - calls.length };
 }
 
-/** Logs that count whole seconds have many calls at once; they are spread evenly over their second. */
-function spread(calls: readonly RecordedCall[]): RecordedCall[] {
-  if (calls.some(({ atMs }) => atMs % SECOND_MS !== 0)) return [...calls];
+/** Logs that count whole seconds have many lines at once; they are spread evenly over their second. */
+function spread(calls: readonly LoggedCall[]): LoggedCall[] {
+  if (calls.some(({ loggedMs }) => loggedMs % SECOND_MS !== 0)) return [...calls];
   const counts = new Map<number, number>();
-  for (const { atMs } of calls) counts.set(atMs, (counts.get(atMs) ?? 0) + 1);
+  for (const { loggedMs } of calls) counts.set(loggedMs, (counts.get(loggedMs) ?? 0) + 1);
   const seen = new Map<number, number>();
   return calls.map((call) => {
-    const turn = seen.get(call.atMs) ?? 0;
-    seen.set(call.atMs, turn + 1);
-    return { ...call, atMs: call.atMs + (turn * SECOND_MS) / (counts.get(call.atMs) ?? 1) };
+    const { loggedMs } = call;
+    const turn = seen.get(loggedMs) ?? 0;
+    seen.set(loggedMs, turn + 1);
+    return { ...call, loggedMs: loggedMs + (turn * SECOND_MS) / (counts.get(loggedMs) ?? 1) };
   });
+}
+
+/** The most frequent reason first. */
+function counted(parts: readonly LeftOut[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { reason, count } of parts) if (count > 0) counts.set(reason, (counts.get(reason) ?? 0) + count);
+  return new Map([...counts].sort(([, a], [, b]) => b - a));
 }
 
 function parsed(line: string): Record<string, unknown> {

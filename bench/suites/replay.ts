@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { LoadCase, LoadSuite } from '../load/suite.ts';
-import { type RecordedCall, readRecording } from '../replay/recording.ts';
+import { readPresets } from '../replay/imgproxy.ts';
+import { leftOutOf, type RecordedCall, readRecording } from '../replay/recording.ts';
 import { storedTransforms } from './calls.ts';
 
 /** Set by the command `replay`: the loading process imports this suite by itself. */
-const { BENCH_REPLAY_LOG = '', BENCH_REPLAY_SPEED = '1' } = process.env;
+const { BENCH_REPLAY_LOG = '', BENCH_REPLAY_SPEED = '1', IMGPROXY_PRESETS = '' } = process.env;
 const speed = Number(BENCH_REPLAY_SPEED);
-const { calls, skipped } = readRecording(readFileSync(BENCH_REPLAY_LOG, 'utf8'));
+const recording = readRecording(readFileSync(BENCH_REPLAY_LOG, 'utf8'), readPresets(IMGPROXY_PRESETS));
+const { calls } = recording;
 if (calls.length === 0)
   throw new Error(
-    `${BENCH_REPLAY_LOG} holds no call that can be replayed: a transform of this service's access log, or an address of imgproxy or thumbor with its time, is expected on each line.`,
+    `${BENCH_REPLAY_LOG} holds no call that can be replayed: a transform of this service's access log, or an address of imgproxy or thumbor with its time, is expected on each line.${leftOutOf(recording)}`,
   );
 
 /** Calls by the format that they ask for, each with its times. */
@@ -29,7 +31,7 @@ function replayed(format: string, group: readonly RecordedCall[]): LoadCase {
 
 const replay: LoadSuite = {
   name: 'replay',
-  description: `${calls.length} calls of a log${speed === 1 ? '' : ` at ${speed} times its speed`}; ${skipped} other lines are left out.`,
+  description: `${calls.length} calls of a log${speed === 1 ? '' : ` at ${speed} times its speed`}.${leftOutOf(recording)}`,
   cases,
   stages: [{ name: 'log', seconds: Math.max(1, Math.ceil(lastMs / 1000)), loop: 'open', perSecond }],
 };

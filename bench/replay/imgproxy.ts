@@ -1,0 +1,140 @@
+import {
+  type RequestedTransform,
+  type Scale,
+  type TransformFields,
+  transformOf,
+  type Unusable,
+} from './requested.ts';
+
+/** Options by the name of their preset, as in IMGPROXY_PRESETS. */
+export type Presets = Readonly<Record<string, string>>;
+
+/** The resizing types of imgproxy, as values of `fit`. */
+const FITS: Record<string, string> = {
+  fit: 'inside',
+  fill: 'cover',
+  'fill-down': 'cover',
+  force: 'fill',
+  auto: 'cover',
+};
+/** Options that change no pixel and no byte of the answer. */
+const WITHOUT_EFFECT =
+  /^(exp(ires)?|cb|cachebuster|fn|filename|att|return_attachment|eth|enforce_thumbnail|hs|hashsum)$/;
+const SIGNATURE = /^(unsafe|insecure|_|[\w-]{40,})$/;
+/** The preset that imgproxy applies to each picture. */
+const DEFAULT_PRESET = 'default';
+
+/** Reads `name=options,name=options`, the form of IMGPROXY_PRESETS. */
+export function readPresets(text: string): Presets {
+  const pairs = text.split(',').map((one) => one.trim().split('='));
+  return Object.fromEntries(pairs.filter(([name = '', options]) => name !== '' && options !== undefined));
+}
+
+/**
+ * Reads `/prefix/signature/rs:fill:300:200/q:80/plain/http://…/a.jpg@webp`, or the address of the picture in base64
+ * with the format as its ending. The prefix is that of IMGPROXY_PATH_PREFIX; options may be names of presets alone.
+ * Null for an address that is none of imgproxy's. Source: its documentation, "Processing an image" and "Presets".
+ */
+export function fromImgproxy(path: string, presets: Presets): RequestedTransform | Unusable | null {
+  const parts = path.slice(1).split('/');
+  const plain = parts.indexOf('plain');
+  const isPresetList = (part: string) => part.split(':').every((name) => Object.hasOwn(presets, name));
+  const first = parts.findIndex((part, index) => index > 0 && (isOption(part) || isPresetList(part)));
+  if (first === -1 || (plain > 0 && first > plain)) return withoutOptions(parts, plain);
+
+  const asked = new AskedOptions(presets);
+  if (Object.hasOwn(presets, DEFAULT_PRESET)) asked.preset(DEFAULT_PRESET);
+  let end = first;
+  for (; end < parts.length && parts[end] !== 'plain'; end += 1) {
+    const part = parts[end] as string;
+    if (isPresetList(part)) for (const name of part.split(':')) asked.preset(name);
+    else if (isOption(part)) asked.option(part);
+    else break;
+  }
+  if (!asked.isKnown && plain === -1 && !SIGNATURE.test(parts[first - 1] ?? '')) return null;
+  const rest = parts.slice(end).join('/');
+  const [, source = rest, format] =
+    (parts[end] === 'plain' ? /^plain\/(.+?)(?:@(\w+))?$/ : /^(.+?)(?:\.(\w+))?$/).exec(rest) ?? [];
+  return asked.transform(source, format);
+}
+
+/** For example `w:300`, and neither `http:` nor the `filters:` of thumbor. */
+function isOption(part: string): boolean {
+  return /^[a-z_]+:[^/]/.test(part) && !part.startsWith('filters:');
+}
+
+function withoutOptions(parts: readonly string[], plain: number): Unusable | null {
+  if (plain < 1) return null;
+  return SIGNATURE.test(parts[plain - 1] ?? '')
+    ? { reason: 'no size and no format was asked for' }
+    : { reason: 'presets of imgproxy that IMGPROXY_PRESETS does not define' };
+}
+
+/** The options of one address; a later one replaces an earlier one. */
+class AskedOptions {
+  readonly #presets: Presets;
+  readonly #fields: TransformFields = {};
+  readonly #without = new Set<string>();
+  #pixelRatio = 1;
+  #zoom: Scale = { x: 1, y: 1 };
+  /** Whether an option, or a preset, is one of imgproxy's for certain. */
+  isKnown = false;
+
+  constructor(presets: Presets) {
+    this.#presets = presets;
+  }
+
+  preset(name: string, outer: readonly string[] = []): void {
+    this.isKnown = true;
+    const options = Object.hasOwn(this.#presets, name) ? this.#presets[name] : undefined;
+    if (options === undefined) this.#without.add(`preset ${name}`);
+    else if (!outer.includes(name)) for (const one of options.split('/')) this.option(one, [...outer, name]);
+  }
+
+  option(text: string, outer: readonly string[] = []): void {
+    const [name = '', ...values] = text.split(':');
+    if (name === 'pr' || name === 'preset') for (const one of values) this.preset(one, outer);
+    else if (this.#read(name, values)) this.isKnown = true;
+    else if (!WITHOUT_EFFECT.test(name)) this.#without.add(name);
+  }
+
+  /** @returns false for an option that is not replayed. */
+  #read(name: string, values: readonly string[]): boolean {
+    const fields = this.#fields;
+    const [first, second] = values;
+    if (name === 'rs' || name === 'resize') {
+      fields.fit = FITS[first ?? ''];
+      this.#size(values.slice(1));
+    } else if (name === 's' || name === 'size') this.#size(values);
+    else if (name === 'rt' || name === 'resizing_type') fields.fit = FITS[first ?? ''];
+    else if (name === 'w' || name === 'width') fields.width = first;
+    else if (name === 'h' || name === 'height') fields.height = first;
+    else if (name === 'q' || name === 'quality') fields.quality = first;
+    else if (name === 'f' || name === 'format' || name === 'ext') fields.format = first;
+    else if (name === 'dpr') this.#pixelRatio = factor(first);
+    else if (name === 'z' || name === 'zoom') this.#zoom = { x: factor(first), y: factor(second ?? first) };
+    else return false;
+    return true;
+  }
+
+  #size([width, height]: readonly (string | undefined)[]): void {
+    Object.assign(this.#fields, { width, height });
+  }
+
+  /** @param format the ending of the address, which has the last word. */
+  transform(source: string, format: string | undefined): RequestedTransform | Unusable {
+    const { x, y } = this.#zoom;
+    const scale = { x: x * this.#pixelRatio, y: y * this.#pixelRatio };
+    const fields = { ...this.#fields, format: format ?? this.#fields.format };
+    const without = [...this.#without];
+    const read = transformOf(fields, { source, without, scale });
+    const hasUnknownPreset = without.some((name) => name.startsWith('preset '));
+    return 'reason' in read && hasUnknownPreset
+      ? { reason: 'presets of imgproxy that IMGPROXY_PRESETS does not define' }
+      : read;
+  }
+}
+
+function factor(text: string | undefined): number {
+  return Number(text) > 0 ? Number(text) : 1;
+}
