@@ -1,8 +1,9 @@
 import type { KernelEnum } from 'sharp';
+import { outputOf } from '../transport/output.ts';
 import type { Rgba } from './colour/colour.ts';
 import type { Picture } from './picture.ts';
 import { assertSize, type Box, type Size, scaledBy } from './pixels/geometry.ts';
-import { deepPixelsOf, isDeep, pixelsOf } from './pixels/pixels.ts';
+import { deepPixelsOf, framesOf, isDeep, type Pixels, pixelsOf } from './pixels/pixels.ts';
 import { enlarged, sampled } from './pixels/resample.ts';
 
 /*
@@ -19,20 +20,55 @@ const isOf = (picture: Size, { width, height }: Size) => picture.width === width
 export async function scaleTo(picture: Picture, size: Size, kernel: Kernel = 'lanczos3'): Promise<void> {
   if (isOf(picture, size)) return;
   assertSize(size, picture.frames);
-  if (kernel === 'nearest') return picture.replace(sampled(await picture.handOver(), size));
-  // In one strip, the edges of neighbouring frames bleed into each other. An enlargement shows it. In a reduction it is
-  // a tenth of the contrast in one row of pixels, and separate frames would cost three times the time.
-  if (picture.frames > 1 && size.height > picture.height)
-    return picture.eachFrame((frame) => scaleTo(frame, size, kernel));
-  if (size.width > picture.width || size.height > picture.height) return enlargeTo(picture, size, kernel);
-  (await picture.at('scale')).resize({ ...size, fit: 'fill', kernel });
-  picture.becomes(size);
+  await scaleToBox(picture, size, { left: 0, top: 0, ...size }, kernel);
 }
 
-/** Scales to a size that is larger on one axis or both. An axis that gets smaller is scaled first. */
-async function enlargeTo(picture: Picture, size: Size, kernel: Exclude<Kernel, 'nearest'>): Promise<void> {
-  await scaleTo(picture, smallerSides(picture, size), kernel);
-  picture.replace(enlarged(await picture.handOver(), size, kernel, picture.checkDeadline));
+/**
+ * Scales to a size of which only a box is needed. A picture that gets smaller is scaled first, so that it can be shrunk
+ * while it is decoded. Of a picture that gets larger, only the box is made.
+ */
+export async function scaleToBox(
+  picture: Picture,
+  scaled: Size,
+  box: Box,
+  kernel: Kernel = 'lanczos3',
+): Promise<void> {
+  assertSize(box, picture.frames);
+  if (isOf(picture, scaled)) return cropTo(picture, box);
+  if (kernel === 'nearest') return picture.replace(sampled(await picture.handOver(), scaled, box));
+  if (isLarger(scaled, picture)) {
+    // In one strip, the edges of neighbouring frames bleed into each other. An enlargement shows it. In a reduction it
+    // is a tenth of the contrast in one row of pixels, and separate frames would cost three times the time.
+    return picture.frames > 1
+      ? picture.eachFrame((frame) => enlargeTo(frame, scaled, box, kernel))
+      : enlargeTo(picture, scaled, box, kernel);
+  }
+  (await picture.at('scale')).resize({ ...scaled, fit: 'fill', kernel });
+  picture.becomes(scaled);
+  await cropTo(picture, box);
+}
+
+/** Whether a size is larger than that of a picture on one axis or both. */
+export function isLarger(size: Size, picture: Size): boolean {
+  return size.width > picture.width || size.height > picture.height;
+}
+
+/** Makes a box of a size that is larger on one axis or both. An axis that gets smaller is scaled first. */
+async function enlargeTo(
+  picture: Picture,
+  scaled: Size,
+  box: Box,
+  kernel: Exclude<Kernel, 'nearest'>,
+): Promise<void> {
+  await scaleTo(picture, smallerSides(picture, scaled), kernel);
+  const [across, down] = [picture.width / scaled.width, picture.height / scaled.height];
+  const part = {
+    left: box.left * across,
+    top: box.top * down,
+    width: box.width * across,
+    height: box.height * down,
+  };
+  picture.replace(enlarged(await picture.handOver(), box, kernel, picture.checkDeadline, part));
 }
 
 /** Makes the picture smaller in linear light, as optics do, so that fine patterns keep their brightness. */
@@ -53,19 +89,48 @@ function smallerSides(one: Size, other: Size): Size {
   return { width: Math.min(one.width, other.width), height: Math.min(one.height, other.height) };
 }
 
-/** Scales to cover this size and cuts off the least interesting part. The picture must not be an animation. */
-export async function scaleToInteresting(
+/** How the interesting part of a picture is found. */
+export type Interest = 'attention' | 'entropy';
+
+/**
+ * Makes a picture smaller until it just covers this size, and cuts off the least interesting part. The picture must not
+ * be an animation.
+ */
+export async function shrinkToInteresting(
   picture: Picture,
   size: Size,
-  strategy: 'attention' | 'entropy',
+  interest: Interest,
   kernel?: Kernel,
 ): Promise<void> {
   assertSize(size);
-  const factor = Math.max(size.width / picture.width, size.height / picture.height);
-  if (factor > 1) await scaleTo(picture, scaledBy(picture, factor), kernel);
   const pipeline = await picture.at('scale', 'smartCrop');
-  pipeline.resize({ ...size, fit: 'cover', position: strategy, ...(kernel && { kernel }) });
+  pipeline.resize({ ...size, fit: 'cover', position: interest, ...(kernel && { kernel }) });
   picture.becomes(size);
+}
+
+/** Pixels of a scaled picture in which its interesting part is searched; a larger one is searched in a smaller copy. */
+const SEARCHED_PX = 12_000_000;
+
+/**
+ * The most interesting box of `result` size in a picture of `scaled` size, which is not made for it. Of an animation it
+ * is that of the first frame, because a crop that follows the action would shake.
+ */
+export async function interestingBox(
+  picture: Picture,
+  { scaled, result }: { scaled: Size; result: Size },
+  interest: Interest,
+): Promise<Box> {
+  const factor = Math.min(1, Math.sqrt(SEARCHED_PX / (scaled.width * scaled.height)));
+  const pixels = await picture.handOver();
+  const frame = isDeep(pixels) ? pixels : (framesOf(pixels)[0] as Pixels);
+  const cut = picture
+    .pipelineOver(frame)
+    .resize({ ...scaledBy(result, factor), fit: 'cover', position: interest });
+  const { cropOffsetLeft = 0, cropOffsetTop = 0 } = (await outputOf(cut.raw())).info;
+  // sharp reports offsets as the distance that the picture was moved: zero or negative.
+  const left = Math.min(Math.round(-cropOffsetLeft / factor), scaled.width - result.width);
+  const top = Math.min(Math.round(-cropOffsetTop / factor), scaled.height - result.height);
+  return { ...result, left, top };
 }
 
 /** Cuts out a box, which must lie within the picture. */

@@ -1,8 +1,14 @@
 import type { KernelEnum } from 'sharp';
-import { outputOf } from '../../transport/output.ts';
 import type { Picture } from '../picture.ts';
 import { type Anchor, place, type Size } from '../pixels/geometry.ts';
-import { cropTo, scaleTo, scaleToInteresting } from '../sizing.ts';
+import {
+  type Interest,
+  interestingBox,
+  isLarger,
+  scaleTo,
+  scaleToBox,
+  shrinkToInteresting,
+} from '../sizing.ts';
 import type { Gravity } from './parameter.ts';
 
 interface Aim {
@@ -14,7 +20,7 @@ interface Aim {
 /**
  * The part of a picture that a crop keeps: a place or point that can be computed, or a part that depends on the pixels.
  */
-export function anchorOf({ gravity, focalX, focalY }: Aim): Anchor | 'attention' | 'entropy' {
+export function anchorOf({ gravity, focalX, focalY }: Aim): Anchor | Interest {
   if (focalX === undefined && focalY === undefined) return gravity ?? 'center';
   return { x: focalX ?? 0.5, y: focalY ?? 0.5 };
 }
@@ -23,22 +29,14 @@ export function anchorOf({ gravity, focalX, focalY }: Aim): Anchor | 'attention'
 export async function scaleAndCrop(
   picture: Picture,
   { scaled, result }: { scaled: Size; result: Size },
-  anchor: Anchor | 'attention' | 'entropy',
+  anchor: Anchor | Interest,
   kernel?: keyof KernelEnum,
 ): Promise<void> {
-  if (anchor !== 'attention' && anchor !== 'entropy') {
+  if (anchor !== 'attention' && anchor !== 'entropy')
+    return scaleToBox(picture, scaled, place(result, scaled, anchor), kernel);
+  if (!isLarger(scaled, picture)) {
+    if (picture.frames === 1) return shrinkToInteresting(picture, result, anchor, kernel);
     await scaleTo(picture, scaled, kernel);
-    await cropTo(picture, place(result, scaled, anchor));
-  } else if (picture.frames === 1) {
-    await scaleToInteresting(picture, result, anchor, kernel);
-  } else {
-    // Every frame is cut at the same place as the first, because a crop that follows the action would shake.
-    await scaleTo(picture, scaled, kernel);
-    const [first] = await picture.frameByFrame();
-    if (first === undefined) return;
-    const cut = first.resize({ ...result, fit: 'cover', position: anchor });
-    const { info } = await outputOf(cut.raw());
-    // sharp reports offsets as the distance that the picture was moved: zero or negative.
-    await cropTo(picture, { ...result, left: -(info.cropOffsetLeft ?? 0), top: -(info.cropOffsetTop ?? 0) });
   }
+  await scaleToBox(picture, scaled, await interestingBox(picture, { scaled, result }, anchor), kernel);
 }

@@ -180,19 +180,29 @@ function scaleColours(row: Float32Array, at: number, factor: number): void {
   for (let channel = at; channel < at + 3; channel++) row[channel] = (row[channel] as number) * factor;
 }
 
-/** Each pixel becomes the source pixel in which its centre lies. */
-export function sampled<P extends Pixels | DeepPixels>(pixels: P, { width, height }: Size): P {
+/**
+ * Scales to a size: each pixel becomes the source pixel in which its centre lies.
+ * @param box the part of the scaled picture that is made.
+ */
+export function sampled<P extends Pixels | DeepPixels>(
+  pixels: P,
+  scaled: Size,
+  { left, top, width, height }: Box,
+): P {
   const { data, ...facts } = pixels;
   const { channels, frames } = facts;
-  const columns = Int32Array.from({ length: width }, (_, x) => Math.floor(((x + 0.5) * facts.width) / width));
+  const sourceOf = (at: number, from: number, to: number) => Math.floor(((at + 0.5) * from) / to);
+  const columns = Int32Array.from({ length: width }, (_, x) => sourceOf(left + x, facts.width, scaled.width));
+  const rows = Int32Array.from({ length: height }, (_, y) => sourceOf(top + y, facts.height, scaled.height));
   const result = roomFor(data, width * height * frames * channels);
   let to = 0;
-  for (let row = 0; row < height * frames; row++) {
-    const frame = Math.floor(row / height);
-    const y = frame * facts.height + Math.floor(((row - frame * height + 0.5) * facts.height) / height);
-    for (const column of columns) {
-      const from = (y * facts.width + column) * channels;
-      for (let channel = 0; channel < channels; channel++) result[to++] = data[from + channel] as number;
+  for (let frame = 0; frame < frames; frame++) {
+    for (const row of rows) {
+      const y = frame * facts.height + row;
+      for (const column of columns) {
+        const from = (y * facts.width + column) * channels;
+        for (let channel = 0; channel < channels; channel++) result[to++] = data[from + channel] as number;
+      }
     }
   }
   return { ...pixels, data: result, width, height };
