@@ -13,7 +13,10 @@ const BATCHES = 100;
 export interface SweepTask {
   /** Unique among the tasks, because it names the lease. */
   name: string;
-  /** Removes a small batch of what has expired at `now`; returns how much it removed, 0 when nothing is left. */
+  /**
+   * Removes a small batch of what has expired at `now`; returns how much it removed. After 0 the round is over: a row
+   * that was read and could not be removed does not count, or the same batch would be read again at once.
+   */
   sweep(now: Date): Promise<number>;
   /** Time between two rounds of this task; default: the sweeper's. */
   intervalMs?: number;

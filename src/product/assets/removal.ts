@@ -25,8 +25,8 @@ const REMOVED_AT_ONCE = 16;
 export interface Removal {
   /** Deletes an asset; false when there is none. */
   remove(accountId: string, assetId: string): Promise<boolean>;
-  /** Deletes assets, several concurrently. */
-  removeAll(assets: readonly AssetDocument[]): Promise<void>;
+  /** Deletes assets, several concurrently; returns how many, without those that were deleted meanwhile. */
+  removeAll(assets: readonly AssetDocument[]): Promise<number>;
   /** Undoes an upload. An asset that has become visible meanwhile stays. */
   abandon(asset: AssetDocument): Promise<void>;
   /** Finishes the deletion of a hidden asset. */
@@ -67,8 +67,12 @@ export function createRemoval({ store, records, quota, objects, log }: RemovalOp
 
   return {
     remove,
-    removeAll(assets) {
-      return eachLimit(assets, REMOVED_AT_ONCE, ({ accountId, _id }) => remove(accountId, _id));
+    async removeAll(assets) {
+      let removed = 0;
+      await eachLimit(assets, REMOVED_AT_ONCE, async ({ accountId, _id }) => {
+        if (await remove(accountId, _id)) removed += 1;
+      });
+      return removed;
     },
     async abandon({ accountId, _id }) {
       const abandoned = await store.abandon(accountId, _id, 'arriving').catch(() => null);

@@ -28,9 +28,7 @@ export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
 
   /** Removes outputs past their retention, failed assets, and reserved assets whose upload URL expired unused. */
   async function expired(now: Date): Promise<number> {
-    const assets = await store.expired(now, MOST_AT_A_TIME);
-    await removal.removeAll(assets);
-    return assets.length;
+    return removal.removeAll(await store.expired(now, MOST_AT_A_TIME));
   }
 
   /** Removes the objects and documents of unfinished uploads and unfinished deletions. */

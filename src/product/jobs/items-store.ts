@@ -219,9 +219,12 @@ export class ItemsStore {
     });
   }
 
-  /** Gives an item back unchanged, because its process ends or ended before the item did. */
-  async giveBack(item: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<void> {
-    await this.#updateClaimed(item, {
+  /**
+   * Gives an item back unchanged, because its process ends or ended before the item did.
+   * @returns false when the claim was lost.
+   */
+  async giveBack(item: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<boolean> {
+    return this.#updateClaimed(item, {
       $set: { queue: 'ready', status: 'PENDING' },
       $unset: UNCLAIMED,
       ...(counted !== null && { $inc: { [counted]: 1 } }),
@@ -301,18 +304,18 @@ export class ItemsStore {
     );
   }
 
-  /** Makes items ready whose pause has ended. @returns the ids of their jobs. */
-  async promote(limit: number): Promise<string[]> {
+  /** Makes items ready whose pause has ended. @returns how many, and the ids of their jobs. */
+  async promote(limit: number): Promise<{ promoted: number; jobIds: string[] }> {
     const due = await this.#items.find(
       { notBefore: { $lte: this.#now().toISOString() } },
       { limit, fields: ['jobId'] },
     );
-    if (due.length === 0) return [];
-    await this.#items.updateMany(
+    if (due.length === 0) return { promoted: 0, jobIds: [] };
+    const { modified } = await this.#items.updateMany(
       { _id: { $in: due.map(({ _id }) => _id) }, queue: 'later' },
       { $set: { queue: 'ready' }, $unset: { notBefore: '', awaitsStore: '' } },
     );
-    return [...new Set(due.map(({ jobId }) => jobId))];
+    return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }
 
   /** Some finished items of a chain that still have the object of their last segment but one. */

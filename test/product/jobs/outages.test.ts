@@ -48,11 +48,11 @@ t.test('what waits for a store goes on as soon as it answers again, whatever its
   await change(claimed);
   await items.retryLater(item, hour, 'tries');
   await items.endWaits();
-  t.same(await items.promote(10), [], 'a pause behind a try is kept');
+  t.same((await items.promote(10)).jobIds, [], 'a pause behind a try is kept');
   await change(claimed);
   await items.retryLater(item, hour, 'waits');
   await items.endWaits();
-  t.same(await items.promote(10), [json.data.id], 'a pause for want of a store ends');
+  t.same((await items.promote(10)).jobIds, [json.data.id], 'a pause for want of a store ends');
   t.notOk('awaitsStore' in ((await items.first(json.data.id, 1))[0] ?? {}), 'and is forgotten');
 });
 

@@ -28,9 +28,10 @@ export class ActiveJob {
   readonly job: JobDocument;
   readonly prefetch: Prefetch;
   isClaiming = false;
-  /** The last claim found no more items. */
+  /** The last claim found no more items, and no wake-up has come since that claim began. */
   isExhausted = false;
   isCancelling = false;
+  #wakeUps = 0;
   /** Number of its items that have a slot here or are being claimed. */
   claimed = 0;
 
@@ -54,6 +55,25 @@ export class ActiveJob {
   /** Whether nothing of it is at work here and no further item is known. */
   get isIdle(): boolean {
     return (this.isExhausted || this.isCancelling) && this.claimed === 0 && !this.isClaiming;
+  }
+
+  /** Notes that there may be items to claim again. */
+  wake(): void {
+    this.#wakeUps += 1;
+    this.isExhausted = false;
+  }
+
+  /**
+   * Begins a claim. The returned function ends it, and says whether the claim found no more items. A wake-up that came
+   * meanwhile may be about an item that the claim did not see.
+   */
+  beginClaim(): (foundNoMore: boolean) => void {
+    const wakeUpsBefore = this.#wakeUps;
+    this.isClaiming = true;
+    return (foundNoMore) => {
+      this.isClaiming = false;
+      this.isExhausted = foundNoMore && this.#wakeUps === wakeUpsBefore;
+    };
   }
 
   /** Reserves slots before a claim. A negative count frees those that the claim did not fill. */

@@ -30,15 +30,18 @@ export interface Completion {
   completeIfOver(job: JobDocument): Promise<JobDocument>;
   /** The same for a job whose last outcomes were just recorded and published. */
   completeRecorded(job: JobDocument): Promise<JobDocument>;
-  /** Cleans up after a job that has ended. Doing it twice is doing it once. */
-  cleanUp(job: JobDocument): Promise<void>;
+  /**
+   * Cleans up after a job that has ended. Doing it twice is doing it once.
+   * @returns false when another process has done it.
+   */
+  cleanUp(job: JobDocument): Promise<boolean>;
 }
 
 export function createCompletion(options: CompletionOptions): Completion {
   const { jobs, items, objects, holds, events, outcomes, updates, admission, signals, onEnd } = options;
   const { quota } = options.assets;
   /** Clean-ups of this process, by job. */
-  const underWay = new Map<string, Promise<void>>();
+  const underWay = new Map<string, Promise<boolean>>();
 
   /** The one update that completes a job. Null when the job is no longer as it was read. */
   async function complete(job: JobDocument): Promise<JobDocument | null> {
@@ -84,18 +87,19 @@ export function createCompletion(options: CompletionOptions): Completion {
 
   /**
    * The part of the clean-up that no answer depends on. The event of the end comes last.
+   * @returns false when another process has done it.
    */
-  async function tidy(job: JobDocument): Promise<void> {
+  async function tidy(job: JobDocument): Promise<boolean> {
     await Promise.all([
       outcomes.publish(job),
       job.type === 'chain' ? deleteIntermediates(job._id) : undefined,
     ]);
     if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
-    await jobs.movePhase(job._id, 'ended', 'done');
+    return (await jobs.movePhase(job._id, 'ended', 'done')) !== null;
   }
 
   /** Runs a clean-up, or joins the one that is under way in this process. */
-  function once(job: JobDocument, steps: () => Promise<void>): Promise<void> {
+  function once(job: JobDocument, steps: () => Promise<boolean>): Promise<boolean> {
     const known = underWay.get(job._id);
     if (known !== undefined) return known;
     const cleaning = steps().finally(() => underWay.delete(job._id));
@@ -103,21 +107,21 @@ export function createCompletion(options: CompletionOptions): Completion {
     return cleaning;
   }
 
-  function cleanUp(job: JobDocument): Promise<void> {
+  function cleanUp(job: JobDocument): Promise<boolean> {
     return once(job, async () => {
       await charge(job);
-      await tidy(job);
+      return tidy(job);
     });
   }
 
   /** The clean-up of a job that has just ended. Calls that wait for it here are answered between its two parts. */
-  function cleanUpAndNotify(job: JobDocument): Promise<void> {
+  function cleanUpAndNotify(job: JobDocument): Promise<boolean> {
     return once(job, async () => {
       try {
         await charge(job);
         onEnd(job._id, job);
         await nextTurn();
-        await tidy(job);
+        return await tidy(job);
       } finally {
         signals.end(job._id);
       }

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../../platform/clock/clock.ts';
 import { createFairQueue } from '../../../platform/fairness/fair-queue.ts';
 import { randomText } from '../../../platform/names/ids.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
@@ -25,6 +26,7 @@ interface RunnerOptions
   > {
   batcher: OutcomeBatcher;
   metrics: JobMetrics;
+  clock?: Clock;
 }
 
 /**
@@ -50,7 +52,7 @@ export interface Runner {
   pollJobs(): Promise<void>;
   /** Items at work here, by the type of their jobs. */
   itemsAtWork(): Record<string, number>;
-  /** Lets work under way end for some seconds, and gives the rest back to others. */
+  /** Lets work under way end for some seconds, and gives the rest back to others. It ends though the store is silent. */
   stop(): Promise<void>;
 }
 
@@ -59,12 +61,15 @@ const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 /** How long work goes on once its process ends, before it is given back. */
 const FINISH_MS = 8_000;
+/** How long a stopping process waits for the store to take items back. Their leases run out by themselves. */
+const GIVE_BACK_MS = 2_000;
 const MOST_JOBS = 500;
 /** Items at a time whose pauses have ended. */
 const MOST_PROMOTED = 2_000;
 
 export function createRunner(options: RunnerOptions): Runner {
   const { jobs, items, assets, batcher, perform, widths, draining, metrics, now, log } = options;
+  const { clock = systemClock } = options;
   const owner = `${options.owner}/${randomText(8)}`;
   const prefetches: Record<WorkKind, Prefetch> = {
     pixels: new Prefetch(widths.pixels),
@@ -124,7 +129,7 @@ export function createRunner(options: RunnerOptions): Runner {
     const { job, prefetch } = activeJob;
     const startedMs = performance.now();
     const count = Math.min(prefetch.batch, activeJob.room);
-    activeJob.isClaiming = true;
+    const endClaim = activeJob.beginClaim();
     claimMoreAfter(prefetch.begin(startedMs));
     activeJob.reserve(count);
     let claimed: Claimed[] | null = [];
@@ -134,9 +139,8 @@ export function createRunner(options: RunnerOptions): Runner {
       warn('Items could not be claimed')(error);
       pauseClaims(prefetch, startedMs);
     }
-    activeJob.isClaiming = false;
     // After a claim of all items there is nothing more to claim.
-    activeJob.isExhausted = claimed === null || claimed.length === job.totalItems;
+    endClaim(claimed === null || claimed.length === job.totalItems);
     const taken = claimed ?? [];
     activeJob.reserve(taken.length - count);
     if (taken.length > 0) metrics.claims.inc({ type: job.type }, taken.length);
@@ -236,7 +240,8 @@ export function createRunner(options: RunnerOptions): Runner {
 
   async function wakeRetried(): Promise<void> {
     try {
-      for (const jobId of await items.promote(MOST_PROMOTED)) await checkJob(jobId);
+      const { jobIds } = await items.promote(MOST_PROMOTED);
+      for (const jobId of jobIds) await checkJob(jobId);
     } catch (error) {
       warn('Items that wait to be tried again are left for the sweep')(error);
     }
@@ -245,7 +250,7 @@ export function createRunner(options: RunnerOptions): Runner {
   function add(job: JobDocument): void {
     const known = active.get(job._id);
     if (known === undefined) activate(new ActiveJob(job, prefetches[workKindOf(job)]));
-    else known.isExhausted = false;
+    else known.wake();
   }
 
   async function checkJob(jobId: string): Promise<void> {
@@ -334,14 +339,29 @@ export function createRunner(options: RunnerOptions): Runner {
     async stop() {
       const { promise: idle, resolve } = Promise.withResolvers<void>();
       onIdle = resolve;
-      const timeout = setTimeout(() => {
+      const cancelTimeout = clock.after(FINISH_MS, () => {
         abandoning.abort();
         resolve();
-      }, FINISH_MS);
+      });
       if (owned.size > 0) await idle;
-      clearTimeout(timeout);
+      cancelTimeout();
       clearInterval(renewing);
-      await Promise.all(Array.from(owned.values(), (item) => items.giveBack(item)));
+      const givenBack = Array.from(owned.values(), (item) =>
+        items.giveBack(item).catch(warn('An item was not given back; its lease runs out')),
+      );
+      await settledWithin(GIVE_BACK_MS, givenBack, clock);
     },
   };
+}
+
+/** Waits until the steps have ended, at most `limitMs`. */
+async function settledWithin(
+  limitMs: number,
+  steps: ReadonlyArray<Promise<unknown>>,
+  clock: Clock,
+): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const cancelTimeout = clock.after(limitMs, resolve);
+  await Promise.race([Promise.all(steps), late]);
+  cancelTimeout();
 }

@@ -31,19 +31,25 @@ const ITEMS_AT_A_TIME = 500;
 
 /**
  * Sweeps for jobs and items that dead processes, lost messages and time leave behind. Each sweep may run in any
- * process, twice and at once, because every step has a condition that lets it take effect once.
+ * process, twice and at once, because every step has a condition that lets it take effect once. It answers how many
+ * documents it changed, and not how many it read: what it cannot move is left for the next round.
  */
 export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   const { jobs, items, outcomes, completion, admission, assets, announceWork } = options;
   const removeIntermediates = createIntermediatesRemoval(options);
 
-  async function recordStale(stale: readonly ItemDocument[]): Promise<void> {
+  /** @returns how many of the items are recorded: those of a job that is gone are not. */
+  async function recordStale(stale: readonly ItemDocument[]): Promise<number> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
+    let recorded = 0;
     for (const [jobId, decided] of byJob) {
       const batch = decided.filter((item): item is ItemDocument & Decided => item.outcome !== undefined);
       const job = await outcomes.record(jobId, batch);
-      if (job !== null) await completion.completeIfOver(job);
+      if (job === null) continue;
+      recorded += batch.length;
+      await completion.completeIfOver(job);
     }
+    return recorded;
   }
 
   let lookedMs = performance.now();
@@ -69,17 +75,20 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   async function leases(now: Date): Promise<number> {
     const expired = await overdue();
     const woken = new Set<string>();
+    let ended = 0;
     for (const item of expired) {
       if (isPoison(item)) {
         options.onExpiredLease('poison');
         const outcome = poisoned(item, now);
         // An owner that was paused may finish a segment just now, which has to be paid: the next sweep bills it.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
-        if (await items.decide(item, outcome, asRead)) await recordStale([{ ...item, outcome }]);
+        if (!(await items.decide(item, outcome, asRead))) continue;
+        ended += 1;
+        await recordStale([{ ...item, outcome }]);
         continue;
       }
       options.onExpiredLease('again');
-      await items.giveBack(item, endOfLease(item));
+      if (await items.giveBack(item, endOfLease(item))) ended += 1;
       woken.add(item.jobId);
     }
     for (const jobId of woken) {
@@ -87,19 +96,17 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
       if (job?.status === 'CANCELLING') await completion.completeIfOver(job);
       else announceWork(jobId);
     }
-    return expired.length;
+    return ended;
   }
 
   async function retries(): Promise<number> {
-    const woken = await items.promote(ITEMS_AT_A_TIME);
-    for (const jobId of woken) announceWork(jobId);
-    return woken.length;
+    const { promoted, jobIds } = await items.promote(ITEMS_AT_A_TIME);
+    for (const jobId of jobIds) announceWork(jobId);
+    return promoted;
   }
 
   async function settlements(now: Date): Promise<number> {
-    const stale = await items.decidedBefore(ago(now, RECORDING_MS), MOST_AT_A_TIME);
-    await recordStale(stale);
-    return stale.length;
+    return recordStale(await items.decidedBefore(ago(now, RECORDING_MS), MOST_AT_A_TIME));
   }
 
   /** Jobs that wait although a slot is free, and running jobs whose items no process claims. */
@@ -110,22 +117,29 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   }
 
   async function endings(now: Date): Promise<number> {
-    for (const job of await jobs.perhapsComplete(MOST_AT_A_TIME)) await completion.completeIfOver(job);
+    let moved = 0;
+    for (const job of await jobs.perhapsComplete(MOST_AT_A_TIME)) {
+      const { phase } = await completion.completeIfOver(job);
+      if (phase !== 'open') moved += 1;
+    }
     const ended = await jobs.inPhaseSince('ended', ago(now, RECORDING_MS), MOST_AT_A_TIME);
-    for (const job of ended) await completion.cleanUp(job);
-    return ended.length;
+    for (const job of ended) if (await completion.cleanUp(job)) moved += 1;
+    return moved;
   }
 
   /** Outputs of claims that were lost together with their process. */
   async function outputs(now: Date): Promise<number> {
     const made = await assets.outputs.leftOver(ago(now, WORKING_MS), MOST_AT_A_TIME);
+    let discarded = 0;
     for (const { _id, accountId, jobId, itemIndex } of made) {
       const [item] = await items.some(jobId ?? '', [itemIndex ?? 0]);
       const isItsOutcome =
         item?._id === itemId(jobId ?? '', itemIndex ?? 0) && item.outcome?.resultAssetId === _id;
-      if (!isItsOutcome) await assets.outputs.discard(accountId, _id);
+      if (isItsOutcome) continue;
+      await assets.outputs.discard(accountId, _id);
+      discarded += 1;
     }
-    return 0;
+    return discarded;
   }
 
   /** Removes, in steps, a job whose retention has ended, with its results. */
@@ -138,13 +152,16 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
 
   async function expired(now: Date): Promise<number> {
     const leaving = await jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), MOST_AT_A_TIME);
-    for (const job of leaving) if (!wasNeverShown(job)) await remove(job);
-    const over = await jobs.expired(now, 10);
-    for (const { _id } of over) {
+    const leftBehind = leaving.filter((job) => !wasNeverShown(job));
+    for (const job of leftBehind) await remove(job);
+    let removed = leftBehind.length;
+    for (const { _id } of await jobs.expired(now, 10)) {
       const leaving = await jobs.movePhase(_id, 'done', 'leaving', { shown: 0 });
-      if (leaving !== null) await remove(leaving);
+      if (leaving === null) continue;
+      await remove(leaving);
+      removed += 1;
     }
-    return over.length;
+    return removed;
   }
 
   return [

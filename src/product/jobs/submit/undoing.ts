@@ -22,8 +22,8 @@ interface UndoingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds'>
  * can no longer show it, and deleted last, so that after a crash it is undone again.
  */
 export interface Undoing {
-  /** Undoes a hidden job. A job that was shown is left alone. */
-  undo(job: JobDocument): Promise<void>;
+  /** Undoes a hidden job; false when it was shown, and is left alone. */
+  undo(job: JobDocument): Promise<boolean>;
   /** Removes the remains of a submit, once its job is `leaving`. */
   finish(job: Pick<JobDocument, '_id' | 'accountId'>): Promise<void>;
   /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
@@ -38,16 +38,18 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions): Un
     await jobs.erase(_id);
   }
 
-  async function undo(job: JobDocument): Promise<void> {
+  async function undo(job: JobDocument): Promise<boolean> {
     const claimed = await jobs.movePhase(job._id, 'hidden', 'leaving');
     const isOurs = claimed !== null || (await jobs.get(job._id)) === null;
     if (isOurs) await finish(job);
+    return isOurs;
   }
 
   async function submits(now: Date): Promise<number> {
     const before = new Date(now.getTime() - SUBMITTING_MS);
     const hidden = await jobs.inPhaseSince('hidden', before, MOST_AT_A_TIME);
-    for (const job of hidden) await undo(job);
+    let undone = 0;
+    for (const job of hidden) if (await undo(job)) undone += 1;
     const leaving = (await jobs.inPhaseSince('leaving', before, MOST_AT_A_TIME)).filter(wasNeverShown);
     for (const job of leaving) await finish(job);
     for (const { accountId, jobId } of await quota.leftOver(new Date(now.getTime() - WORKING_MS))) {
@@ -55,7 +57,7 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions): Un
       if (job === null) await quota.undo(accountId, jobId);
       else if (job.phase === 'done') await quota.withdraw(accountId, jobId);
     }
-    return hidden.length + leaving.length;
+    return undone + leaving.length;
   }
 
   return {
