@@ -61,7 +61,7 @@ export class AssetsStore {
     const filters = present({ collection, status, origin, jobId });
     const filter = { accountId, state: 'kept', ...filters };
     const sort = jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
-    return readPage(this.#assets, filter, { name: 'assets', filters, sort }, query);
+    return readPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
   }
 
   async countIn(accountId: string, collection: string): Promise<number> {

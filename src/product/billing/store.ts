@@ -1,4 +1,4 @@
-import { type Listing, type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
+import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -78,8 +78,6 @@ export const RUN_MOVEMENTS: DeclaredCollection = {
   indexes: [REFERENCE, { name: 'createdAt', fields: order('createdAt') }],
   onAccountDeletion: 'keep',
 };
-
-const LEDGER: Listing = { name: 'ledger', filters: {}, sort: order('-sequence') };
 
 /**
  * The credits of accounts, and the ledger. Only billing moves credits: its rules pass the condition and the update of
@@ -161,7 +159,8 @@ export class BillingStore {
 
   /** Rows of the ledger, newest first. */
   listRows(accountId: string, query: PagingQuery): Promise<Page<LedgerRow>> {
-    return readPage(this.#ledger, { accountId }, LEDGER, query);
+    const listing = { name: 'ledger', accountId, filters: {}, sort: order('-sequence') };
+    return readPage(this.#ledger, { accountId }, listing, query);
   }
 
   /** For the operator: the balances of several accounts. */

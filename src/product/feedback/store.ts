@@ -1,4 +1,4 @@
-import { type Listing, type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
+import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
 import { newId } from '../../platform/names/ids.ts';
 import { present } from '../../platform/names/present.ts';
 import {
@@ -25,8 +25,6 @@ interface FeedbackDocument {
   apiKeyId: string | null;
   createdAt: string;
 }
-
-const LISTING: Listing = { name: 'feedback', filters: {}, sort: order('-_id') };
 
 export const FEEDBACK: DeclaredCollection = {
   name: 'feedback',
@@ -61,7 +59,8 @@ export class FeedbackStore {
 
   /** Newest first. */
   async list(accountId: string, query: PagingQuery): Promise<Page<Feedback>> {
-    const { rows, meta } = await readPage(this.#reports, { accountId }, LISTING, query);
+    const listing = { name: 'feedback', accountId, filters: {}, sort: order('-_id') };
+    const { rows, meta } = await readPage(this.#reports, { accountId }, listing, query);
     return { rows: rows.map(feedbackOf), meta };
   }
 }

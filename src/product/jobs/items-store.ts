@@ -14,6 +14,7 @@ import {
   type ItemDocument,
   type ItemStatus,
   itemId,
+  type JobDocument,
   type Outcome,
   type OutcomeStatus,
   type Progress,
@@ -59,9 +60,13 @@ export class ItemsStore {
   }
 
   /** One page in item order. */
-  async list(jobId: string, status: ItemStatus | undefined, query: PagingQuery): Promise<Page<ItemDocument>> {
+  async list(
+    { _id: jobId, accountId }: Pick<JobDocument, '_id' | 'accountId'>,
+    status: ItemStatus | undefined,
+    query: PagingQuery,
+  ): Promise<Page<ItemDocument>> {
     const filter = { jobId, ...present({ status }) };
-    const listing = { name: 'job-items', filters: { jobId, status }, sort: order('index') };
+    const listing = { name: 'job-items', accountId, filters: { jobId, status }, sort: order('index') };
     return readPage(this.#items, filter, listing, query);
   }
 

@@ -191,7 +191,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const job = await find(gate.callerOf(request).accountId, params.jobId);
       const [definition, page] = await Promise.all([
         definitions.of(job._id),
-        items.list(job._id, query.status, query),
+        items.list(job, query.status, query),
       ]);
       const rows = page.rows.map((item) => itemOf(item, job, definition));
       return success('Items listed.', rows, page.meta);

@@ -126,7 +126,7 @@ export class JobsStore {
 
   /** One page, newest first. */
   async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
-    const listing = { name: 'jobs', filters: { ...filters }, sort: order('-_id') };
+    const listing = { name: 'jobs', accountId, filters: { ...filters }, sort: order('-_id') };
     return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
   }
 

@@ -29,6 +29,7 @@ export async function listTemplates(
   const { filter, cursor } = query;
   const listing: Listing = {
     name: 'templates',
+    accountId,
     filters: { filter },
     sort: order('-builtIn', '-updatedAt', '-id'),
   };

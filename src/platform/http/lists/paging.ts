@@ -22,9 +22,13 @@ export const PagingQuery = {
 };
 export type PagingQuery = Static<TObject<typeof PagingQuery>>;
 
-/** A listing: its name and filters (a cursor is bound to both) and its total order, with a unique field last. */
+/**
+ * A listing: its name, its account and its filters (a cursor is bound to all three), and its total order, with a unique
+ * field last.
+ */
 export interface Listing {
   name: string;
+  accountId: string;
   filters: Record<string, unknown>;
   sort: Sort;
 }
@@ -36,7 +40,7 @@ export interface Page<T> {
 
 /**
  * Reads one page of a collection, by page number (with the total) or after a cursor (a keyset, without it).
- * @throws ApiError invalid_param on `cursor`: sent with page, not ours, or of another listing or filter.
+ * @throws ApiError invalid_param on `cursor`: sent with page, not ours, or of another listing, account or filter.
  */
 export async function readPage<T extends Document>(
   collection: Collection<T>,
@@ -88,7 +92,7 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
   if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
     throw invalidParam(
       'cursor',
-      'This cursor is not of this listing: send back the nextCursor of an answer to the same path and filters.',
+      'This cursor is not of this listing: send back the nextCursor of an answer to the same path and filters of the same account.',
     );
   }
   return values;
@@ -134,9 +138,9 @@ function decode(cursor: string): unknown[] {
   return [];
 }
 
-/** The text that a cursor is bound to: the listing's name and its filters, in any order. */
-function fingerprint(listing: Listing): string {
+/** The text that a cursor is bound to: the listing's name, its account and its filters, in any order. */
+function fingerprint({ name, accountId, ...listing }: Listing): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
-  const text = JSON.stringify([listing.name, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
+  const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }

@@ -54,7 +54,7 @@ export class DeliveriesStore {
   /** Newest first. */
   async list(accountId: string, endpointId: string, query: PagingQuery): Promise<Page<DeliveryDocument>> {
     const sort = order('-createdAt', '-_id');
-    const listing: Listing = { name: 'webhook-deliveries', filters: { endpointId }, sort };
+    const listing: Listing = { name: 'webhook-deliveries', accountId, filters: { endpointId }, sort };
     return readPage(this.#deliveries, { accountId, endpointId }, listing, query);
   }
 
