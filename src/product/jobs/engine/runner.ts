@@ -52,7 +52,7 @@ export interface Runner {
   pollJobs(): Promise<void>;
   /** Items at work here, by the type of their jobs. */
   itemsAtWork(): Record<string, number>;
-  /** Lets work under way end for some seconds, and gives the rest back to others. It ends though the store is silent. */
+  /** Lets work under way end for some seconds, and gives the rest back to others, for 2 s at most. */
   stop(): Promise<void>;
 }
 
