@@ -27,8 +27,8 @@ export interface Source extends Size {
   /** Number of frames or pages in the file. Width and height are of one of them, upright. */
   frames: number;
   hasAlpha: boolean;
-  /** Whether it has to be turned upright. */
-  oriented: boolean;
+  /** EXIF value, 1 to 8; at 1 its frames are upright as they are stored. */
+  orientation: number;
   /** Whether the pixels are RGB, and so may keep an ICC profile of their own. */
   isRgb: boolean;
   /** Whether it has one channel besides alpha. */
@@ -84,7 +84,7 @@ function sourceOfMetadata(header: Metadata): Source {
     height: header.pageHeight ?? height,
     frames: header.pages ?? 1,
     hasAlpha: header.hasAlpha,
-    oriented: (header.orientation ?? 1) > 1,
+    orientation: header.orientation ?? 1,
     isRgb: header.space === 'srgb' || header.space === 'rgb16',
     isGrey: header.space === 'b-w' || header.space === 'grey16',
     isIndexed: header.format === 'png' && (header.isPalette || (header.bitsPerSample ?? 8) < 8),
@@ -108,7 +108,7 @@ function sourceOfHeader(header: Omit<InputHeader, 'format' | 'bitDepth'> & { for
     height: isSideways ? width : height,
     frames: 1,
     hasAlpha,
-    oriented: orientation > 1,
+    orientation,
     isRgb: !isGrey,
     isGrey,
     isIndexed,
@@ -176,7 +176,7 @@ export function openOptions(
   ignoreIcc: boolean,
 ): SharpOptions {
   if (task.raw !== undefined) return { raw: task.raw, limitInputPixels: false };
-  // Several frames lie in one strip, which cannot be turned as a whole.
+  // Several frames lie in one strip, which cannot be turned as a whole: the picture turns each by itself.
   return {
     ...STRICT,
     ignoreIcc,

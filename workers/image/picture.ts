@@ -27,6 +27,17 @@ interface PictureFacts extends Size {
   is16Bit: boolean;
 }
 
+/** How a picture is mirrored left to right, and then turned clockwise, to be upright; by its EXIF orientation. */
+const UPRIGHT: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
+  2: { mirrored: true, angle: 0 },
+  3: { angle: 180 },
+  4: { mirrored: true, angle: 180 },
+  5: { mirrored: true, angle: 270 },
+  6: { angle: 90 },
+  7: { mirrored: true, angle: 90 },
+  8: { angle: 270 },
+};
+
 /** Slots at which sharp works after it has converted to the colour space of the output. */
 const BY_CHANNEL: readonly Slot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];
 
@@ -227,6 +238,15 @@ export class Picture {
       done.push(await picture.pixels());
     }
     this.replace(joinFrames(done));
+  }
+
+  /** Turns every frame upright by the EXIF orientation of its file. */
+  async turnFrames(orientation: number): Promise<void> {
+    const { mirrored = false, angle = 0 } = UPRIGHT[orientation] ?? {};
+    await this.eachFrame(async (frame) => {
+      const pipeline = await frame.at('mirror', 'turn');
+      pipeline.flop(mirrored).rotate(angle);
+    });
   }
 
   /**

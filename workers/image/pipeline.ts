@@ -35,11 +35,12 @@ import { isSamePicture, type PlannedStep, secondsLeft, type Work, writableFormat
 const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
 
 /**
- * The stages of a pass once the picture is open, in this order. The picture is opened upright: sharp turns it by its
- * EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
+ * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
+ * its EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
 const STAGES: readonly ((work: Work) => void | Promise<void>)[] = [
   convertColours,
+  turnFrames,
   flattenEarly,
   runSteps,
   flattenLate,
@@ -119,10 +120,11 @@ async function open(sent: TransformTask): Promise<Work> {
   const { steps, encode } = await paintable({ steps: planned, encode: output }, task, source, profile);
   const keepsBlocks = encode.metadata === 'keep' && task.raw === undefined;
   const conceals = steps.some(({ operation }) => operation.conceals);
-  const carried = keepsBlocks ? await prepareBlocks(task.input, conceals) : NO_BLOCKS;
+  const carried = keepsBlocks ? await prepareBlocks(task.input, conceals, chosen.count > 1) : NO_BLOCKS;
   const pipeline = sharp(task.input, openOptions(task, chosen, profile === 'own'));
   const isPlain = source.isRgb && !source.isDeep;
-  const picture = new Picture(pipeline, { ...source, isPlain, frames: chosen.count }, () =>
+  const oriented = source.orientation > 1 && chosen.count === 1;
+  const picture = new Picture(pipeline, { ...source, isPlain, oriented, frames: chosen.count }, () =>
     secondsLeft(task.deadlineMs),
   );
   const { ground, fill } = backgroundsOf(encode);
@@ -229,6 +231,11 @@ function backgroundsOf(encode: Work['encode']): { ground: Rgba | undefined; fill
 /** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
 function convertColours({ picture, source, profile }: Work): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
+}
+
+/** Turns the frames of an animation upright. */
+async function turnFrames({ picture, source }: Work): Promise<void> {
+  if (picture.frames > 1 && source.orientation > 1) await picture.turnFrames(source.orientation);
 }
 
 /**

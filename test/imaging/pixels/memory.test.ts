@@ -2,6 +2,7 @@
 import t from 'tap';
 import { imageMemoryBudgets } from '../../../src/imaging/pixels/budgets.ts';
 import { estimatedBytes } from '../../../src/imaging/pixels/estimates/memory.ts';
+import { headerOf } from '../../../src/imaging/pixels/header/facts.ts';
 import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
 import type { OutputFormat, Step } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
@@ -50,6 +51,16 @@ for (const [name, seenMegabytes, estimate] of SEEN) {
     t.ok(estimated < 2 * seenMegabytes + 32, `${estimated} beside ${seenMegabytes}`);
   });
 }
+
+t.test('an animation that has to be turned weighs its copies, whatever step comes first', async (t) => {
+  const size = { width: 1_000, height: 500, channels: 3 };
+  const upright = headerOf({ format: 'webp', ...size, frames: 4, animated: true });
+  const pass = { decode: {}, steps: [resize(512)], encode: { format: 'webp' as const } };
+  const added = estimatedBytes({ ...upright, orientation: 6 }, pass) - estimatedBytes(upright, pass);
+  t.ok(added > 2 * upright.pixels * 3, `${added / MEGABYTE} MB more`);
+  const still = { ...pass, decode: { frame: 0 } };
+  t.equal(estimatedBytes({ ...upright, orientation: 3 }, still), estimatedBytes(upright, still), 'one frame');
+});
 
 t.test('frames, depth and enlarging weigh', async (t) => {
   const page = { width: 1_000, height: 1_000 };

@@ -199,7 +199,7 @@ function originalOf({ task, steps, encode, source, chosen, picture }: Work): Ori
   if (task.raw !== undefined || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
   // Kept metadata also loses its previews, which happens only to a file that is written again.
-  if (source.oriented || !isBare(input, encode.format)) return { bytes };
+  if (source.orientation > 1 || !isBare(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
   // The copy owns its memory, because the thread frees the input once the pass is done, and slice() of a Buffer copies
   // nothing.

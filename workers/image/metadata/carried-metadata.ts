@@ -38,12 +38,15 @@ export interface CarriedBlocks {
 /**
  * Prepares a file for a pass that keeps metadata: removes copies of the original picture from its blocks.
  * @param conceals whether the pass hides something; blocks that cannot be searched are then not carried.
+ * @param moves whether the result is an animation, whose frames are not turned by the codec.
  */
 export async function prepareBlocks(
   input: Uint8Array<ArrayBuffer>,
   conceals: boolean,
+  moves: boolean,
 ): Promise<CarriedBlocks> {
-  return { exif: await blankPreviews(input, { makerNote: conceals }), others: !conceals };
+  const exif = await blankPreviews(input, { makerNote: conceals, orientation: moves });
+  return { exif, others: !conceals };
 }
 
 /**
@@ -101,7 +104,7 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
   return keepCarried(channels === 4 ? canvas : canvas.removeAlpha(), file);
 }
 
-/** The orientation is not carried, because sharp drops the tag once it has turned the picture upright. */
+/** The orientation of a still picture is not carried, because sharp drops the tag once it has turned it upright. */
 function keepCarried(pipeline: Sharp, { source, carried, profile }: CarriedFile): Sharp {
   if (source.format === 'raw') return pipeline;
   if (profile === 'none') return keepBlocks(pipeline, carried);

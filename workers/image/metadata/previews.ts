@@ -17,14 +17,16 @@ const OFFSET_BYTES = 4;
 /** Tags of the offset and the length of a thumbnail; readers follow them in any directory. */
 const THUMBNAIL: readonly number[] = [0x0201, 0x0202];
 const MAKER_NOTE = 0x927c;
+const ORIENTATION = 0x0112;
 
 /**
  * Blanks the previews in a file's EXIF, in place.
+ * @param orientation whether its orientation is blanked too, for frames that the codec does not turn.
  * @returns false when the EXIF cannot be read, or is not stored in the file as it is read, and so must not be kept.
  */
 export async function blankPreviews(
   input: Uint8Array<ArrayBuffer>,
-  { makerNote }: { makerNote: boolean },
+  { makerNote, orientation }: { makerNote: boolean; orientation: boolean },
 ): Promise<boolean> {
   const { exif } = await metadataOf(input);
   if (exif === undefined) return true;
@@ -33,7 +35,7 @@ export async function blankPreviews(
   const at = file.indexOf(tiff);
   if (at === -1) return false;
   const end = at + tiff.length;
-  const tags = makerNote ? [...THUMBNAIL, MAKER_NOTE] : THUMBNAIL;
+  const tags = [...THUMBNAIL, ...(makerNote ? [MAKER_NOTE] : []), ...(orientation ? [ORIENTATION] : [])];
   if (!blankIn(file.subarray(at, end), tags)) return false;
   if (file.toString('latin1', at - 4, at) === 'eXIf')
     file.writeUInt32BE(crc32(file.subarray(at - 4, end)), end);

@@ -2,7 +2,7 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import type { OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import { MEGABYTE } from '../../../platform/names/units.ts';
 import type { Header } from '../header/header.ts';
-import { encodeOf, type Size, sizesOf } from './following.ts';
+import { encodeOf, framesOf, type Size, sizesOf } from './following.ts';
 
 /*
  * Bytes per pixel, as measured with files of 25 megapixels (sharp 0.35, one thread): a thumbnail of a JPEG, WebP or PNG
@@ -41,13 +41,23 @@ function bytesPerPixel({ channels, bitDepth }: Header): number {
 }
 
 /** The bytes of the largest copies between decoding and encoding. */
-function largestCopies(header: Header, { steps }: Pass, sizes: readonly Size[]): number {
+function largestCopies(header: Header, pass: Pass, sizes: readonly Size[]): number {
+  const { steps } = pass;
   const bytesOf = ({ width, height }: Size, copies: number) =>
     copies * width * height * header.frames * bytesPerPixel(header);
-  const isTurned = header.orientation !== 1 && steps[0]?.operation !== 'resize';
   const ofSteps = steps.map(({ operation: name, params }, index) => {
     const operation = operationNamed(name);
     return bytesOf(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);
   });
-  return Math.max(bytesOf(header, isTurned ? 1 : 0), ...ofSteps);
+  return Math.max(bytesOf(header, turnedCopies(header, pass)), ...ofSteps);
+}
+
+/**
+ * The copies that it takes to turn the picture upright. A still picture can be made smaller before it is turned; an
+ * animation is taken apart, turned frame by frame, and put together again.
+ */
+function turnedCopies(header: Header, pass: Pass): number {
+  if (header.orientation === 1) return 0;
+  if (framesOf(header, pass) > 1) return 3;
+  return pass.steps[0]?.operation === 'resize' ? 0 : 1;
 }
