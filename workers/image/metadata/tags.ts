@@ -2,6 +2,7 @@ import ExifReader from 'exifreader';
 import type { Metadata } from 'sharp';
 import { APP2, APP13, jpegSegment } from '../../formats/jpeg.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
+import { encodedText } from './encoded-text.ts';
 import { withoutBulkyTags } from './exif-guard.ts';
 import { photoshopResource } from './iptc.ts';
 import { type Plain, plainTags } from './plain.ts';
@@ -14,6 +15,8 @@ type Groups = Record<string, unknown>;
 const TAGS_LIMIT_CHARACTERS = 128 * 1024;
 /** Bytes at the start of a container that are read for its own tags. Exif, ICC, IPTC and XMP are separate blocks. */
 const HEAD_BYTES = 256 * 1024;
+/** The first byte of a TIFF structure in this byte order: `I` of `II`. */
+const LITTLE_ENDIAN = 0x49;
 const BLOCK_LIMIT_BYTES = 1024 * 1024;
 const JPEG_SEGMENT_LIMIT_BYTES = 65_000;
 
@@ -28,14 +31,18 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'ExifVersion',
   'FlashpixVersion',
   'InteroperabilityVersion',
-  'UserComment',
-  'GPSProcessingMethod',
-  'GPSAreaInformation',
   'XPTitle',
   'XPComment',
   'XPAuthor',
   'XPKeywords',
   'XPSubject',
+]);
+
+/** Tags whose bytes name the encoding of their text. */
+const ENCODED_TEXTS: ReadonlySet<string> = new Set([
+  'UserComment',
+  'GPSProcessingMethod',
+  'GPSAreaInformation',
 ]);
 
 /** Tags for the internal layout of the file, and blocks that are reported tag by tag. */
@@ -55,9 +62,11 @@ export function readTags(
   header: Metadata,
 ): Record<string, Record<string, Plain>> {
   const head = Buffer.from(input.buffer, input.byteOffset, Math.min(input.byteLength, HEAD_BYTES));
+  const exif = exifBlock(input, header);
+  const littleEndian = exif?.[0] === LITTLE_ENDIAN;
   const groups: Groups = {
     ...read(head, ['file', 'jfif', 'png', 'riff', 'gif']),
-    ...read(exifBlock(input, header), ['exif', 'gps']),
+    ...read(exif, ['exif', 'gps']),
     ...read(xmpBlock(header), ['xmp']),
     ...read(profileBlock(header), ['icc', 'iptc']),
   };
@@ -67,7 +76,10 @@ export function readTags(
     const tags = Object.entries(groups[group] ?? {}).filter(
       ([name, tag]) => isTag(tag) && !UNREPORTED.test(name),
     );
-    const values = tags.map(([name, tag]) => [name, heldBy(tag, isText(group, name))] as const);
+    const values = tags.map(([name, tag]) => {
+      const held = heldBy(tag, isText(group, name));
+      return [name, ENCODED_TEXTS.has(name) ? textOf(held, littleEndian) : held] as const;
+    });
     const texts = group === 'png' ? compressedTexts(values, header) : [];
     const plain = plainTags([...values, ...texts], budget);
     if (Object.keys(plain).length > 0) reported[group] = plain;
@@ -147,6 +159,12 @@ function compressedTexts(
 /** Whether the reader returns bytes as the value, and their text as the description. */
 function isText(group: string, name: string): boolean {
   return group === 'iptc' || TEXT_IN_BYTES.has(name);
+}
+
+/** The text of a tag that names its encoding; the value itself where the reader has returned no bytes. */
+function textOf(held: unknown, littleEndian: boolean): unknown {
+  const isBytes = Array.isArray(held) && held.every((byte) => typeof byte === 'number');
+  return isBytes ? encodedText(Uint8Array.from(held), littleEndian) : held;
 }
 
 /** The value inside a reader's tag, which may be a list of values (IPTC) or nested (XMP). */

@@ -1,0 +1,61 @@
+/**
+ * Text of EXIF that names its own characters (EXIF 3.0, UserComment): eight bytes for the code, then the text. GPS has
+ * two fields of the same form.
+ */
+
+const CODE_BYTES = 8;
+const ESCAPE = 0x1b;
+const UTF16_BE = 'utf-16be';
+const UTF16_LE = 'utf-16le';
+/** Controls other than tabs and ends of lines, which no text has. */
+const CONTROLS = /[^\P{Cc}\t\r\n]/u;
+
+/**
+ * @param littleEndian whether the TIFF structure around the text is.
+ * @returns undefined for bytes that are no text.
+ */
+export function encodedText(bytes: Uint8Array, littleEndian: boolean): string | undefined {
+  const code = Buffer.from(bytes.subarray(0, CODE_BYTES))
+    .toString('latin1')
+    .replace(/\0+$/, '')
+    .toUpperCase();
+  const body = bytes.subarray(CODE_BYTES);
+  if (code === 'UNICODE') return decoded(body, utf16Of(body, littleEndian));
+  if (code === 'JIS') return decoded(body, jisOf(body));
+  // Some writers omit the code.
+  return bytewise(code === 'ASCII' || code === '' ? body : bytes);
+}
+
+/**
+ * The byte order of UTF-16. Writers use either order, whatever that of the TIFF structure is. Without a mark it is the
+ * one in which more of the high bytes are 0, as they are for Latin letters.
+ */
+function utf16Of(text: Uint8Array, littleEndian: boolean): string {
+  const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
+  if (mark === 0xfeff) return UTF16_BE;
+  if (mark === 0xfffe) return UTF16_LE;
+  const zeros = [0, 0];
+  for (const [at, byte] of text.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] as number) + 1;
+  const [first = 0, second = 0] = zeros;
+  if (first === second) return littleEndian ? UTF16_LE : UTF16_BE;
+  return first > second ? UTF16_BE : UTF16_LE;
+}
+
+/** The code stands for JIS X 0208, which is switched on by escapes; Shift JIS occurs as well. */
+function jisOf(text: Uint8Array): string {
+  return text.includes(ESCAPE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
+}
+
+function decoded(text: Uint8Array, encoding: string): string {
+  return new TextDecoder(encoding).decode(text);
+}
+
+/** Text whose characters take a byte each, or UTF-8. */
+function bytewise(text: Uint8Array): string | undefined {
+  const bytes = Buffer.from(text);
+  const end = bytes.indexOf(0);
+  const body = end === -1 ? bytes : bytes.subarray(0, end);
+  const utf8 = body.toString('utf8');
+  const read = utf8.includes('\uFFFD') ? body.toString('latin1') : utf8;
+  return CONTROLS.test(read) ? undefined : read;
+}
