@@ -3,7 +3,7 @@ import { importSuite } from '../load/checked-suite.ts';
 import { type Loader, openLoader } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { LoadSuite } from '../load/suite.ts';
-import { type CaseResult, rounded } from '../load/tally.ts';
+import { type CaseResult, type Figures, rounded } from '../load/tally.ts';
 import { environmentOf, openTarget, type Target } from '../load/target.ts';
 import type { BenchOptions } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
@@ -11,6 +11,7 @@ import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
 import { brokenCondition, type Condition, readObjective } from './objective.ts';
+import { queueGrowth } from './queue.ts';
 import { type Found, type Probe, searchCapacity } from './search.ts';
 
 const OWN_SUITE = new URL('../suites/capacity.ts', import.meta.url).pathname;
@@ -21,11 +22,16 @@ const CLOSED_SECONDS = 5;
 /** Calls of a probe at least, so that a p99 means something; a probe lasts three times its usual length at most. */
 const CALLS_NEEDED = 300;
 const LONGEST = 3;
+/** The rate that is reported is confirmed for this many times the length of a probe. */
+const CONFIRMED_TIMES = 2;
 const MEGABYTE = 1024 * 1024;
 
 /** One rate that was tried on a case. Times are milliseconds. */
 export interface CapacityProbe extends Probe {
-  /** Right answers per second. */
+  seconds: number;
+  /** Calls that were sent per second: the rate, but for chance. */
+  sentPerSecond: number;
+  /** Right answers per second: what is reported. */
   perSecond: number;
   p50: number | null;
   p99: number | null;
@@ -34,7 +40,7 @@ export interface CapacityProbe extends Probe {
   cpuMs: number | null;
   /** Memory of all processes of the instance at the end; null where it runs elsewhere. */
   megabytes: number | null;
-  /** The condition that was not met, or the limit of the loader; null where the rate holds. */
+  /** The condition that was not met, the growth of the queue, or the limit of the loader; null where the rate holds. */
   broken: string | null;
   /** The loader was the limit, and not the instance. */
   isLoaderLimit: boolean;
@@ -51,7 +57,8 @@ export interface CapacityResult extends Found<CapacityProbe> {
 
 /**
  * `capacity [case …] --slo 'p99<200ms,errors<0.1%'`: searches for the highest open rate of each case alone that meets
- * the objective. With --suite the cases are those of a suite of one's own.
+ * the objective without a growing queue, and reports its right answers per second. With --suite the cases are those of
+ * a suite of one's own.
  */
 export async function runCapacity(options: BenchOptions, { signal }: Stopping): Promise<void> {
   const objective = options.slo || DEFAULT_OBJECTIVE;
@@ -109,22 +116,25 @@ async function capacityOf(search: CaseSearch): Promise<Omit<CapacityResult, 'cas
   const { name, loader, target, signal, conditions } = search;
   const probes: CapacityProbe[] = [];
   const first = await closedRate(search);
+  /** @param times the usual length of a probe. */
+  async function tried(rate: number, times: number): Promise<CapacityProbe | null> {
+    if (signal.aborted) return null;
+    const usual = search.seconds ?? DEFAULT_SECONDS;
+    const seconds = times * Math.min(LONGEST * usual, Math.max(usual, CALLS_NEEDED / rate));
+    const perSecond = { [name]: rate };
+    const stage = { name: `${name} at ${rate}`, seconds, loop: 'open', perSecond } as const;
+    const result = await loader.run(stage, { rates: perSecond, round: probes.length });
+    const figures = result.cases[name];
+    if (signal.aborted || figures === undefined) return null;
+    const done = probeOf(rate, { figures, slices: result.slices[name] ?? [], result, conditions, target });
+    probes.push(done);
+    console.log(sentenceOf(name, done));
+    return done;
+  }
   const found = await searchCapacity<CapacityProbe>({
     first,
-    async probe(rate) {
-      if (signal.aborted) return null;
-      const usual = search.seconds ?? DEFAULT_SECONDS;
-      const seconds = Math.min(LONGEST * usual, Math.max(usual, CALLS_NEEDED / rate));
-      const perSecond = { [name]: rate };
-      const stage = { name: `${name} at ${rate}`, seconds, loop: 'open', perSecond } as const;
-      const result = await loader.run(stage, { rates: perSecond, round: probes.length });
-      const figures = result.cases[name];
-      if (signal.aborted || figures === undefined) return null;
-      const done = probeOf(rate, { figures, result, conditions, target });
-      probes.push(done);
-      console.log(sentenceOf(name, done));
-      return done;
-    },
+    probe: (rate) => tried(rate, 1),
+    confirm: (rate) => tried(rate, CONFIRMED_TIMES),
   });
   const isAtLeast = found.isCutShort || found.next?.isLoaderLimit === true;
   return { ...found, isAtLeast, probes };
@@ -147,18 +157,21 @@ function probeOf(
   rate: number,
   measured: {
     figures: CaseResult;
+    slices: readonly Figures[];
     result: StageResult;
     conditions: readonly Condition[];
     target: Target;
   },
 ): CapacityProbe {
-  const { figures, result, conditions, target } = measured;
-  const { right, perSecond, latencyMs, errorShare } = figures;
-  const broken = result.loader.limit ?? brokenCondition(figures, conditions);
-  const { instanceCpuMs } = result;
+  const { figures, slices, result, conditions, target } = measured;
+  const { right, perSecond, offeredPerSecond, latencyMs, errorShare } = figures;
+  const { instanceCpuMs, seconds, loader } = result;
+  const broken = loader.limit ?? brokenCondition(figures, conditions) ?? queueGrowth(slices, seconds);
   return {
     rate,
     holds: broken === null,
+    seconds,
+    sentPerSecond: offeredPerSecond,
     perSecond,
     p50: latencyMs?.p50 ?? null,
     p99: latencyMs?.p99 ?? null,
@@ -166,7 +179,7 @@ function probeOf(
     cpuMs: instanceCpuMs === undefined || right === 0 ? null : rounded(instanceCpuMs / right),
     megabytes: target.pid === null ? null : memoryOf(target.pid),
     broken,
-    isLoaderLimit: result.loader.limit !== null,
+    isLoaderLimit: loader.limit !== null,
   };
 }
 
@@ -174,14 +187,18 @@ function memoryOf(pid: number): number {
   return Math.round(processesBelow(pid).reduce((sum, { rssBytes }) => sum + rssBytes, 0) / MEGABYTE);
 }
 
-function sentenceOf(name: string, { rate, p50, p99, broken }: CapacityProbe): string {
-  return `${name} at ${rate.toFixed(1)}/s: p50 ${p50 ?? 'none'} ms, p99 ${p99 ?? 'none'} ms: ${broken === null ? 'holds' : `does not hold (${broken})`}`;
+function sentenceOf(name: string, probe: CapacityProbe): string {
+  const { sentPerSecond, perSecond, seconds, p50, p99, broken } = probe;
+  const rates = `${rounded(sentPerSecond, 1)} calls/s, ${rounded(perSecond, 1)} right/s`;
+  const judgement = broken === null ? 'holds' : `does not hold (${broken})`;
+  return `${name}: ${rates} for ${Math.round(seconds)} s: p50 ${p50 ?? 'none'} ms, p99 ${p99 ?? 'none'} ms: ${judgement}`;
 }
 
 function rowOf({ case: name, best, next, isAtLeast }: CapacityResult) {
   return {
     case: name,
-    'calls/s': best === null ? 'none' : rounded(best.rate, 1),
+    'right/s': best === null ? 'none' : rounded(best.perSecond, 1),
+    'sent/s': best === null ? 'none' : rounded(best.sentPerSecond, 1),
     more: isAtLeast ? 'perhaps' : 'no',
     'per CPU second': best?.cpuMs ? rounded(1000 / best.cpuMs, 1) : '',
     p50: best?.p50 ?? '',

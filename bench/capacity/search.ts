@@ -11,10 +11,12 @@ export interface SearchOptions<P extends Probe> {
   first: number;
   /** Tries a rate. Null where the run was stopped: the search ends. */
   probe: (rate: number) => Promise<P | null>;
+  /** Tries the highest rate that held once more, for longer. Null as of `probe`. */
+  confirm: (rate: number) => Promise<P | null>;
 }
 
 export interface Found<P extends Probe> {
-  /** The highest rate that held; null where none did. */
+  /** The highest rate that held, as it was confirmed; null where none did. */
   best: P | null;
   /** The lowest rate that failed; null where none did. */
   next: P | null;
@@ -31,22 +33,47 @@ const MOST_PROBES = 24;
 /**
  * Finds the highest rate that holds: it grows or shrinks from the first rate until one holds and one fails, and then
  * bisects between them. A rate that failed is tried once more before it counts, because other load on the machine makes
- * a service fail and never makes it hold.
+ * a service fail. Chance can also make a rate hold, when few calls come in its time: so the highest one is confirmed
+ * for longer, and the search goes on below it where it fails then.
  */
-export async function searchCapacity<P extends Probe>({ first, probe }: SearchOptions<P>): Promise<Found<P>> {
-  const found: Found<P> = { best: null, next: null, isCutShort: true };
+export async function searchCapacity<P extends Probe>(options: SearchOptions<P>): Promise<Found<P>> {
+  const { first, probe, confirm } = options;
+  const held: P[] = [];
+  let next: P | null = null;
+  const found = (isCutShort: boolean): Found<P> => ({ best: held.at(-1) ?? null, next, isCutShort });
   let rate = first;
   for (let count = 0; count < MOST_PROBES; count += 1) {
-    let tried = await probe(rate);
-    if (tried?.holds === false) tried = await probe(rate);
-    if (tried === null) return found;
-    found[tried.holds ? 'best' : 'next'] = tried;
+    const tried = await twice(probe, rate);
+    if (tried === null) return found(true);
+    if (tried.holds) held.push(tried);
+    else next = tried;
 
-    const [holds, fails] = [found.best?.rate ?? LEAST_RATE, found.next?.rate ?? Number.POSITIVE_INFINITY];
-    if (fails <= holds * PRECISION) return { ...found, isCutShort: false };
-    rate = nextRate(found.best?.rate ?? null, fails);
+    while (isPrecise(held.at(-1), next)) {
+      const best = held.at(-1);
+      if (best === undefined) return found(false);
+      const confirmed = await twice(confirm, best.rate);
+      if (confirmed === null) return found(true);
+      held.pop();
+      if (confirmed.holds) held.push(confirmed);
+      if (confirmed.holds) return found(false);
+      next = confirmed;
+    }
+    rate = nextRate(held.at(-1)?.rate ?? null, next?.rate ?? Number.POSITIVE_INFINITY);
   }
-  return found;
+  return found(true);
+}
+
+/** Tries a rate that failed once more. */
+async function twice<P extends Probe>(
+  trial: (rate: number) => Promise<P | null>,
+  rate: number,
+): Promise<P | null> {
+  const first = await trial(rate);
+  return first?.holds === false ? trial(rate) : first;
+}
+
+function isPrecise(best: Probe | undefined, next: Probe | null): boolean {
+  return next !== null && next.rate <= (best?.rate ?? LEAST_RATE) * PRECISION;
 }
 
 function nextRate(holds: number | null, fails: number): number {

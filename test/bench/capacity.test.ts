@@ -1,31 +1,38 @@
 // needs: nothing
 import t from 'tap';
 import { brokenCondition, readObjective } from '../../bench/capacity/objective.ts';
+import { queueGrowth } from '../../bench/capacity/queue.ts';
 import { type Probe, searchCapacity } from '../../bench/capacity/search.ts';
-import { stageOf } from './results.ts';
+import { caseOf, stageOf } from './results.ts';
 
 /** Searches for the capacity of a service that holds up to a rate, and counts the rates that were tried. */
 async function search(capacity: number, first: number, isDisturbed: (turn: number) => boolean = () => false) {
   const rates: number[] = [];
+  const confirmed: number[] = [];
   const found = await searchCapacity<Probe>({
     first,
     probe: async (rate) => {
       rates.push(rate);
       return { rate, holds: rate <= capacity && !isDisturbed(rates.length) };
     },
+    confirm: async (rate) => {
+      confirmed.push(rate);
+      return { rate, holds: rate <= capacity };
+    },
   });
-  return { ...found, rates };
+  return { ...found, rates, confirmed };
 }
 
 t.test('the search ends within 5 % below the capacity, from wherever it begins', async (t) => {
   for (const capacity of [0.7, 3, 24, 480])
     for (const first of [1, capacity, capacity * 0.6, capacity * 2.2]) {
-      const { best, next, isCutShort, rates } = await search(capacity, first);
+      const { best, next, isCutShort, rates, confirmed } = await search(capacity, first);
       const rate = Number(best?.rate);
       const trial = `${capacity} from ${first}: ${rate} in ${rates.length} probes`;
       t.equal(isCutShort, false, trial);
       t.ok(rate <= capacity && rate >= capacity / 1.05, trial);
       t.ok(Number(next?.rate) > capacity);
+      t.same(confirmed, [rate], 'it is confirmed once');
     }
 });
 
@@ -34,10 +41,44 @@ t.test('a rate that fails once by chance does not count as failed', async (t) =>
   t.ok(Number(best?.rate) >= 24 / 1.05, `${best?.rate} was found`);
 });
 
+t.test('a rate that holds by chance is not reported: it fails when it is confirmed', async (t) => {
+  const tried: number[] = [];
+  const { best, next } = await searchCapacity<Probe>({
+    first: 50,
+    // Short trials are lenient by a fifth.
+    probe: async (rate) => {
+      tried.push(rate);
+      return { rate, holds: rate <= 60 };
+    },
+    confirm: async (rate) => ({ rate, holds: rate <= 50 }),
+  });
+  t.ok(Number(best?.rate) <= 50 && Number(best?.rate) >= 50 / 1.05, `${best?.rate} after ${tried}`);
+  t.ok(Number(next?.rate) > 50);
+});
+
+t.test('a queue that grows is seen, and one that is long but level is not', async (t) => {
+  const stage = (latenciesMs: readonly number[]) =>
+    latenciesMs.map((p50) => caseOf({ perSecond: 5, p50, right: 5 }));
+  const ten = (read: (index: number) => number) => Array.from({ length: 10 }, (_, index) => read(index));
+  t.equal(queueGrowth(stage(ten(() => 900)), 10), null);
+  t.equal(queueGrowth(stage(ten((index) => 20 + (index % 2) * 60)), 3), null, 'a wavering one');
+  // A server of one worker of 20 ms gets 54 calls a second: 0.08 s more of waiting in each second.
+  const overloaded = stage(ten((index) => 20 + 80 * 0.3 * index));
+  t.equal(queueGrowth(overloaded, 3), 'its queue grew: the mean latency went from 44 to 212 ms');
+  const lost = [...stage(ten(() => 20)).slice(0, 7), ...Array.from({ length: 3 }, () => noAnswer)];
+  t.match(queueGrowth(lost, 10), /the last third has no right answer/);
+});
+
+const noAnswer = { ...caseOf({ perSecond: 0, p50: 1 }), right: 0, latencyMs: null };
+
 t.test('a service that holds nothing, and a run that is stopped, end the search', async (t) => {
   t.match(await search(0, 8), { best: null, isCutShort: false });
   t.match(await search(Number.POSITIVE_INFINITY, 8), { next: null, isCutShort: true });
-  const stopped = await searchCapacity<Probe>({ first: 8, probe: async () => null });
+  const stopped = await searchCapacity<Probe>({
+    first: 8,
+    probe: async () => null,
+    confirm: async () => null,
+  });
   t.same(stopped, { best: null, next: null, isCutShort: true });
 });
 

@@ -122,7 +122,10 @@ t.test('the page of a measured suite has a bar for each ratio', async (t) => {
 });
 
 t.test('the page of a capacity draws the curve of each case', async (t) => {
-  const probe = { perSecond: 20, p50: 30, errorShare: 0, cpuMs: 40, megabytes: 500, isLoaderLimit: false };
+  const probe = {
+    ...{ seconds: 10, sentPerSecond: 20.4, perSecond: 20.2, p50: 30 },
+    ...{ errorShare: 0, cpuMs: 40, megabytes: 500, isLoaderLimit: false },
+  };
   const best: CapacityProbe = { ...probe, rate: 20, p99: 180, holds: true, broken: null };
   const next: CapacityProbe = { ...probe, rate: 21, p99: 420.5, holds: false, broken: 'p99<200ms: 420.5 ms' };
   const result: CapacityResult = {
@@ -141,7 +144,7 @@ t.test('the page of a capacity draws the curve of each case', async (t) => {
   );
   t.same(problems, []);
   const text = await page.innerText('main');
-  for (const shown of ['20.0/s', '25.0', 'p99<200ms: 420.5 ms']) t.ok(text.includes(shown), shown);
+  for (const shown of ['20.2/s', '25.0', 'p99<200ms: 420.5 ms']) t.ok(text.includes(shown), shown);
   t.equal(await page.locator('.uplot').count(), 4);
 });
 
