@@ -1,4 +1,5 @@
 import { maxHeaderSize } from 'node:http';
+import fastJson, { type Schema } from 'fast-json-stringify';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { SettingsOf } from '../settings/setting.ts';
@@ -18,6 +19,7 @@ import { installIgnoredFields } from './hooks/ignored-fields.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
 import { installRequestIds, requestIdOf } from './hooks/request-ids.ts';
 import { RequestLog } from './hooks/request-log.ts';
+import { lazy } from './lazy.ts';
 
 /** Creates a server without routes, with the hooks of all routes and refusals. */
 export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
@@ -29,6 +31,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installUnknownRoutes(server);
   installFailures(server);
   installValidation(server);
+  installSerialization(server);
   installNegotiation(server);
   installBodies(server);
   installAccessLog(server, log);
@@ -64,6 +67,14 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     // The limit is that of a path, because the routes refuse invalid ids themselves.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
+  });
+}
+
+/** Serializes every response by its schema, which is compiled at the first response that has it. */
+function installSerialization(server: FastifyInstance): void {
+  server.setSerializerCompiler(({ schema }) => {
+    const compiled = lazy(() => fastJson(schema as Schema));
+    return (data) => compiled()(data);
   });
 }
 
