@@ -17,7 +17,7 @@ COPY workers ./workers
 COPY bench ./bench
 COPY tsconfig.json LICENSE README.md ./
 
-RUN mkdir -p /data bench/results && chown node:node /data bench/results
+RUN mkdir -p /data bench/results && touch /data/darkroom.env && chown -R node:node /data bench/results
 USER node
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data ENV_FILE=/data/darkroom.env
 VOLUME /data

@@ -1,4 +1,5 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { nearest } from '../src/platform/names/nearest.ts';
 
 /** The default of ENV_FILE, in the folder in which the service is started. */
@@ -9,21 +10,76 @@ export function envFile(environment: NodeJS.ProcessEnv = process.env): string {
   return environment.ENV_FILE || DEFAULT_ENV_FILE;
 }
 
+/** What a file of settings says. */
+export interface EnvFile {
+  settings: Readonly<Record<string, string | undefined>>;
+  /** A sentence for each fault. With any, nothing of the file may be used. */
+  violations: readonly string[];
+  /** A sentence for each line that is probably not meant as it is. */
+  warnings: readonly string[];
+}
+
 /**
- * Reads the file, if it exists, into the environment. The environment takes precedence.
+ * Reads and checks a file of settings.
  * @param known the names of all settings.
- * @returns a sentence for each line that is no setting, or has a misspelt name; with any, nothing is read.
  */
-export function loadEnvFile(known: readonly string[], path = envFile()): string[] {
-  if (!existsSync(path)) return [];
-  const violations = violationsIn(readFileSync(path, 'utf8'), { known, path });
-  if (violations.length === 0) process.loadEnvFile(path);
-  return violations;
+export function readEnvFile(path: string, known: readonly string[]): EnvFile {
+  const refused = (violation: string) => ({ settings: {}, violations: [violation], warnings: [] });
+  let text: string;
+  try {
+    text = textIn(path);
+  } catch (error) {
+    return refused(unreadable(path, error as NodeJS.ErrnoException));
+  }
+  // Half of the bytes of Latin letters in UTF-16 are zero.
+  if (text.includes('\0')) return refused(`${path} is no text in UTF-8: save it as UTF-8.`);
+  const lines = text.split('\n');
+  return {
+    settings: parseEnv(text),
+    violations: violationsIn(lines, { known, path }),
+    warnings: repeatedIn(lines, path),
+  };
+}
+
+/** Programs of Windows write a byte order mark before the first name, which is no part of it. */
+function textIn(path: string): string {
+  return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+}
+
+function unreadable(path: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') return `There is no file ${path}.`;
+  if (code === 'EISDIR') return `${path} is a folder: name the file of settings in it.`;
+  return `${path} cannot be read: ${message}.`;
+}
+
+/**
+ * Reads the file of this host's settings, if it exists, into the environment. The environment takes precedence.
+ * @param known the names of all settings.
+ * @returns the faults of the file, with which nothing is read, and its warnings.
+ */
+export function loadEnvFile(
+  known: readonly string[],
+  path = envFile(),
+): Pick<EnvFile, 'violations' | 'warnings'> {
+  if (!existsSync(path)) return { violations: [], warnings: missing(path) };
+  const { settings, violations, warnings } = readEnvFile(path, known);
+  if (violations.length === 0)
+    for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
+  return { violations, warnings };
+}
+
+/** The default file may be missing; one that somebody named is missed. */
+function missing(path: string): string[] {
+  if (path === DEFAULT_ENV_FILE) return [];
+  return [`There is no file ${path}, which ENV_FILE names: settings are read from the environment alone.`];
 }
 
 /** A name that resembles no setting is accepted, because other programs may read the file too. */
-function violationsIn(text: string, { known, path }: { known: readonly string[]; path: string }): string[] {
-  return text.split('\n').flatMap((line, index) => {
+function violationsIn(
+  lines: readonly string[],
+  { known, path }: { known: readonly string[]; path: string },
+): string[] {
+  return lines.flatMap((line, index) => {
     const where = `${path}, line ${index + 1}`;
     const content = line.trim();
     if (content === '' || content.startsWith('#')) return [];
@@ -31,6 +87,15 @@ function violationsIn(text: string, { known, path }: { known: readonly string[];
     if (name === undefined) return [`${where} is no setting: write NAME=value, or begin it with #.`];
     const meant = known.includes(name) ? undefined : nearest(name, known);
     return meant === undefined ? [] : [`${where}: there is no setting ${name}. Did you mean ${meant}?`];
+  });
+}
+
+function repeatedIn(lines: readonly string[], path: string): string[] {
+  const numbered = lines.map((line, index) => ({ name: nameIn(line), number: index + 1 }));
+  return Array.from(Map.groupBy(numbered, ({ name }) => name)).flatMap(([name, given]) => {
+    if (name === undefined || given.length === 1) return [];
+    const numbers = given.map(({ number }) => number).join(' and ');
+    return [`${path} sets ${name} in lines ${numbers}: the last one counts.`];
   });
 }
 
@@ -50,7 +115,7 @@ export function saveSettings(
   settings: Readonly<Record<string, string | null>>,
   { path = envFile(), keepsBefore = false }: { path?: string; keepsBefore?: boolean } = {},
 ): void {
-  const before = existsSync(path) ? readFileSync(path, 'utf8').replace(/\n$/, '').split('\n') : [];
+  const before = existsSync(path) ? textIn(path).replace(/\n$/, '').split('\n') : [];
   const lines = before.map((line) => (settings[nameIn(line) ?? ''] === null ? `# ${line}` : line));
   for (const [name, value] of Object.entries(settings)) {
     if (value === null) continue;

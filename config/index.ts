@@ -12,7 +12,7 @@ import { billingSettings } from '../src/product/billing/config.ts';
 import { jobsSettings } from '../src/product/jobs/config.ts';
 import { providersSettings } from '../src/product/providers/config.ts';
 import { webhooksSettings } from '../src/product/webhooks/config.ts';
-import { envFile, loadEnvFile } from './env-file.ts';
+import { type EnvFile, envFile, loadEnvFile, readEnvFile } from './env-file.ts';
 
 /** Every setting of the service, by the slice that owns it. settings.md is printed from this table. */
 export const SETTINGS = {
@@ -49,11 +49,27 @@ const NAMES = Object.values(SETTINGS).flatMap((table) =>
 
 /**
  * Reads the settings file, if it exists, into the environment.
- * @throws SettingsError with a sentence for each line that is no setting, or has a misspelt name.
+ * @returns a sentence for each thing in it that is probably not meant, and for a file that is named and missing.
+ * @throws SettingsError with a sentence for each fault of the file, such as a misspelt name.
  */
-export function loadSettingsFile(path = envFile()): void {
-  const violations = loadEnvFile(NAMES, path);
+export function loadSettingsFile(path = envFile()): readonly string[] {
+  const { violations, warnings } = loadEnvFile(NAMES, path);
   if (violations.length > 0) throw new SettingsError(violations);
+  return warnings;
+}
+
+/**
+ * Reads the settings of another deployment from a file, and none from the environment.
+ * @throws SettingsError with a sentence for each fault of the file.
+ */
+export function readSettingsFrom(path: string): {
+  settings: Settings;
+  environment: EnvFile['settings'];
+  warnings: readonly string[];
+} {
+  const { settings: environment, violations, warnings } = readEnvFile(path, NAMES);
+  if (violations.length > 0) throw new SettingsError(violations);
+  return { settings: readSettings(environment), environment, warnings };
 }
 
 /** A name of this many letters or fewer is too short to be taken for a misspelt setting. */

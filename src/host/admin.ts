@@ -1,3 +1,4 @@
+import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
@@ -16,18 +17,18 @@ import { type ListenOptions, listenOptionsOf, printAttempt } from './admin/webho
  * Prints the result as text, or with --json as one JSON object; on failure prints one sentence and exits with code 1.
  */
 async function main(words: readonly string[]): Promise<CommandAnswer> {
-  loadSettingsFile();
+  for (const warning of loadSettingsFile()) progress(warning);
   const settings = readSettings(process.env);
   if (isMigration(words)) return migrateCommand(words, settings.stores, process.env, progress);
   if (isEmbedded(settings.stores)) {
-    const answer = await askPrimary(settings.stores.DATA_DIR, words);
+    const answer = await askPrimary(settings.stores.DATA_DIR, words, operator);
     if (answer !== null) return answer;
     // The stores are not opened here, because a service that starts meanwhile could then not open them.
     if (needsService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
   const stores = await openStores(settings.stores, hostForProcesses());
   try {
-    return await runCommand(words, commandContext(settings.stores, stores));
+    return await runCommand(words, { ...commandContext(settings.stores, stores), ...operator });
   } finally {
     await stores.close();
   }
@@ -66,7 +67,17 @@ async function watch(words: readonly string[]): Promise<never> {
   }
 }
 
-const progress = (line: string) => process.stderr.write(`${line}\n`);
+/** The user behind sudo, or of this process; the number of a user who has no name, as in some containers. */
+function userName(): string {
+  try {
+    return process.env.SUDO_USER ?? userInfo().username;
+  } catch {
+    return `user ${process.getuid?.()}`;
+  }
+}
+
+const progress = (line: string) => void process.stderr.write(`${line}\n`);
+const operator = { by: `${userName()} on ${hostname()}, pid ${process.pid}`, onProgress: progress };
 const WATCH_MS = 1_000;
 const words = process.argv.slice(2);
 const isJson = words.includes('--json');

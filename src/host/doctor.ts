@@ -19,9 +19,9 @@ const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const
 
 async function examined(): Promise<CheckResult[]> {
   try {
-    loadSettingsFile();
+    const warnings = loadSettingsFile();
     const settings = readSettings(process.env);
-    return [{ name: 'settings', findings: judgeNames() }, ...(await examine(settings))];
+    return [{ name: 'settings', findings: judgeNames(warnings) }, ...(await examine(settings))];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const remedy = 'Correct the setting: config/settings.md lists them all.';
@@ -29,16 +29,24 @@ async function examined(): Promise<CheckResult[]> {
   }
 }
 
-/** The findings about the settings file and about misspelt settings. */
-function judgeNames(): Finding[] {
+/**
+ * The findings about the settings file and about misspelt settings.
+ * @param warnings those of the file.
+ */
+function judgeNames(warnings: readonly string[]): Finding[] {
   const path = resolve(envFile());
-  const file = existsSync(path)
-    ? ok(`Settings are read from ${path}, and from the environment, which wins.`)
-    : ok(`There is no ${path}: settings are read from the environment alone (ENV_FILE names another file).`);
-  const misspelt = misspeltSettings(process.env).map((message) =>
-    warning(message, 'Correct the name, or ignore this where the variable belongs to another program.'),
+  const read = ok(`Settings are read from ${path}, and from the environment, which wins.`);
+  const none = ok(
+    `There is no ${path}: settings are read from the environment alone (ENV_FILE names another file).`,
   );
-  return [file, ...misspelt];
+  const isNamed = Boolean(process.env.ENV_FILE);
+  return [
+    ...(existsSync(path) ? [read] : isNamed ? [] : [none]),
+    ...warnings.map((message) => warning(message, 'Correct the file, or ENV_FILE, which names it.')),
+    ...misspeltSettings(process.env).map((message) =>
+      warning(message, 'Correct the name, or ignore this where the variable belongs to another program.'),
+    ),
+  ];
 }
 
 function report(examinations: readonly CheckResult[]): string {

@@ -57,14 +57,19 @@ npm run doctor examines the host and the settings; npm run admin -- --help lists
 async function main(): Promise<void> {
   endOnHelp(process.argv.slice(2), USAGE);
   outliveOutput();
-  loadSettingsFile();
+  const ofFile = loadSettingsFile();
   // Only this user can read stored files, regardless of the directory; the processes inherit the mask.
   process.umask(0o077);
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
   const allocator = chooseAllocator(settings.processes.ALLOCATOR);
   const misspelt = misspeltSettings(process.env);
-  for (const warning of [...misspelt, ...warningsOf(settings), ...(await sandboxWarnings(settings))])
+  for (const warning of [
+    ...ofFile,
+    ...misspelt,
+    ...warningsOf(settings),
+    ...(await sandboxWarnings(settings)),
+  ])
     log.warn(warning);
 
   const { HOST, PORT, METRICS_PORT } = settings.http;

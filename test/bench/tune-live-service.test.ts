@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { askPrimary } from '../../src/host/admin/socket.ts';
+import { OPERATOR } from '../support/operator.ts';
 import { startWholeService, until, type WholeService, withoutStores } from '../support/whole-service.ts';
 
 const MAIN = join(import.meta.dirname, '../../bench/tune/main.ts');
@@ -71,7 +72,7 @@ function startTune(
 }
 
 async function inForce({ directory }: WholeService) {
-  const answer = await askPrimary(directory, ['pools']);
+  const answer = await askPrimary(directory, ['pools'], OPERATOR);
   const { processes = [] } = (answer?.data ?? {}) as { processes?: Array<{ image: { threads: number } }> };
   return { PROCESSES: processes.length, IMAGE_THREADS: processes[0]?.image.threads };
 }

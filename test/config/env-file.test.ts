@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { loadEnvFile, saveSettings } from '../../config/env-file.ts';
+import { loadEnvFile, readEnvFile, saveSettings } from '../../config/env-file.ts';
 import { loadSettingsFile, SettingsError } from '../../config/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-env-'));
@@ -43,7 +43,7 @@ t.test(
   'a misspelt setting and a line that sets nothing are named with their line, and nothing is read',
   async (t) => {
     const path = fileOf('# fine\nIMAGE_TREADS=4\nPROCESSES 2\nDARKROOM_TEST_ONE=1\nMY_OWN_PROGRAM=x\n');
-    t.same(loadEnvFile(['IMAGE_THREADS', 'PROCESSES'], path), [
+    t.same(loadEnvFile(['IMAGE_THREADS', 'PROCESSES'], path).violations, [
       `${path}, line 2: there is no setting IMAGE_TREADS. Did you mean IMAGE_THREADS?`,
       `${path}, line 3 is no setting: write NAME=value, or begin it with #.`,
     ]);
@@ -63,3 +63,35 @@ t.test(
     t.doesNotThrow(() => loadSettingsFile(join(folder, 'absent.env')));
   },
 );
+
+t.test('a byte order mark is no part of the first name, and lines may end as on Windows', async (t) => {
+  const path = fileOf('\uFEFFDARKROOM_TEST_FOUR=4\r\nDARKROOM_TEST_FIVE="5"\r\n');
+  t.same(loadSettingsFile(path), []);
+  t.equal(process.env.DARKROOM_TEST_FOUR, '4');
+  t.equal(process.env.DARKROOM_TEST_FIVE, '5');
+  saveSettings({ DARKROOM_TEST_FOUR: '6' }, { path });
+  t.equal(readEnvFile(path, []).settings.DARKROOM_TEST_FOUR, '6', 'a change replaces the line');
+  t.equal(readFileSync(path, 'utf8').match(/DARKROOM_TEST_FOUR/g)?.length, 1);
+});
+
+t.test('a file in UTF-16 and a folder are refused by their name, and nothing is read', async (t) => {
+  const path = fileOf('');
+  writeFileSync(path, Buffer.from('\uFEFFDARKROOM_TEST_SIX=6\n', 'utf16le'));
+  t.throws(() => loadSettingsFile(path), { message: `${path} is no text in UTF-8: save it as UTF-8.` });
+  t.equal(process.env.DARKROOM_TEST_SIX, undefined);
+  t.throws(() => loadSettingsFile(folder), {
+    message: `${folder} is a folder: name the file of settings in it.`,
+  });
+});
+
+t.test('a name that is set twice is a warning with both lines, and the last one counts', async (t) => {
+  const path = fileOf('DARKROOM_TEST_SEVEN=1\n# DARKROOM_TEST_SEVEN=2\n\n export DARKROOM_TEST_SEVEN = 3\n');
+  t.same(loadSettingsFile(path), [`${path} sets DARKROOM_TEST_SEVEN in lines 1 and 4: the last one counts.`]);
+  t.equal(process.env.DARKROOM_TEST_SEVEN, '3');
+});
+
+t.test('a file that somebody named and that is not there is a warning; the default one is not', async (t) => {
+  const path = join(folder, 'absent.env');
+  t.match(loadSettingsFile(path), [new RegExp(`There is no file ${path}, which ENV_FILE names`)]);
+  t.same(loadSettingsFile('darkroom.env'), []);
+});

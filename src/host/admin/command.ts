@@ -3,13 +3,21 @@ import type { Backup } from '../../platform/stores/backup.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 
-export interface CommandContext {
+/** What commands need of the service, whoever gives them. */
+export interface StoresContext {
   documents: Documents;
   coordination: Coordination;
   planIds: readonly string[];
   now: () => Date;
   /** Copies the embedded stores into a new directory; absent with MongoDB and Redis. */
-  backUp?: ((directory: string) => Promise<Backup>) | undefined;
+  backUp?: ((directory: string, onProgress: (line: string) => void) => Promise<Backup>) | undefined;
+}
+
+export interface CommandContext extends StoresContext {
+  /** Who gave the command, such as `anna on host-a, pid 4711`. */
+  by: string;
+  /** Shows a line to the operator while the command runs. */
+  onProgress(line: string): void;
 }
 
 /** The result of a command: an object for `--json`, and a text for a person. */

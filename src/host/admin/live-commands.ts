@@ -39,7 +39,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
     about: `Changes ${CAPACITY_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env.`,
     takes: ['NAME=VALUE'],
     options: { save: null },
-    async run({ words: [assignment = ''], options }, { coordination }) {
+    async run({ words: [assignment = ''], options }, { coordination, by }) {
       const [given = '', text = ''] = assignment.split('=');
       const name = CAPACITY_SETTINGS.find((setting) => setting === given);
       if (name === undefined)
@@ -49,7 +49,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       const value = ACCEPTED[name].parse(text);
       if (value === undefined) throw new UsageError(`${name} is "${text}", but ${ACCEPTED[name].accepts}.`);
       const save = options.save === true;
-      return answerOf(await askProcesses(coordination, { kind: 'set', name, value, save }));
+      return answerOf(await askProcesses(coordination, { kind: 'set', name, value, save, by }));
     },
   },
   {
@@ -57,11 +57,11 @@ export const LIVE_COMMANDS: readonly Command[] = [
     about:
       'Replaces a process by a new one, which takes calls before the old one ends; its name is in `pools`.',
     takes: ['HOST/PROCESS'],
-    async run({ words: [name = ''] }, { coordination }) {
+    async run({ words: [name = ''] }, { coordination, by }) {
       const [hostId = '', processId = ''] = name.split('/');
       if (hostId === '' || !/^\d+$/.test(processId))
         throw new UsageError(`"${name}" names no process: HOST/PROCESS is expected, as \`pools\` shows it.`);
-      const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId });
+      const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId, by });
       if (answers.every(({ data, error }) => data === null && error === undefined))
         throw new UsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
       return answerOf(answers);
@@ -72,11 +72,11 @@ export const LIVE_COMMANDS: readonly Command[] = [
     about: `Changes the least severe line that is logged, as LOG_LEVEL does, for good or for a time such as 10m.`,
     takes: ['LEVEL'],
     options: { for: 'TIME' },
-    async run({ words: [level = ''], options }, { coordination }) {
+    async run({ words: [level = ''], options }, { coordination, by }) {
       if (LOG_LEVEL.parse(level) === undefined)
         throw new UsageError(`"${level}" is no level: ${LOG_LEVEL.accepts}.`);
       const forMs = options.for === undefined ? null : durationMs(String(options.for));
-      return answerOf(await askProcesses(coordination, { kind: 'log', level, forMs }));
+      return answerOf(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
     },
   },
   {

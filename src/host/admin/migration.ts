@@ -8,6 +8,7 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { StoresToCopy } from '../../platform/stores/open.ts';
+import { createProgress, type Progress } from '../../platform/stores/progress.ts';
 
 /** One side of a migration. No service may use its stores meanwhile. */
 export type MigrationSide = Omit<StoresToCopy, 'close'>;
@@ -50,9 +51,9 @@ export async function migrate(
   for (const spec of specs) {
     const source = await from.documents.collection<Document>(spec);
     const target = await to.documents.collection<Document>(spec);
-    await copyDocuments(source, target);
+    const progress = createProgress(`${spec.name}, documents`, await source.count({}), onProgress);
+    await copyDocuments(source, target, progress);
     collections[spec.name] = await compareDocuments(spec.name, source, target);
-    onProgress(`${spec.name}: ${collections[spec.name]} documents`);
   }
   const copied = await copyObjects(from.objects, to.objects, onProgress);
   await marker.deleteOne({ _id: MARKER.id });
@@ -73,7 +74,11 @@ async function beginIn(documents: ListedDocuments): Promise<Collection<Document>
   return marker;
 }
 
-async function copyDocuments(source: Collection<Document>, target: Collection<Document>): Promise<void> {
+async function copyDocuments(
+  source: Collection<Document>,
+  target: Collection<Document>,
+  progress: Progress,
+): Promise<void> {
   for await (const page of pagesOf(source)) {
     const { duplicates } = await target.insertMany(page);
     for (const index of duplicates) {
@@ -82,6 +87,7 @@ async function copyDocuments(source: Collection<Document>, target: Collection<Do
       if (existing === null || digestOf(existing) !== digestOf(document))
         await target.replaceOne({ _id: document._id }, document, { upsert: true });
     }
+    progress.done(page.length);
   }
 }
 
@@ -141,7 +147,10 @@ async function copyObjects(
 ): Promise<{ objects: number; bytes: number }> {
   let objects = 0;
   let bytes = 0;
-  for (const key of await from.listOlder('', EVERY_KEY, EVERY_KEY)) {
+  const keys = await from.listOlder('', EVERY_KEY, EVERY_KEY);
+  const progress = createProgress('objects', keys.length, onProgress);
+  for (const key of keys) {
+    progress.done(1);
     const source = await digestOfObject(from, key);
     if (source === null) continue;
     if ((await digestOfObject(to, key))?.digest !== source.digest) await copyObject(from, to, key);
@@ -149,9 +158,7 @@ async function copyObjects(
       throw new MigrationError(`The object ${key} differs after the copy: migrate again.`);
     objects += 1;
     bytes += source.bytes;
-    if (objects % 1_000 === 0) onProgress(`objects: ${objects}`);
   }
-  onProgress(`objects: ${objects}, ${bytes} bytes`);
   return { objects, bytes };
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { listenTo, type TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
-import type { CommandAnswer, CommandContext } from './command.ts';
+import type { CommandAnswer, CommandContext, StoresContext } from './command.ts';
 import { runCommand } from './commands.ts';
 
 /** The Unix socket in the data directory through which commands reach the primary that holds the embedded stores. */
@@ -15,7 +15,8 @@ export function socketPath(dataDir: string): string {
 
 const KEEP_ALIVE_MS = 5_000;
 
-type Reply = { answer: CommandAnswer } | { error: string };
+/** A line of the reply to a command; the last one has the answer or the error. */
+type ReplyLine = { progress: string } | { answer: CommandAnswer } | { error: string };
 type AttemptLine = { attempt: TailedAttempt } | { error: string };
 
 /**
@@ -26,7 +27,7 @@ type AttemptLine = { attempt: TailedAttempt } | { error: string };
  */
 export async function openAdminSocket(
   dataDir: string,
-  context: CommandContext,
+  context: StoresContext,
   onAcceptError: (error: Error) => void,
 ): Promise<{ close(): Promise<void> }> {
   const path = socketPath(dataDir);
@@ -49,24 +50,31 @@ export async function openAdminSocket(
   };
 }
 
-/** A request: the words of one command, or to listen to a webhook endpoint. */
-type AdminRequest = readonly string[] | { listenTo: string };
+/** A request: the words of one command and who gives it, or to listen to a webhook endpoint. */
+type AdminRequest = { words: readonly string[]; by: string } | { listenTo: string };
 
-/** Reads one request as JSON. A command gets one JSON response; a listener gets one JSON line per attempt. */
-async function serve(socket: Socket, context: CommandContext, listeners: Set<Socket>): Promise<void> {
+/** Reads one request as JSON. A command gets lines of ReplyLine; a listener gets one JSON line per attempt. */
+async function serve(socket: Socket, context: StoresContext, listeners: Set<Socket>): Promise<void> {
+  const write = (line: ReplyLine) => socket.write(`${JSON.stringify(line)}\n`);
   try {
     const request = JSON.parse(await text(socket)) as AdminRequest;
     if ('listenTo' in request) {
       listeners.add(socket.once('close', () => listeners.delete(socket)));
       await streamAttempts(socket, context, request.listenTo);
-    } else socket.end(JSON.stringify({ answer: await runCommand(request, context) } satisfies Reply));
+    } else {
+      const { words, by } = request;
+      const onProgress = (progress: string) => void write({ progress });
+      write({ answer: await runCommand(words, { ...context, by, onProgress }) });
+      socket.end();
+    }
   } catch (error) {
-    socket.end(JSON.stringify({ error: (error as Error).message } satisfies Reply));
+    write({ error: (error as Error).message });
+    socket.end();
   }
 }
 
 /** Streams delivery attempts until the client disconnects. */
-async function streamAttempts(socket: Socket, context: CommandContext, endpointId: string): Promise<void> {
+async function streamAttempts(socket: Socket, context: StoresContext, endpointId: string): Promise<void> {
   const unsubscribe = await listenTo(context, endpointId, (attempt) => {
     socket.write(`${JSON.stringify({ attempt } satisfies AttemptLine)}\n`);
   });
@@ -85,13 +93,21 @@ async function streamAttempts(socket: Socket, context: CommandContext, endpointI
  * @returns null when none runs on this data directory.
  * @throws Error with the message of the primary.
  */
-export async function askPrimary(dataDir: string, words: readonly string[]): Promise<CommandAnswer | null> {
+export async function askPrimary(
+  dataDir: string,
+  words: readonly string[],
+  { by, onProgress }: Pick<CommandContext, 'by' | 'onProgress'>,
+): Promise<CommandAnswer | null> {
   const socket = await connectTo(dataDir);
   if (socket === null) return null;
-  socket.end(JSON.stringify(words));
-  const reply = JSON.parse(await text(socket)) as Reply;
-  if ('error' in reply) throw new Error(reply.error);
-  return reply.answer;
+  socket.end(JSON.stringify({ words, by } satisfies AdminRequest));
+  for await (const line of createInterface({ input: socket })) {
+    const reply = JSON.parse(line) as ReplyLine;
+    if ('error' in reply) throw new Error(reply.error);
+    if ('answer' in reply) return reply.answer;
+    onProgress(reply.progress);
+  }
+  throw new Error('The service ended before it answered: ask again, and look at its log.');
 }
 
 /**

@@ -7,10 +7,15 @@ export type Control =
   | { kind: 'pools' }
   /** Returns the counters of the process. */
   | { kind: 'load' }
-  | { kind: 'log'; level: string; forMs: number | null }
-  | { kind: 'drain'; hostId: string; processId: string }
+  | ({ kind: 'log'; level: string; forMs: number | null } & Authored)
+  | ({ kind: 'drain'; hostId: string; processId: string } & Authored)
   /** With `save`, the setting is also written to the settings file. */
-  | { kind: 'set'; name: CapacitySetting; value: number; save: boolean };
+  | ({ kind: 'set'; name: CapacitySetting; value: number; save: boolean } & Authored);
+
+/** What changes a process names its author, for the log. */
+interface Authored {
+  by: string;
+}
 
 /** Identifies a process of a host; the primary's processId is `primary`. */
 export interface ProcessName {

@@ -8,9 +8,6 @@ import type { Control, ControlHandler } from './controls.ts';
 import { grantedCores } from './cpu-quota.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** The author of a change by a command, in the log. */
-const OPERATOR = 'npm run admin';
-
 /**
  * The controls of a host's primary: it replaces one of its processes, changes their number, and passes changed settings
  * to processes that start later.
@@ -24,11 +21,11 @@ export function primaryControls(options: {
 }): ControlHandler {
   const { hostId, supervisor, capacity, log } = options;
 
-  async function set({ name, value, save }: Extract<Control, { kind: 'set' }>) {
+  async function set({ name, value, save, by }: Extract<Control, { kind: 'set' }>) {
     const before = capacity.values()[name];
     capacity.set(name, value);
     process.env[name] = String(value);
-    log.info({ by: OPERATOR, setting: name, before, after: value }, 'A setting was changed');
+    log.info({ by, setting: name, before, after: value }, 'A setting was changed');
     if (name === 'PROCESSES') await supervisor.resize(value);
     if (save) keep(name, value);
     const warning = beyondCores(capacity);
@@ -53,7 +50,7 @@ export function primaryControls(options: {
     if (control.kind !== 'drain' || control.hostId !== hostId) return null;
     const isFound = await supervisor.replace(Number(control.processId));
     if (!isFound) throw new Error(`This host has no process ${control.processId}.`);
-    log.info({ by: OPERATOR, replaced: control.processId }, 'An API process was replaced');
+    log.info({ by: control.by, replaced: control.processId }, 'An API process was replaced');
     return { replaced: control.processId };
   };
 }

@@ -18,13 +18,12 @@ export function processControls(options: {
   const initialLevel = log.level;
   let resetTimer: NodeJS.Timeout | undefined;
 
-  function setLevel({ level, forMs }: Extract<Control, { kind: 'log' }>): void {
+  function setLevel({ level, forMs, by }: Extract<Control, { kind: 'log' }>): void {
     clearTimeout(resetTimer);
     const before = log.level;
     // The line is written at the more verbose of the two levels, so that a change to `silent` is logged as well.
     const isLogged = log.isLevelEnabled('info');
-    const audit = () =>
-      log.info({ by: 'npm run admin', before, after: level, forMs }, 'The log level was changed');
+    const audit = () => log.info({ by, before, after: level, forMs }, 'The log level was changed');
     if (isLogged) audit();
     log.level = level;
     if (!isLogged) audit();

@@ -1,7 +1,9 @@
+import type { Dirent } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { copyDatabase } from './documents/embedded/copy.ts';
 import { isMissing, TEMPORARY } from './objects/file-layout.ts';
+import { createProgress } from './progress.ts';
 
 export interface Backup {
   directory: string;
@@ -17,35 +19,48 @@ export interface Backup {
  * that are deleted meanwhile, the second adds new ones.
  *
  * @param to a directory that does not exist yet.
+ * @param onProgress called with a line now and then.
  * @throws Error of one sentence.
  */
-export async function backUp(dataDir: string, to: string): Promise<Backup> {
+export async function backUp(
+  dataDir: string,
+  to: string,
+  onProgress: (line: string) => void = () => undefined,
+): Promise<Backup> {
   await mkdir(dirname(to), { recursive: true });
   await mkdir(to, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
     throw new Error(`${to} exists already: name a directory for the copy that does not.`);
   });
   const objects = join(dataDir, 'objects');
-  const before = await copyObjects(objects, join(to, 'objects'));
+  const before = await copyObjects(objects, join(to, 'objects'), onProgress);
   await copyDatabase(join(dataDir, 'documents.sqlite'), join(to, 'documents.sqlite'));
   await synced(join(to, 'documents.sqlite'));
+  onProgress('documents: copied');
   const after = await copyObjects(objects, join(to, 'objects'));
   return { directory: to, objects: before + after };
 }
 
 /** Copies missing objects, and returns how many. */
-async function copyObjects(from: string, to: string): Promise<number> {
+async function copyObjects(
+  from: string,
+  to: string,
+  onProgress: (line: string) => void = () => undefined,
+): Promise<number> {
   const entries = await readdir(from, { recursive: true, withFileTypes: true }).catch((error) => {
     if (isMissing(error)) return [];
     throw error;
   });
+  const directoryOf = ({ parentPath }: Dirent) => parentPath.slice(from.length + 1);
+  const files = entries.filter((entry) => entry.isFile() && !directoryOf(entry).startsWith(TEMPORARY));
+  const progress = createProgress('objects', files.length, onProgress);
   let copied = 0;
-  for (const entry of entries) {
-    const directory = entry.parentPath.slice(from.length + 1);
-    if (!entry.isFile() || directory.startsWith(TEMPORARY)) continue;
+  for (const entry of files) {
+    const directory = directoryOf(entry);
     await mkdir(join(to, directory), { recursive: true, mode: 0o700 });
     const isNew = await copyObject(join(entry.parentPath, entry.name), join(to, directory, entry.name));
     if (isNew) copied += 1;
+    progress.done(1);
   }
   return copied;
 }

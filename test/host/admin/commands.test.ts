@@ -8,9 +8,15 @@ import { helpFor, runCommand } from '../../../src/host/admin/commands.ts';
 import { askPrimary, openAdminSocket, socketPath } from '../../../src/host/admin/socket.ts';
 import { COLLECTIONS } from '../../../src/host/collections.ts';
 import { startServer } from '../../support/harness.ts';
+import { OPERATOR } from '../../support/operator.ts';
 
 const server = await startServer(t);
-const context: CommandContext = { ...server.stores, planIds: ['free', 'scale'], now: () => new Date() };
+const context: CommandContext = {
+  ...server.stores,
+  planIds: ['free', 'scale'],
+  now: () => new Date(),
+  ...OPERATOR,
+};
 // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers freely, and fail where one is not as expected.
 const run = async (words: string): Promise<any> => (await runCommand(words.split(' '), context)).data;
 
@@ -179,22 +185,22 @@ t.test('a wrong command says how it goes', async (t) => {
 t.test('commands reach the primary by its socket, which is its own user’s alone', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  t.equal(await askPrimary(directory, ['account', 'list']), null, 'there is no primary');
+  t.equal(await askPrimary(directory, ['account', 'list'], OPERATOR), null, 'there is no primary');
   await writeFile(socketPath(directory), 'left by one that was killed');
-  t.equal(await askPrimary(directory, ['account', 'list']), null);
+  t.equal(await askPrimary(directory, ['account', 'list'], OPERATOR), null);
 
   const socket = await openAdminSocket(directory, context, (error) => t.error(error));
   t.equal((await stat(socketPath(directory))).mode & 0o777, 0o600);
   const { id } = await server.account();
   const [credited, listed] = await Promise.all([
-    askPrimary(directory, ['account', 'credit', id, '7']),
-    askPrimary(directory, ['account', 'list']),
+    askPrimary(directory, ['account', 'credit', id, '7'], OPERATOR),
+    askPrimary(directory, ['account', 'list'], OPERATOR),
   ]);
   t.match(credited, { data: { accountId: id, balance: 7 }, text: /7 credits granted/ });
   t.match(listed?.data.accounts, [{ email: 'ada@example.test' }]);
-  await t.rejects(askPrimary(directory, ['account', 'credit', id, 'many']), {
+  await t.rejects(askPrimary(directory, ['account', 'credit', id, 'many'], OPERATOR), {
     message: /"many" is no number/,
   });
   await socket.close();
-  t.equal(await askPrimary(directory, ['account', 'list']), null);
+  t.equal(await askPrimary(directory, ['account', 'list'], OPERATOR), null);
 });

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { askPrimary } from '../../../src/host/admin/socket.ts';
+import { OPERATOR } from '../../support/operator.ts';
 import { startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 
 interface Shown {
@@ -31,7 +32,7 @@ t.test('each change is a line of the log, and one that cannot be kept is an erro
     IMAGE_THREADS: '1',
     ENV_FILE: join(folder, 'darkroom.env'),
   });
-  const admin = (...words: string[]) => askPrimary(service.directory, words);
+  const admin = (...words: string[]) => askPrimary(service.directory, words, OPERATOR);
   await t.rejects(admin('set', 'IMAGE_THREADS=2', '--save'), {
     message: /IMAGE_THREADS is 2 until the next start, .*absent\/darkroom\.env: ENOENT.*ENV_FILE/,
   });
@@ -44,7 +45,7 @@ t.test('each change is a line of the log, and one that cannot be kept is an erro
   await admin('drain', `${shown.processes[0]?.hostId}/1`);
   service.signal('SIGHUP');
   await until(() => logged(service).some(({ msg }) => /replaced one by one/.test(String(msg))));
-  const by = 'npm run admin';
+  const { by } = OPERATOR;
   t.match(
     logged(service).filter((line) => 'by' in line || 'after' in line),
     [
@@ -62,7 +63,7 @@ t.test('each change is a line of the log, and one that cannot be kept is an erro
 t.test('an operator sees and changes the pools of a running service', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2' });
   const admin = async (...words: string[]) => {
-    const answer = await askPrimary(service.directory, words);
+    const answer = await askPrimary(service.directory, words, OPERATOR);
     if (answer === null) throw new Error('The primary does not answer.');
     return { ...answer, shown: answer.data as unknown as Shown };
   };

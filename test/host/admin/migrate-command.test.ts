@@ -1,4 +1,5 @@
 // needs: s3
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,6 @@ import { startMinio, type TestMinio } from '../../support/services/minio.ts';
 
 const BUCKET = 'migrated';
 const REGION = 'us-east-1';
-const quiet = () => undefined;
 
 async function folder(t: Test): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'darkroom-migrate-'));
@@ -32,9 +32,11 @@ async function sides(t: Test, lines: readonly string[]) {
   for (let n = 0; n < 3; n += 1) await objects.put(`assets/a${n}/file`, Buffer.alloc(100, n), 'image/png');
   const file = join(to, 'target.env');
   await writeFile(file, [`DATA_DIR=${to}`, ...lines].join('\n'));
+  const shown: string[] = [];
+  const source = readSettings({ DATA_DIR: from }).stores;
   const migrated = () =>
-    migrateCommand(['migrate', '--to', file], readSettings({ DATA_DIR: from }).stores, {}, quiet);
-  return { to, migrated };
+    migrateCommand(['migrate', '--to', file], source, {}, (line) => void shown.push(line));
+  return { from, to, shown, migrated };
 }
 
 async function migratesTo(minio: TestMinio): Promise<void> {
@@ -70,6 +72,29 @@ async function migratesTo(minio: TestMinio): Promise<void> {
     t.same(await documents.collections(), [], 'no document was copied');
   });
 }
+
+t.test(
+  'a file with a misspelt name is refused before a store is opened, and both sides are shown',
+  async (t) => {
+    const misspelt = await sides(t, ['S3_BUCKETT=darkroom']);
+    await t.rejects(misspelt.migrated(), {
+      message: /there is no setting S3_BUCKETT\. Did you mean S3_BUCKET\?/,
+    });
+    t.same(misspelt.shown, []);
+    t.notOk(existsSync(join(misspelt.to, 'documents.sqlite')));
+
+    const { migrated, shown, from, to } = await sides(t, ['PROCESSES=1', 'PROCESSES=2']);
+    const answer = await migrated();
+    t.match(shown[0], /sets PROCESSES in lines 2 and 3/);
+    for (const text of [shown[1], answer.text])
+      t.match(
+        text,
+        new RegExp(`documents +embedded in ${from} +embedded in ${to}\\nobjects +files in ${from}`),
+      );
+    t.ok(shown.includes('things, documents: 50 of 50 (100 %)'));
+    t.ok(shown.includes('objects: 3 of 3 (100 %)'));
+  },
+);
 
 const minio = await startMinio();
 if (minio === null) t.pass('a migration to a bucket', { skip: 'there is no MinIO' });

@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { askPrimary } from '../../../src/host/admin/socket.ts';
 import { type LoadRow, likeliestCause, rowsBetween } from '../../../src/host/admin/top.ts';
+import { OPERATOR } from '../../support/operator.ts';
 import { startWholeService } from '../../support/whole-service.ts';
 
 t.setTimeout(120_000);
@@ -93,7 +94,7 @@ t.test('an operator sees the load of a running service', async (t) => {
       answered += 1;
     }
   })();
-  const shown = await askPrimary(service.directory, ['top', '--seconds', '4']);
+  const shown = await askPrimary(service.directory, ['top', '--seconds', '4'], OPERATOR);
   isOver = true;
   await load;
   if (shown === null) throw new Error('The primary does not answer.');
@@ -106,5 +107,5 @@ t.test('an operator sees the load of a running service', async (t) => {
   t.ok((host?.memoryBytes ?? 0) > (row?.memoryBytes ?? 0), 'a host has its primary as well');
   t.match(cause, /Likeliest cause of a slow p99: /);
   t.match(shown.text, /process +req\/s +p50 ms +p99 ms/);
-  await t.rejects(askPrimary(service.directory, ['top', '--seconds', '0']), { message: /1 to 60/ });
+  await t.rejects(askPrimary(service.directory, ['top', '--seconds', '0'], OPERATOR), { message: /1 to 60/ });
 });

@@ -52,6 +52,7 @@ t.test(
         name: 'IMAGE_THREADS',
         value,
         save: false,
+        by: 'a test',
       });
       t.same(answer?.data, { IMAGE_THREADS: value });
       const [pools] = await askProcesses(coordination, { kind: 'pools' });
@@ -76,11 +77,23 @@ t.test(
 t.test('render threads change their number, and the log its level for a while', async (t) => {
   const server = await startServer(t);
   const { coordination } = server.stores;
-  await askProcesses(coordination, { kind: 'set', name: 'RENDER_THREADS', value: 3, save: false });
+  await askProcesses(coordination, {
+    kind: 'set',
+    name: 'RENDER_THREADS',
+    value: 3,
+    save: false,
+    by: 'a test',
+  });
   t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { render: { threads: 3 } });
-  await askProcesses(coordination, { kind: 'set', name: 'RENDER_THREADS', value: 1, save: false });
+  await askProcesses(coordination, {
+    kind: 'set',
+    name: 'RENDER_THREADS',
+    value: 1,
+    save: false,
+    by: 'a test',
+  });
   t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { render: { threads: 1 } });
-  await askProcesses(coordination, { kind: 'log', level: 'debug', forMs: null });
+  await askProcesses(coordination, { kind: 'log', level: 'debug', forMs: null, by: 'a test' });
   t.match((await askProcesses(coordination, { kind: 'pools' }))[0]?.data, { logLevel: 'debug' });
 });
 
@@ -103,7 +116,13 @@ t.test('the length of the queue is in force for the next call', async (t) => {
     return (await Promise.all([call(), call(), call(), call(), call()])).sort();
   };
   const set = async (name: 'IMAGE_QUEUE' | 'IMAGE_WAIT_MS', value: number) => {
-    const [answer] = await askProcesses(coordination, { kind: 'set', name, value, save: false });
+    const [answer] = await askProcesses(coordination, {
+      kind: 'set',
+      name,
+      value,
+      save: false,
+      by: 'a test',
+    });
     t.same(answer?.data, { [name]: value });
   };
   t.same(await statuses(), [200, 200, 200, 200, 200]);

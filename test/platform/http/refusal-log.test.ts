@@ -26,7 +26,12 @@ t.test(
 
     const refused = await refusedOf(CALLS);
     t.ok(refused > CALLS - 10);
-    await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null });
+    await askProcesses(server.stores.coordination, {
+      kind: 'log',
+      level: 'debug',
+      forMs: null,
+      by: 'a test',
+    });
     const [first] = lines();
     const more = await refusedOf(3);
     await server.drain(1_000);
@@ -63,7 +68,7 @@ t.test('at debug the log names the pool of a pass, its estimate and its wait', a
       .filter((line) => line.includes('A pass ran'));
   t.equal((await transform()).status, 200);
   t.same(decided(), []);
-  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null });
+  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null, by: 'a test' });
   t.equal((await transform()).status, 200);
   t.match(JSON.parse(decided()[0] ?? '{}'), { level: 20, pool: 'quick', queueMs: 0, inBatch: false });
 });

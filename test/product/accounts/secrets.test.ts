@@ -14,6 +14,7 @@ import { connectMongoDocuments } from '../../../src/platform/stores/documents/mo
 import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
+import { OPERATOR } from '../../support/operator.ts';
 import { dropDatabase, randomDatabase } from '../../support/services/mongodb.ts';
 
 /** Stores whose every byte can be read back. */
@@ -37,6 +38,7 @@ async function useSecrets(
     ...stores,
     planIds: ['free'],
     now: () => new Date(),
+    ...OPERATOR,
   });
   const secrets = {
     password,

@@ -52,7 +52,7 @@ t.test('with a key, a real model is the default, and its price follows the param
 
 t.test('prompts, keys and pictures are in no log line and no metric', async (t) => {
   const { openai, server, account } = await withOpenAi(t);
-  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null });
+  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null, by: 'a test' });
   for (const status of [200, 400, 401, 429, 500]) {
     openai.behave(status === 200 ? answered : { status, json: { error: { message: `${KEY} refuses` } } });
     const { json } = await submit(server, account.key, { ...generate, wait: 30 });

@@ -7,6 +7,7 @@ import { runCommand } from '../../../src/host/admin/commands.ts';
 import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { startServer } from '../../support/harness.ts';
+import { OPERATOR } from '../../support/operator.ts';
 import { ended, uploadPictures } from './jobs.ts';
 
 const server = await startServer(t);
@@ -114,7 +115,7 @@ t.test('an operator sees what runs and waits, and cancels it', async (t) => {
   const slow = { op: 'generate', model: 'sandbox-image', prompt: '[sandbox:wait=5000]', count: 2 };
   const { json } = await server.call('/jobs', { key, json: slow });
   const { id } = json.data;
-  const context = { ...server.stores, planIds: [], now: () => new Date() };
+  const context = { ...server.stores, planIds: [], now: () => new Date(), ...OPERATOR };
   const listed = await runCommand(['jobs', 'list', '--account', account.id], context);
   const [row] = (listed.data.jobs as Array<{ id: string }>).filter((job) => job.id === id);
   t.match(row, { accountId: account.id, op: 'generate', totalItems: 2 });

@@ -110,7 +110,7 @@ for (const [what, behave, record, tls] of QUICK) {
 }
 
 t.test('at debug the log says why and when a delivery is tried again', async (t) => {
-  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null });
+  await askProcesses(server.stores.coordination, { kind: 'log', level: 'debug', forMs: null, by: 'a test' });
   const account = await server.account();
   const { url, seen } = await peer(t, says('HTTP/1.1 500 Oops\r\n\r\n'));
   const { id } = await register(server, account, url);

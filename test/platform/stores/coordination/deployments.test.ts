@@ -48,7 +48,13 @@ for (const [name, ours, theirs] of [
       const b = await deploy(t, 'host-b', theirs);
       t.same(await hostsOf(a.coordination), ['host-a']);
       t.same(await hostsOf(b.coordination), ['host-b']);
-      await askProcesses(a.coordination, { kind: 'set', name: 'PROCESSES', value: 1, save: false });
+      await askProcesses(a.coordination, {
+        kind: 'set',
+        name: 'PROCESSES',
+        value: 1,
+        save: false,
+        by: 'a test',
+      });
       t.equal(await a.coordination.publish('jobs/work', 'job_a'), 1, 'one process hears the wake-up');
       t.equal(await b.coordination.publish('jobs/work', 'job_b'), 1);
       t.same([a.asked, b.asked], [['pools', 'set'], ['pools']]);
