@@ -97,15 +97,8 @@ export interface InputHeader {
   bitDepth: number;
 }
 
-/** The meaning of a file's colours as code points (ITU-T H.273): nclx in an AVIF, cICP in a PNG. */
-export interface Cicp {
-  primaries: number;
-  transfer: number;
-}
-
-/** Facts that the sender has read from a header because the codec does not report them, or reports them wrongly. */
+/** Facts that the sender has read from a header because the codec reports them wrongly. */
 export interface Readings {
-  cicp?: Cicp;
   /** Number of pictures in an AVIF. The codec also counts the tiles of a grid. */
   pictures?: number;
 }
@@ -121,10 +114,7 @@ export interface TransformTask extends Readings {
   layers?: Record<string, Uint8Array>;
   /** Threads of libvips that work on the picture; one when absent. The result is the same with any number. */
   threads?: number;
-  /**
-   * The result is described as well. It must not be set for an input with `cicp`, because a result that is the input
-   * itself would need `cicp` again.
-   */
+  /** The result is described as well. */
   describes?: true;
   /** Epoch milliseconds after which nobody waits for the answer. */
   deadlineMs: number;

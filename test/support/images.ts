@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Test } from 'tap';
+import { withChunks } from '../../workers/formats/png.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../shared/images');
 
@@ -18,6 +19,11 @@ export function needsImages(t: Test): { skip: string | false } {
 /** Bytes of one image, in a buffer of their own. */
 export function image(name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(readFileSync(join(FOLDER, name)));
+}
+
+/** A PNG without its gamma, whose numbers then are sRGB, as sharp takes those of every PNG. */
+export function withoutGamma(png: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return withChunks(png, ({ type }) => (type === 'gAMA' ? new Uint8Array() : undefined));
 }
 
 /** Names of the images in a folder, such as `photos/kodak-01.png`. */

@@ -1,4 +1,4 @@
-import { type ByteRange, isoBox, isoBoxes } from './boxes.ts';
+import { type ByteRange, type IsoBox, isoBox, isoBoxes } from './boxes.ts';
 import type { Bytes } from './bytes.ts';
 import { type Part, partsBetween } from './parts.ts';
 
@@ -101,6 +101,15 @@ export function* heifAssociations(
     const properties = Array.from({ length: count }, (_, index) => indexAt(start + index * indexBytes));
     return { id: ids.at(at), properties, at, start, end, next: end, truncated: claimed > limit };
   });
+}
+
+/** The properties of an item, in the order in which they are applied; none for an item without properties. */
+export function heifProperties(bytes: Bytes, meta: ByteRange, id: number): IsoBox[] {
+  const list = isoBox(bytes, meta, 'iprp', 'ipco');
+  if (list === undefined) return [];
+  const properties = [...isoBoxes(bytes, list)];
+  const item = heifAssociations(bytes, meta).find((association) => association.id === id);
+  return (item?.properties ?? []).flatMap((number) => properties[number - 1] ?? []);
 }
 
 /** Version, flags and content of a full box. */

@@ -1,8 +1,8 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import { type Decode, type InputHeader, LIMIT_PIXELS, type TransformTask } from '../protocol.ts';
-import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
+import { readableFile } from './readable.ts';
 import { invalid, unsupported } from './refusal.ts';
 
 /** The loaders that may read input. libvips has more (SVG, PDF, its own formats); they stay blocked as a risk. */
@@ -186,9 +186,17 @@ export function openOptions(
   };
 }
 
-/** Opens a still picture whose header was not read before, upright and without PNG texts that are costly to read. */
-export function openFile(file: Uint8Array<ArrayBuffer>): Sharp {
-  return sharp(withoutBulkyTexts(file), { ...STRICT, autoOrient: true });
+/** Opens a still picture whose header was not read before: upright, and in the colours of sRGB. */
+export async function openFile(file: Uint8Array<ArrayBuffer>): Promise<Sharp> {
+  const { input } = await readableFile(file);
+  const opened = sharp(input, { ...STRICT, autoOrient: true });
+  const { depth, hasProfile } = await opened.metadata();
+  return depth !== 'uchar' && hasProfile ? toSrgb(opened) : opened;
+}
+
+/** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
+export function toSrgb(pipeline: Sharp): Sharp {
+  return pipeline.withIccProfile('srgb', { attach: false });
 }
 
 /** The blocks of metadata of a file whose size was checked before. */

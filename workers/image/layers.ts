@@ -10,8 +10,11 @@ export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
     const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
     if (file === undefined)
       throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
-    return pixelsOf(prepare(openFile(new Uint8Array(file)))).catch(() => {
-      throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
-    });
+    const opened = openFile(new Uint8Array(file));
+    return opened
+      .then((picture) => pixelsOf(prepare(picture)))
+      .catch(() => {
+        throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
+      });
   };
 }

@@ -1,6 +1,6 @@
 import type { Sharp } from 'sharp';
 import type { Rgba } from './colour/colour.ts';
-import { openPixels } from './input.ts';
+import { openPixels, toSrgb } from './input.ts';
 import { needsNextPipeline, type Slot } from './order.ts';
 import { assertSize, type Size } from './pixels/geometry.ts';
 import {
@@ -129,7 +129,7 @@ export class Picture {
 
   /** Converts to sRGB, where sharp worked in a wider colour space. */
   convertToSrgb(): void {
-    this.#pipeline.withIccProfile('srgb', { attach: false });
+    toSrgb(this.#pipeline);
   }
 
   /**

@@ -10,7 +10,6 @@ import type {
   TransformTask,
 } from '../protocol.ts';
 import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
-import { withNamedColours } from './colour/named-colours.ts';
 import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { staysGrey, writeResult } from './encode/writing.ts';
@@ -23,13 +22,12 @@ import {
   prepareBlocks,
   profileOf,
 } from './metadata/carried-metadata.ts';
-import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
 import { operationNamed } from './operations/index.ts';
 import { Picture } from './picture.ts';
+import { readableFile } from './readable.ts';
 import { invalid } from './refusal.ts';
 import type { Written } from './search/target.ts';
-import { withStillBrand } from './still-brand.ts';
 import { isSamePicture, type PlannedStep, secondsLeft, type Work, writableFormat } from './work.ts';
 
 const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
@@ -97,16 +95,14 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
 async function open(sent: TransformTask): Promise<Work> {
   const { decode, encode: asked } = foldSettings(sent.pass);
-  const colours = await withNamedColours(
-    withStillBrand(sent.input),
-    sent.raw === undefined ? sent.cicp : undefined,
-  );
-  const task = sent.raw === undefined ? { ...sent, input: prepareInput(colours.input, asked) } : sent;
+  const { input, formerFormat, isHdr } = await readableFile(sent.input, sent);
+  const keepsTexts = asked.metadata === 'keep' && sent.raw === undefined;
+  const task = { ...sent, input: keepsTexts ? withProfileChunks(input) : input };
   const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
   // An input that became a 16-bit PNG only to be read correctly is not written as one.
-  if (colours.formerFormat !== undefined) file.is16Bit = false;
-  const output = { ...asked, format: asked.format ?? colours.formerFormat ?? writableFormat(file.format) };
+  if (formerFormat !== undefined) file.is16Bit = false;
+  const output = { ...asked, format: asked.format ?? formerFormat ?? writableFormat(file.format) };
   assertEncodable(output);
   const canMove = planned.every(({ operation }) => operation.frames !== 'first');
   const chosen = chooseFrames(decode.frame, file, canMove, output.format);
@@ -115,7 +111,7 @@ async function open(sent: TransformTask): Promise<Work> {
   const profile = profileOf(source, output, isGrey, [
     ...planned.map(({ operation, params }) => operation.profile?.(params)),
     // The profile of an HDR input serves for reading only.
-    ...(colours.isHdr ? (['srgb'] as const) : []),
+    ...(isHdr ? (['srgb'] as const) : []),
   ]);
   const { steps, encode } = await paintable({ steps: planned, encode: output }, task, source, profile);
   const keepsBlocks = encode.metadata === 'keep' && task.raw === undefined;
@@ -140,14 +136,6 @@ async function open(sent: TransformTask): Promise<Work> {
     ground,
     context: { sharp, fill, layer: layersOf(task), found: { warnings: [] } },
   };
-}
-
-/**
- * The input without PNG texts that are costly to read, and with its metadata in chunks from which it can be carried.
- */
-function prepareInput(input: Uint8Array<ArrayBuffer>, { metadata }: Encode): Uint8Array<ArrayBuffer> {
-  const safe = withoutBulkyTexts(input);
-  return metadata === 'keep' ? withProfileChunks(safe) : safe;
 }
 
 /** Warns of a file that grew, though it shows the same picture in no more pixels. */

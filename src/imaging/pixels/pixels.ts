@@ -275,7 +275,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       ...hintOf(header),
       ...readingsOf(header),
       ...present({ layers }),
-      ...(describes && header.cicp === undefined && { describes }),
+      ...(describes && { describes }),
       pass,
       threads: pools.threadsFor(header, pass),
       deadlineMs,

@@ -1,51 +1,124 @@
-import { deflateSync } from 'node:zlib';
-import sharp from 'sharp';
-import { pngChunk } from '../../formats/png.ts';
-import { type Cicp, LIMIT_PIXELS } from '../../protocol.ts';
-import { outputOf } from '../../transport/output.ts';
-import { isHdr, needsProfile, profileFor } from './cicp-profile.ts';
+import type { CodePoints } from '../../formats/code-points.ts';
+import { type Colours, isPossible, type Point } from './icc-profile.ts';
+import { linearOf } from './light.ts';
 
-/** Bytes of the signature and of the header chunk with its length, type and checksum. A profile follows directly. */
-const PNG_HEAD_BYTES = 8 + 25;
+/**
+ * Colours that a file names without a profile: by code points (ITU-T H.273), as AVIFs of phones and PNGs of HDR tools
+ * do, or by the gamma and the primaries of a PNG.
+ */
 
-/** A file whose colours a codec reads correctly. */
-interface ReadableFile {
-  input: Uint8Array<ArrayBuffer>;
+/** The white point of sRGB and of all primaries that code points name here. */
+const D65: Point = [0.3127, 0.329];
+const SRGB = { name: 'BT.709', red: [0.64, 0.33], green: [0.3, 0.6], blue: [0.15, 0.06] } as const;
+const BT709 = 1;
+const PRIMARIES: Record<number, { name: string; red: Point; green: Point; blue: Point }> = {
+  [BT709]: SRGB,
+  9: { name: 'BT.2020', red: [0.708, 0.292], green: [0.17, 0.797], blue: [0.131, 0.046] },
+  12: { name: 'Display P3', red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06] },
+};
+const PQ = 16;
+const HLG = 18;
+
+const PEAK_NITS = 1000;
+const WHITE_NITS = 203;
+
+/** Exponents of gamma that count as the curve of sRGB, which writers give as 2.2: within 5 %, as in libpng. */
+const SRGB_EXPONENT = 2.2;
+const SRGB_EXPONENT_WITHIN = 0.05;
+/** Exponents outside of this range are taken for errors. */
+const EXPONENTS = [0.1, 10] as const;
+/** Distance at which a chromaticity counts as that of sRGB, as in libpng. */
+const SAME_POINT_WITHIN = 0.01;
+
+/** Colours that differ from sRGB, or `srgb`. */
+export interface NamedColours extends Colours {
   /**
-   * Whether its profile describes colours brighter than white. Such a profile is right for these pixels, but not for
-   * the result's.
+   * Whether they can be brighter than white. Their numbers make no sense in 8 bits, so a profile is right for these
+   * pixels, but not for the result's.
    */
   isHdr: boolean;
-  /** Its former format, where it was converted. */
-  formerFormat?: 'avif';
 }
 
 /**
- * Gives a file whose colours are named by code points an equivalent ICC profile, because libvips reads only profiles
- * and takes all other colours for sRGB. A PNG gets the profile as it is. An AVIF is converted to a PNG with the
- * profile, and keeps its EXIF and XMP.
+ * The colours that code points name. For PQ and HLG (ITU-R BT.2100) the curve also tone-maps, as the EETF of ITU-R
+ * BT.2390 does, from 1,000 cd/m² to white at 203 cd/m² (BT.2408). Tones below about 90 cd/m² stay unchanged.
+ * @returns undefined for primaries that are not known here.
  */
-export async function withNamedColours(
-  input: Uint8Array<ArrayBuffer>,
-  cicp: Cicp | undefined,
-): Promise<ReadableFile> {
-  if (cicp === undefined || !needsProfile(cicp)) return { input, isHdr: false };
-  const isPng = Buffer.from(input.buffer, input.byteOffset, 8).toString('latin1', 1, 4) === 'PNG';
-  const png = isPng ? input : await asPng(input);
-  const chunk = profileChunk(profileFor(cicp));
-  const bytes = Buffer.concat([png.subarray(0, PNG_HEAD_BYTES), chunk, png.subarray(PNG_HEAD_BYTES)]);
-  return { input: bytes, isHdr: isHdr(cicp), ...(!isPng && { formerFormat: 'avif' }) };
+export function coloursOfCodePoints({ primaries, transfer }: CodePoints): NamedColours | 'srgb' | undefined {
+  const known = PRIMARIES[primaries];
+  // Transfers without a curve of their own are close to sRGB.
+  const curve = CURVES[transfer];
+  if (known === undefined) return undefined;
+  if (primaries === BT709 && curve === undefined) return 'srgb';
+  const isHdr = transfer === PQ || transfer === HLG;
+  const name = isHdr ? `${known.name}, tone-mapped` : known.name;
+  return { ...known, name, white: D65, curve: curve ?? linearOf, isHdr };
 }
 
-/** Converts an AVIF to a PNG with all its bits. The compression is low, because the PNG is decoded at once. */
-async function asPng(avif: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const pipeline = sharp(avif, { failOn: 'error', limitInputPixels: LIMIT_PIXELS });
-  const { depth } = await pipeline.metadata();
-  const space = depth === 'uchar' ? 'srgb' : 'rgb16';
-  const png = pipeline.keepExif().keepXmp().toColourspace(space).png({ compressionLevel: 1 });
-  return (await outputOf(png)).data;
+/** The gamma of a file, such as 0.45455, and the chromaticities of its primaries; those that are absent are of sRGB. */
+export interface Gamma {
+  gamma?: number;
+  chromaticities?: { white: Point; red: Point; green: Point; blue: Point };
 }
 
-function profileChunk(profile: Buffer): Buffer {
-  return pngChunk('iCCP', Buffer.concat([Buffer.from('code points\0\0', 'latin1'), deflateSync(profile)]));
+/** The colours that a gamma and chromaticities name. Values that cannot be are passed over. */
+export function coloursOfGamma({ gamma = 1 / SRGB_EXPONENT, chromaticities }: Gamma): NamedColours | 'srgb' {
+  const srgb = { white: D65, red: SRGB.red, green: SRGB.green, blue: SRGB.blue };
+  const primaries = chromaticities && isPossible(chromaticities) ? chromaticities : srgb;
+  const exponent = 1 / gamma;
+  const [least, most] = EXPONENTS;
+  const isSrgbCurve =
+    !(exponent >= least && exponent <= most) ||
+    Math.abs(exponent / SRGB_EXPONENT - 1) <= SRGB_EXPONENT_WITHIN;
+  if (isSrgbCurve && isNear(primaries, srgb)) return 'srgb';
+  const curve = isSrgbCurve ? linearOf : (value: number) => value ** exponent;
+  const name = isSrgbCurve ? 'Own primaries' : `Gamma ${exponent.toFixed(3)}`;
+  return { ...primaries, name, curve, isHdr: false };
+}
+
+type Chromaticities = NonNullable<Gamma['chromaticities']>;
+
+function isNear(one: Chromaticities, other: Chromaticities): boolean {
+  return (['white', 'red', 'green', 'blue'] as const).every((name) =>
+    one[name].every((value, axis) => Math.abs(value - (other[name][axis] as number)) <= SAME_POINT_WITHIN),
+  );
+}
+
+/** Curves from a channel's value, 0 to 1, to light, where 1 is white. */
+const CURVES: Record<number, (value: number) => number> = {
+  4: (value) => value ** 2.2,
+  5: (value) => value ** 2.8,
+  8: (value) => value,
+  [PQ]: (value) => toneMapped(pqToNits(value)),
+  [HLG]: (value) => toneMapped(PEAK_NITS * hlgToScene(value) ** 1.2),
+};
+
+function pqToNits(value: number): number {
+  const root = value ** (32 / 2523);
+  return 10_000 * (Math.max(0, root - 0.8359375) / (18.8515625 - 18.6875 * root)) ** (16384 / 2610);
+}
+
+function nitsToPq(nits: number): number {
+  const root = (nits / 10_000) ** (2610 / 16384);
+  return ((0.8359375 + 18.8515625 * root) / (1 + 18.6875 * root)) ** (2523 / 32);
+}
+
+function hlgToScene(value: number): number {
+  if (value <= 0.5) return value ** 2 / 3;
+  return (Math.exp((value - 0.55991073) / 0.17883277) + 0.28466892) / 12;
+}
+
+/** BT.2390-11, 5.4.1: maps the brightest tones along a spline and keeps all others. */
+function toneMapped(nits: number): number {
+  const source = nitsToPq(PEAK_NITS);
+  const most = nitsToPq(WHITE_NITS) / source;
+  const knee = 1.5 * most - 0.5;
+  const value = Math.min(1, nitsToPq(nits) / source);
+  if (value <= knee) return nits / WHITE_NITS;
+  const t = (value - knee) / (1 - knee);
+  const mapped =
+    (2 * t ** 3 - 3 * t ** 2 + 1) * knee +
+    (t ** 3 - 2 * t ** 2 + t) * (1 - knee) +
+    (-2 * t ** 3 + 3 * t ** 2) * most;
+  return Math.min(1, pqToNits(mapped * source) / WHITE_NITS);
 }

@@ -45,7 +45,7 @@ function assertSameSize(one: Pixels, other: Pixels): void {
 }
 
 async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
-  const opened = raw === undefined ? openFile(input) : sharp(input, { raw });
+  const opened = raw === undefined ? await openFile(input) : sharp(input, { raw });
   const { data, info } = await localOutputOf(opened.autoOrient().toColourspace('srgb').ensureAlpha().raw());
   return { data, width: info.width, height: info.height, channels: 4, frames: 1 };
 }

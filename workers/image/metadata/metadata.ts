@@ -9,15 +9,13 @@ import {
   type Readings,
 } from '../../protocol.ts';
 import { localOutputOf, type Output } from '../../transport/output.ts';
-import { withNamedColours } from '../colour/named-colours.ts';
 import { measure } from '../facts/measure.ts';
 import { type Sample, WORKING_PX } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
-import { tooLarge, unreadable } from '../input.ts';
+import { tooLarge, toSrgb, unreadable } from '../input.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
 import { isFull } from '../pixels/pixels.ts';
-import { withStillBrand } from '../still-brand.ts';
-import { withoutBulkyTexts } from './png-guard.ts';
+import { readableFile } from '../readable.ts';
 import { readTags } from './tags.ts';
 
 /**
@@ -48,11 +46,7 @@ export async function describe(
   readings: Readings = {},
 ): Promise<Described | Failure> {
   const startedMs = performance.now();
-  const decoded = await decode(
-    raw === undefined ? withStillBrand(withoutBulkyTexts(input)) : input,
-    raw,
-    readings,
-  ).catch((error: unknown) => failureOf(error, true));
+  const decoded = await decode(input, raw, readings).catch((error: unknown) => failureOf(error, true));
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
   const { header, copy, isOpaque } = decoded;
@@ -78,14 +72,13 @@ export async function describe(
 }
 
 /** The header of a file, and the pixels decoded from it. */
-async function decode(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined, readings: Readings) {
-  const header = await open(input, raw).metadata();
+async function decode(file: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined, readings: Readings) {
+  const { input, original } = await readableFile(file, { ...readings, ...(raw !== undefined && { raw }) });
+  const header = await open(original, raw).metadata();
   const pixels = header.width * header.height;
   if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
-  const { input: coloured } = await withNamedColours(input, raw === undefined ? readings.cicp : undefined);
-  // sharp converts 16-bit pictures with a profile to Display P3, so they are converted to sRGB.
-  const isWide = header.depth !== 'uchar' && (header.hasProfile || coloured !== input);
-  const copy = await workingCopy(coloured, raw, { size: header.autoOrient, isWide });
+  const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== original);
+  const copy = await workingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
   return { header, copy, isOpaque };
 }
@@ -135,7 +128,7 @@ async function workingCopy(
   const small = open(input, raw)
     .autoOrient()
     .resize({ ...within, fit: 'fill' });
-  if (isWide) small.withIccProfile('srgb', { attach: false });
+  if (isWide) toSrgb(small);
   const { data, info } = await localOutputOf(small.toColourspace('srgb').raw());
   if (info.channels !== 3 && info.channels !== 4) throw unreadable();
   return { data, width: info.width, height: info.height, channels: info.channels };

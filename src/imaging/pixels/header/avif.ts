@@ -8,13 +8,12 @@ import {
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import {
   type HeifReference,
-  heifAssociations,
   heifItems,
   heifMeta,
+  heifProperties,
   heifReferences,
   primaryItem,
 } from '../../../../workers/formats/heif.ts';
-import type { Cicp } from '../../../../workers/protocol.ts';
 import { type Header, headerOf } from './facts.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
@@ -43,7 +42,6 @@ export function readAvif(bytes: Bytes): Header | null {
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
     animated: sequence !== null,
-    ...(still?.cicp && { cicp: still.cicp }),
     ...(still === null && { stillMissing: true }),
   });
 }
@@ -63,8 +61,7 @@ function readItemProperties(bytes: Bytes, meta: ByteRange) {
   const list = isoBox(bytes, meta, 'iprp', 'ipco');
   if (primaryId === undefined || list === undefined) return null;
   const properties = [...isoBoxes(bytes, list)];
-  const primary = heifAssociations(bytes, meta).find(({ id }) => id === primaryId);
-  const primaryProperties = (primary?.properties ?? []).flatMap((number) => properties[number - 1] ?? []);
+  const primaryProperties = heifProperties(bytes, meta, primaryId);
   return { primaryProperties, properties, pages: countPages(bytes, meta) };
 }
 
@@ -83,27 +80,18 @@ function dependentItemIds({ type, from, to }: HeifReference): readonly number[] 
   return type === 'dimg' ? to : [];
 }
 
-/**
- * Decoders turn and mirror the picture by its own properties, so the size is the one after that. A profile wins over
- * code points.
- */
+/** Decoders turn and mirror the picture by its own properties, so the size is the one after that. */
 function readPrimary(bytes: Bytes, properties: readonly IsoBox[]) {
   let size: { width: number; height: number } | null = null;
   let bitDepth = 8;
-  let codePoints: Cicp | undefined;
-  let hasProfile = false;
   for (const { type, start } of properties) {
     if (type === 'ispe') size = { width: bytes.u32(start + 4), height: bytes.u32(start + 8) };
     if (type === 'pixi') bitDepth = bytes.u8(start + 5);
     if (type === 'irot' && bytes.u8(start) % 2 === 1 && size !== null) {
       size = { width: size.height, height: size.width };
     }
-    if (type !== 'colr') continue;
-    if (bytes.text(start, 4) === 'nclx')
-      codePoints = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
-    else hasProfile = true;
   }
-  return size && { ...size, bitDepth, cicp: hasProfile ? undefined : codePoints };
+  return size && { ...size, bitDepth };
 }
 
 function isAlpha(bytes: Bytes, { type, start, end }: IsoBox): boolean {

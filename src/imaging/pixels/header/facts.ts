@@ -1,5 +1,3 @@
-import type { Cicp } from '../../../../workers/protocol.ts';
-
 /** The header of a file, read without decoding a pixel. */
 export interface Header {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
@@ -21,8 +19,6 @@ export interface Header {
   animated: boolean;
   /** Its pixels are indexes into a palette, or have fewer than 8 bits of grey. */
   indexed?: true;
-  /** The meaning of its colours, where the file gives it by code points and not by a profile. */
-  cicp?: Cicp;
   /** An animation without a still picture of its own, which nothing here decodes. */
   stillMissing?: true;
   /** The file ends inside of a frame, which its decoder takes as complete. */

@@ -1,7 +1,5 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
-import type { Cicp } from '../../../../workers/protocol.ts';
-import { present } from '../../../platform/names/present.ts';
 import { exifOrientation } from './exif.ts';
 import { type Header, headerOf } from './facts.ts';
 
@@ -18,7 +16,7 @@ export function readPng(bytes: Bytes): Header | null {
   const channels = CHANNELS[colourType];
   if (channels === undefined) return null;
   const isPalette = colourType === PALETTE;
-  const { orientation, isKeyed, cicp } = readAncillaryChunks(bytes, others);
+  const { orientation, isKeyed } = readAncillaryChunks(bytes, others);
   return headerOf({
     format: 'png',
     width: bytes.u32(start),
@@ -28,19 +26,16 @@ export function readPng(bytes: Bytes): Header | null {
     channels: isKeyed ? channels + 1 : channels,
     hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
     progressive: bytes.u8(start + 12) === 1,
-    ...present({ cicp }),
     ...((isPalette || bitDepth < 8) && { indexed: true }),
   });
 }
 
 function readAncillaryChunks(bytes: Bytes, chunks: readonly PngChunk[]) {
-  let cicp: Cicp | undefined;
   let orientation = 1;
   let isKeyed = false;
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
-    if (type === 'cICP') cicp = { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
     if (type === 'eXIf') orientation = exifOrientation(bytes.slice(start, end));
   }
-  return { orientation, isKeyed, cicp };
+  return { orientation, isKeyed };
 }

@@ -1,0 +1,57 @@
+import type { Bytes } from './bytes.ts';
+import type { CodePoints } from './code-points.ts';
+import { pngChunks } from './png.ts';
+
+/** The meaning of a PNG's colours (third edition, section 11.3.2), given by chunks before its palette and pixels. */
+
+type Point = readonly [x: number, y: number];
+
+export interface PngColours {
+  bitDepth: number;
+  isGrey: boolean;
+  /** What the file says, of each kind the first. */
+  codePoints?: CodePoints;
+  hasProfile: boolean;
+  isSrgb: boolean;
+  /** The exponent from light to value, such as 0.45455. */
+  gamma?: number;
+  chromaticities?: { white: Point; red: Point; green: Point; blue: Point };
+}
+
+/** Types of chunks that give the meaning of colours. */
+export const COLOUR_CHUNKS: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
+/** Numbers are stored as integers, in units of this share. */
+const UNIT = 100_000;
+const GREYS: readonly number[] = [0, 4];
+const CODE_POINTS_BYTES = 4;
+const GAMMA_BYTES = 4;
+const CHROMATICITIES_BYTES = 32;
+
+/** Reads what a PNG says of its colours; undefined for any other file. A chunk that is too short is passed over. */
+export function pngColours(bytes: Bytes): PngColours | undefined {
+  let colours: PngColours | undefined;
+  for (const { type, start, end } of pngChunks(bytes)) {
+    const size = end - start;
+    if (colours === undefined) {
+      if (type !== 'IHDR') return undefined;
+      const isGrey = GREYS.includes(bytes.u8(start + 9));
+      colours = { bitDepth: bytes.u8(start + 8), isGrey, hasProfile: false, isSrgb: false };
+    }
+    if (type === 'PLTE' || type === 'IDAT') break;
+    if (type === 'iCCP') colours.hasProfile = true;
+    if (type === 'sRGB') colours.isSrgb = true;
+    if (type === 'cICP' && size >= CODE_POINTS_BYTES)
+      colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
+    if (type === 'gAMA' && size >= GAMMA_BYTES) colours.gamma ??= bytes.u32(start) / UNIT;
+    if (type === 'cHRM' && size >= CHROMATICITIES_BYTES) colours.chromaticities ??= pointsAt(bytes, start);
+  }
+  return colours;
+}
+
+function pointsAt(bytes: Bytes, start: number): NonNullable<PngColours['chromaticities']> {
+  const pointAt = (index: number): Point => [
+    bytes.u32(start + 8 * index) / UNIT,
+    bytes.u32(start + 8 * index + 4) / UNIT,
+  ];
+  return { white: pointAt(0), red: pointAt(1), green: pointAt(2), blue: pointAt(3) };
+}

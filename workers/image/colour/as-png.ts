@@ -1,0 +1,43 @@
+import sharp from 'sharp';
+import { LIMIT_PIXELS } from '../../protocol.ts';
+import { outputOf } from '../../transport/output.ts';
+import { type DeepPixels, deepPixelsOf, type Pixels, pixelsOf } from '../pixels/pixels.ts';
+
+/**
+ * Converts a picture to a PNG with all its bits and its metadata. Its colours are not converted. The compression is
+ * low, because the PNG is decoded at once.
+ * @param isPremultiplied whether its colours are multiplied by alpha, by which they are then divided.
+ */
+export async function asPng(
+  file: Uint8Array<ArrayBuffer>,
+  isPremultiplied = false,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const open = () => sharp(file, { failOn: 'error', limitInputPixels: LIMIT_PIXELS, ignoreIcc: true });
+  const isDeep = (await open().metadata()).depth !== 'uchar';
+  const space = isDeep ? 'rgb16' : 'srgb';
+  const pipeline = open().keepMetadata();
+  if (isPremultiplied) {
+    const pixels = isDeep ? await deepPixelsOf(open()) : await pixelsOf(open());
+    divideByAlpha(pixels);
+    const { data, width, height, channels } = pixels;
+    // sharp cannot attach the metadata of a file to pixels, so they replace those of the file. It accepts any typed
+    // array, but its types allow buffers only.
+    const input = data as Uint8Array as Buffer;
+    pipeline.pipelineColourspace(space);
+    pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);
+  }
+  return (await outputOf(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
+}
+
+/** Divides the colours of RGBA pixels by their alpha, in place; others stay. Where alpha is 0, they become black. */
+export function divideByAlpha({ data, channels }: Pick<Pixels | DeepPixels, 'data' | 'channels'>): void {
+  if (channels !== 4) return;
+  const most = 256 ** data.BYTES_PER_ELEMENT - 1;
+  for (let at = 0; at < data.length; at += 4) {
+    const alpha = data[at + 3] as number;
+    if (alpha === most) continue;
+    const factor = alpha === 0 ? 0 : most / alpha;
+    for (let channel = at; channel < at + 3; channel++)
+      data[channel] = Math.min(most, Math.round((data[channel] as number) * factor));
+  }
+}

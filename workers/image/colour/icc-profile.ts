@@ -1,0 +1,194 @@
+/**
+ * Builds ICC profiles (version 2.4) of displays. A profile is built from primaries, a white point and one curve for all
+ * channels; that of a grey picture has the curve alone.
+ */
+
+type Triple = readonly [number, number, number];
+/** A chromaticity of CIE 1931. */
+export type Point = readonly [x: number, y: number];
+
+/** The colours of a display, which the numbers of a picture stand for. */
+export interface Colours {
+  /** Name of the profile. */
+  name: string;
+  white: Point;
+  red: Point;
+  green: Point;
+  blue: Point;
+  /** From the value of a channel, 0 to 1, to light, where 1 is white. */
+  curve(value: number): number;
+}
+
+const D50: Triple = [0.9642, 1, 0.8249];
+/** The Bradford matrix. */
+const CONES: Matrix = [
+  [0.8951, 0.2664, -0.1614],
+  [-0.7502, 1.7135, 0.0367],
+  [0.0389, -0.0685, 1.0296],
+];
+
+/** Number of points of a curve; it is high because that of PQ is steep. */
+const CURVE_POINTS = 4096;
+/** Largest coordinate that a profile can hold with room to spare. */
+const MOST_XYZ = 4;
+
+/** The profile of a picture with these colours, in RGB or in one grey channel. */
+export function profileFor(colours: Colours, space: 'rgb' | 'grey'): Buffer {
+  const curve = curveTag(colours.curve);
+  const tags: [string, Buffer][] = [
+    ['desc', descriptionTag(colours.name)],
+    ['cprt', textTag('No copyright, use freely')],
+    ['wtpt', xyzTag(D50)],
+  ];
+  if (space === 'grey') return assembled('GRAY', [...tags, ['kTRC', curve]]);
+  const columns = columnsOf(colours);
+  return assembled('RGB ', [
+    ...tags,
+    ...['r', 'g', 'b'].flatMap((channel, index): [string, Buffer][] => [
+      [`${channel}XYZ`, xyzTag(columns[index] as Triple)],
+      [`${channel}TRC`, curve],
+    ]),
+  ]);
+}
+
+/** Whether white lies among the primaries, so that colours can be computed from them. */
+export function isPossible(primaries: Omit<Colours, 'name' | 'curve'>): boolean {
+  const { white, red, green, blue } = primaries;
+  if ([white, red, green, blue].some(([x, y]) => x < 0 || y <= 0 || x + y > 1)) return false;
+  const isAhead = sharesOf(primaries).every((share) => share > 0);
+  return (
+    isAhead &&
+    columnsOf(primaries)
+      .flat()
+      .every((value) => Math.abs(value) < MOST_XYZ)
+  );
+}
+
+type Primaries = Pick<Colours, 'white' | 'red' | 'green' | 'blue'>;
+
+/** XYZ of red, green and blue as seen under D50; they add up to its white. */
+function columnsOf(primaries: Primaries): Triple[] {
+  const shares = sharesOf(primaries);
+  const white = xyzOf(primaries.white);
+  return brightOf(primaries).map((colour, index) =>
+    adapted(
+      triple((axis) => colour[axis] * shares[index as Axis]),
+      white,
+    ),
+  );
+}
+
+/** The shares of red, green and blue, each of luminance 1, in white. */
+function sharesOf(primaries: Primaries): Triple {
+  const bright = brightOf(primaries);
+  return solve(
+    triple((row) => triple((column) => bright[column]?.[row] as number)),
+    xyzOf(primaries.white),
+  );
+}
+
+function brightOf({ red, green, blue }: Primaries): Triple[] {
+  return [red, green, blue].map(xyzOf);
+}
+
+/** XYZ at luminance 1. */
+function xyzOf([x, y]: Point): Triple {
+  return [x / y, 1, (1 - x - y) / y];
+}
+
+/** A colour under a white as it is seen under D50. */
+function adapted(colour: Triple, white: Triple): Triple {
+  const [cones, from, to] = [times(CONES, colour), times(CONES, white), times(CONES, D50)];
+  return solve(
+    CONES,
+    triple((cone) => (cones[cone] * to[cone]) / from[cone]),
+  );
+}
+
+type Axis = 0 | 1 | 2;
+type Matrix = readonly [Triple, Triple, Triple];
+
+function triple<T>(at: (axis: Axis) => T): readonly [T, T, T] {
+  return [at(0), at(1), at(2)];
+}
+
+function times(matrix: Matrix, [x, y, z]: Triple): Triple {
+  return triple((row) => matrix[row][0] * x + matrix[row][1] * y + matrix[row][2] * z);
+}
+
+/** Solves the equations by Cramer's rule. */
+function solve(matrix: Matrix, right: Triple): Triple {
+  const divisor = determinant(matrix);
+  const replaced = (column: Axis) =>
+    triple((row) => triple((at) => (at === column ? right[row] : matrix[row][at])));
+  return triple((column) => determinant(replaced(column)) / divisor);
+}
+
+function determinant([[a, b, c], [d, e, f], [g, h, i]]: Matrix): number {
+  return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
+}
+
+function typed(type: string, body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${type}\0\0\0\0`, 'latin1'), body]);
+}
+
+function textTag(text: string): Buffer {
+  return typed('text', Buffer.from(`${text}\0`, 'latin1'));
+}
+
+/** A description with the plain text only, without its Unicode and script forms. */
+function descriptionTag(text: string): Buffer {
+  const body = Buffer.alloc(4 + text.length + 1 + 8 + 3 + 67);
+  body.writeUInt32BE(text.length + 1);
+  body.write(text, 4, 'latin1');
+  return typed('desc', body);
+}
+
+function xyzTag(values: Triple): Buffer {
+  const body = Buffer.alloc(12);
+  for (const [index, value] of values.entries()) body.writeInt32BE(Math.round(value * 65536), index * 4);
+  return typed('XYZ ', body);
+}
+
+function curveTag(curve: (value: number) => number): Buffer {
+  const body = Buffer.alloc(4 + CURVE_POINTS * 2);
+  body.writeUInt32BE(CURVE_POINTS);
+  for (let point = 0; point < CURVE_POINTS; point++) {
+    const light = Math.min(1, Math.max(0, curve(point / (CURVE_POINTS - 1))));
+    body.writeUInt16BE(Math.round(light * 65535), 4 + point * 2);
+  }
+  return typed('curv', body);
+}
+
+const HEADER_BYTES = 128;
+
+/** The profile: header, tag table and tags. Tags with the same bytes share them. */
+function assembled(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buffer {
+  const table = Buffer.alloc(4 + tags.length * 12);
+  table.writeUInt32BE(tags.length);
+  const bodies: Buffer[] = [];
+  const offsets = new Map<Buffer, number>();
+  let free = HEADER_BYTES + table.length;
+  for (const [index, [name, body]] of tags.entries()) {
+    const at = offsets.get(body) ?? free;
+    if (at === free) {
+      const padded = Buffer.concat([body, Buffer.alloc(-body.length & 3)]);
+      offsets.set(body, at);
+      bodies.push(padded);
+      free += padded.length;
+    }
+    table.write(name, 4 + index * 12, 'latin1');
+    table.writeUInt32BE(at, 8 + index * 12);
+    table.writeUInt32BE(body.length, 12 + index * 12);
+  }
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32BE(free, 0);
+  header.writeUInt32BE(0x02400000, 8);
+  header.write(`mntr${space}XYZ `, 12, 'latin1');
+  header.writeUInt16BE(2024, 24);
+  header.writeUInt16BE(1, 26);
+  header.writeUInt16BE(1, 28);
+  header.write('acsp', 36, 'latin1');
+  for (const [index, value] of D50.entries()) header.writeInt32BE(Math.round(value * 65536), 68 + index * 4);
+  return Buffer.concat([header, table, ...bodies]);
+}
