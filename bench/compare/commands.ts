@@ -6,13 +6,14 @@ import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { overridden } from '../load/overrides.ts';
 import { environmentOf, openTarget } from '../load/target.ts';
 import type { BenchOptions } from '../options.ts';
+import { type Check, skippedOf } from '../report/formats.ts';
 import { hostFacts, type LoadReport } from '../report/load-report.ts';
 import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
 import { openOtherSide } from './other-side.ts';
 import { type Round, runRounds } from './rounds.ts';
-import { type ComparedRow, compareRounds, compareRuns, worseThan } from './rows.ts';
+import { type ComparedRow, compareRounds, compareRuns, conclusionOf, nameOf, worseThan } from './rows.ts';
 
 const NOT_INTERLEAVED = 'The runs were not interleaved: a busier machine can look like a slower service.';
 
@@ -23,14 +24,13 @@ export async function runCompare(options: BenchOptions): Promise<void> {
     throw new Error('compare needs two results: npm run bench -- compare A.json B.json');
   const [a, b] = [await readReport(fileA), await readReport(fileB)];
   if (a.suite !== b.suite) throw new Error(`${fileA} is of the suite ${a.suite}, ${fileB} of ${b.suite}.`);
-  const method = `${basename(fileB)} (B) against ${basename(fileA)} (A), by the slices of their stages. ${NOT_INTERLEAVED}`;
-  await reportComparison(
-    { name: `compare-${a.suite}`, method, rows: compareRuns(a.stages, b.stages) },
-    options,
-  );
+  const method = `By the slices of their stages. ${NOT_INTERLEAVED}`;
+  const sides = { a: sideOf(a, fileA), b: sideOf(b, fileB) };
+  const rows = compareRuns(a.stages, b.stages);
+  await reportComparison({ name: `compare-${a.suite}`, sides, method, rows }, options);
 }
 
-/** `<suite> --against REF`: compares interleaved rounds of this tree (B) with another side (A). */
+/** `<suite> --against REF`: compares this tree, or the instance at --url (B), with another side (A), in turn. */
 export async function runAgainst(file: string, options: BenchOptions, { signal }: Stopping): Promise<void> {
   const suiteFile = resolve(file);
   const suite = overridden(await importSuite(suiteFile), options.overrides);
@@ -41,15 +41,17 @@ export async function runAgainst(file: string, options: BenchOptions, { signal }
   try {
     const b = await unlessStopped(openTarget(targetOptions), signal);
     try {
-      for (const [side, { url, keys }] of Object.entries({ A: a, B: b })) {
+      for (const [side, { name, url, keys }] of Object.entries({ A: a, B: b })) {
+        console.log(`${side} is ${name}.`);
         const instance = await unlessStopped(inspectInstance(url, keys), signal);
         for (const sentence of remarksOn(instance, suite)) console.log(`${side}: ${sentence}`);
       }
       const onRound = (round: number) => console.log(`${suite.name}: round ${round} of ${rounds}`);
       const done = await runRounds({ suite, suiteFile, picturesFolder, a, b, rounds, signal, onRound });
-      const method = `B is this tree, A is ${against}: ${done.length} interleaved rounds of each stage, ratios pair by pair, intervals by Student's t over their logarithms with Holm's correction (5 % false alarms in all rows of a kind). CPU time is that of all processes of a side.`;
+      const method = `${done.length} interleaved rounds of each stage, ratios pair by pair, intervals by Student's t over their logarithms with Holm's correction (5 % false alarms in all rows of a kind). CPU time is that of all processes of a side.`;
       const rows = compareRounds(done);
-      await reportComparison({ name: `${suite.name}-against`, method, rows, rounds: done }, options);
+      const sides = { a: a.name, b: b.name };
+      await reportComparison({ name: `${suite.name}-against`, sides, method, rows, rounds: done }, options);
     } finally {
       await b.stop();
     }
@@ -68,27 +70,34 @@ export async function compareWithBaseline(report: LoadReport, options: BenchOpti
   const before = await readReport(baseline);
   if (before.suite !== report.suite)
     throw new Error(`${baseline} is of the suite ${before.suite}, and not of ${report.suite}.`);
-  const method = `This run (B) against ${basename(baseline)} of ${before.at} (A). ${NOT_INTERLEAVED}`;
-  await reportComparison(
-    { name: `${report.suite}-baseline`, method, rows: compareRuns(before.stages, report.stages) },
-    options,
-  );
+  const method = `By the slices of their stages. ${NOT_INTERLEAVED}`;
+  const sides = { a: sideOf(before, baseline), b: sideOf(report, 'this run') };
+  const rows = compareRuns(before.stages, report.stages);
+  await reportComparison({ name: `${report.suite}-baseline`, sides, method, rows }, options);
+}
+
+/** For example `A.json (98d45910, 2026-01-31T23:59:59.000Z)`. */
+function sideOf({ at, url, host }: LoadReport, name: string): string {
+  const instance = url ?? host.commit ?? 'no commit';
+  return `${basename(name)} (${instance}, ${at})`;
 }
 
 interface Comparison {
   name: string;
+  sides: Record<'a' | 'b', string>;
   method: string;
   rows: ComparedRow[];
   rounds?: Round[];
 }
 
-/** Prints and writes a comparison. The exit code is 1 where B is worse. */
+/** Prints and writes a comparison. The exit code is 1 where B is worse, and where nothing could be compared. */
 async function reportComparison(
-  { name, method, rows, rounds }: Comparison,
+  { name, sides, method, rows, rounds }: Comparison,
   options: BenchOptions,
 ): Promise<void> {
   const printed = rows.map(({ change: _, a, b, ...row }) => ({ ...row, a: a ?? 'none', b: b ?? 'none' }));
-  console.log(method);
+  const conclusion = conclusionOf(rows);
+  console.log(`A is ${sides.a}, B is ${sides.b}. ${method}`);
   console.table(printed);
   const at = new Date().toISOString();
   const report = {
@@ -97,13 +106,16 @@ async function reportComparison(
     at,
     host: hostFacts(),
     command: options.command,
+    sides,
+    conclusion,
     method,
     rows,
     rounds,
   };
   const worse = new Set(worseThan(rows, options.failOver));
-  const checks = rows.map((row) => {
-    const what = `${row.stage}, ${row.case}: ${row.measure}`;
+  const checks = rows.map((row): Check => {
+    const what = nameOf(row);
+    if (row.change === null) return { name: what, failure: null, skipped: row.conclusion };
     return { name: what, failure: worse.has(row) ? `${what} ${row.conclusion}` : null };
   });
   await writeResult(name, {
@@ -111,10 +123,12 @@ async function reportComparison(
     html: plottedPage({ title: `${name} ${at}`, report, script: 'comparison.js' }),
     folder: options.out,
     formats: options.formats,
-    flat: { suite: name, at, rows: printed, checks },
+    flat: { suite: name, at, rows: printed, checks, sides },
   });
   for (const { failure } of checks) if (failure !== null) console.error(failure);
-  if (worse.size > 0) process.exitCode = 1;
+  for (const sentence of skippedOf(checks)) console.log(sentence);
+  console.log(conclusion);
+  if (worse.size > 0 || rows.every(({ change }) => change === null)) process.exitCode = 1;
 }
 
 async function readReport(file: string): Promise<LoadReport> {

@@ -130,6 +130,25 @@ export function worseThan(rows: readonly ComparedRow[], failOver: number | null)
   });
 }
 
+/** For example `small, resize: p50`. */
+export function nameOf({ stage, case: name, measure }: ComparedRow): string {
+  return `${stage}, ${name}: ${measure}`;
+}
+
+/** The result of a comparison in a sentence or two: the rows that are worse, and how many there could be. */
+export function conclusionOf(rows: readonly ComparedRow[]): string {
+  const compared = rows.filter(({ change }) => change !== null);
+  if (rows.length === 0) return 'Nothing could be compared: no stage was measured on both sides.';
+  if (compared.length === 0) return `Nothing could be compared: ${rows[0]?.conclusion}`;
+  const worse = worseThan(rows, 0);
+  const better = compared.filter(({ change }) => change?.isShown).length - worse.length;
+  const list = worse.map((row) => `${nameOf(row)} ${row.conclusion}`).join('; ');
+  const counts = `${worse.length} of ${compared.length} rows worse${better === 0 ? '' : `, ${better} better`}`;
+  const left =
+    compared.length === rows.length ? '' : ` ${compared.length} of ${rows.length} rows were compared.`;
+  return `${counts}${list === '' ? '' : `: ${list}`}.${left}`;
+}
+
 function pairOf({ a, b }: ComparedRound, stage: string): readonly [StageResult, StageResult] | undefined {
   const [stageA, stageB] = [a, b].map((side) => side.find(({ name }) => name === stage));
   return stageA === undefined || stageB === undefined ? undefined : [stageA, stageB];

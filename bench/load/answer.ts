@@ -2,8 +2,8 @@ import { readHeader } from '../../src/imaging/pixels/header/header.ts';
 import type { Answer, Call, Expectation, LoadCase } from './suite.ts';
 
 /**
- * The error of a complete answer, or null when it is right: its status, its content type, the width of its image by a
- * walk of the file's header, and the case's own check.
+ * The error of a complete answer, or null when it is right: its status, its content type, the type and the width of its
+ * image by a walk of the file's header, and the case's own check. An answer without a byte is only right as 204.
  */
 export function errorOf(answer: Answer, call: Call, loadCase: LoadCase): string | null {
   const { status } = answer;
@@ -12,18 +12,40 @@ export function errorOf(answer: Answer, call: Call, loadCase: LoadCase): string 
   return contentError(answer, call.expects) ?? loadCase.check?.(answer, call) ?? null;
 }
 
-function contentError({ status, headers, body }: Answer, expects: Expectation | undefined): string | null {
+function contentError(answer: Answer, expects: Expectation | undefined): string | null {
+  const { status, headers, body } = answer;
+  if (status === 204 && expects === undefined) return null;
   const [type = ''] = (headers['content-type'] ?? '').split(';');
-  if (expects === undefined) {
-    const isUsual = status === 204 || type === 'application/json' || type.startsWith('image/');
-    return isUsual ? null : `type ${type || 'none'}`;
-  }
-  if (type !== expects.type && !(expects.type === 'image/' && type.startsWith('image/')))
-    return `type ${type || 'none'}`;
-  if (expects.width === undefined) return null;
+  const isExpected =
+    expects === undefined
+      ? type === 'application/json' || type.startsWith('image/')
+      : type === expects.type || (expects.type === 'image/' && type.startsWith('image/'));
+  if (!isExpected) return `type ${type || 'none'}`;
+  if (body.length === 0) return 'empty answer';
+  if (type === 'application/json') return isJson(body) ? null : 'not JSON';
+  return type.startsWith('image/') ? imageError(type, body, expects?.width) : null;
+}
+
+/** Types of images whose headers can be read. */
+const READABLE = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
+
+/** What calls itself an image has a readable header of its type, and the expected width. */
+function imageError(type: string, body: Buffer, width: number | undefined): string | null {
   const header = readHeader(body);
+  if (READABLE.includes(type) && header?.mimeType !== type)
+    return header === null ? 'not an image' : `${header.mimeType} called ${type}`;
+  if (width === undefined) return null;
   if (header === null) return 'not an image';
-  return header.width === expects.width ? null : `width ${header.width} instead of ${expects.width}`;
+  return header.width === width ? null : `width ${header.width} instead of ${width}`;
+}
+
+function isJson(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString('utf8'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Names the error of a refusal by its body, such as `rate_limited/account_concurrency`. */

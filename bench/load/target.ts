@@ -1,9 +1,12 @@
 import { createInterface } from 'node:readline/promises';
+import { commitOf } from '../commit.ts';
 import { openAccount, startBenchServer } from '../server.ts';
 import type { LoadSuite } from './suite.ts';
 
 /** The instance that is loaded. */
 export interface Target {
+  /** Its address, or the tree that it was started from. */
+  name: string;
   /** URL without a slash at the end. */
   url: string;
   /** API keys, of as many accounts; calls use them in turn. */
@@ -48,26 +51,45 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 export async function openTarget(options: TargetOptions): Promise<Target> {
   const { url, keys, yes, settings, accounts } = options;
   if (url === '') return startTarget(settings, { accounts });
+  const address = addressOf(url, '--url');
   if (keys.length === 0)
     throw new Error(
       'An instance at --url needs an API key of the account to load it with: --key, DARKROOM_KEY, or --keys FILE with one key on each line.',
     );
-  const address = new URL(url);
   if (!LOOPBACK.test(address.hostname) && !yes) await agree(address.host);
-  return { url: address.origin, keys, pid: null, stop: async () => undefined };
+  const { origin } = address;
+  return { name: origin, url: origin, keys, pid: null, stop: async () => undefined };
 }
 
-/** Starts the service here. @param options.main its entry; by default that of this tree. */
+/** @throws Error with the option's name for what is no http or https address. */
+function addressOf(text: string, option: string): URL {
+  const address = URL.parse(text);
+  if (address !== null && /^https?:$/.test(address.protocol)) return address;
+  const guess = URL.canParse(`http://${text}`) ? `http://${text}` : 'http://127.0.0.1:3000';
+  throw new Error(`${option} is "${text}", but an http or https address is expected, such as ${guess}.`);
+}
+
+/**
+ * Starts the service here.
+ * @param options.main its entry; by default that of this tree.
+ * @param options.name of that tree.
+ */
 export async function startTarget(
   settings: Record<string, string>,
-  { main, accounts = 1 }: { main?: string; accounts?: number } = {},
+  options: { main?: string; name?: string; accounts?: number } = {},
 ): Promise<Target> {
+  const { main, name = treeName(), accounts = 1 } = options;
   const server = await startBenchServer(settings, main);
   const others = Array.from({ length: accounts - 1 }, (_, index) =>
     openAccount(server, { email: `load-${index + 2}@example.com`, plan: 'scale', credits: 1_000_000 }),
   );
   const { url, key, pid, stop } = server;
-  return { url, keys: [key, ...others], pid, stop };
+  return { name, url, keys: [key, ...others], pid, stop };
+}
+
+function treeName(): string {
+  const commit = commitOf();
+  return commit === null ? 'this tree' : `this tree (${commit})`;
 }
 
 async function agree(host: string): Promise<void> {
@@ -93,8 +115,13 @@ export function apiOf({ url, key }: { url: string; key: string }): Api {
         body: isPicture ? new Uint8Array(body.bytes as Buffer) : JSON.stringify(body),
       });
       const text = await answer.text();
-      if (!answer.ok) throw new Error(`POST ${path} answered ${answer.status}: ${text.slice(0, 500)}`);
-      return (JSON.parse(text) as { data: Record<string, unknown> }).data;
+      const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
+      if (answer.ok && isJson) return (JSON.parse(text) as { data: Record<string, unknown> }).data;
+      // A page of another server says nothing about the call.
+      const what = isJson
+        ? text.slice(0, 500)
+        : `${answer.headers.get('content-type') ?? 'nothing'}, so no Darkroom`;
+      throw new Error(`POST ${path} was answered with ${answer.status}: ${what}`);
     },
   };
 }

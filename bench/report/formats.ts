@@ -7,12 +7,33 @@ export interface FlatResult {
   at: string;
   rows: readonly Row[];
   checks: readonly Check[];
+  /** The sides of a comparison by their names; absent where there are none. */
+  sides?: Record<'a' | 'b', string>;
 }
 
 export interface Check {
   name: string;
-  /** A sentence; null where the check passed. */
+  /** A sentence; null where the check passed, or could not be made. */
   failure: string | null;
+  /** Why the check could not be made; absent where it was. */
+  skipped?: string;
+}
+
+/** How many checks passed, and of a comparison how many there could be, as a sentence. */
+export function countsOf(checks: readonly Check[]): string {
+  const made = checks.filter(({ skipped }) => skipped === undefined);
+  const failed = made.filter(({ failure }) => failure !== null).length;
+  return made.length === checks.length
+    ? `${made.length - failed} of ${made.length} checks passed.`
+    : `${made.length} of ${checks.length} compared, ${failed} of them failed.`;
+}
+
+/** The reasons for which checks could not be made, each with the number of them. */
+export function skippedOf(checks: readonly Check[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { skipped } of checks)
+    if (skipped !== undefined) counts.set(skipped, (counts.get(skipped) ?? 0) + 1);
+  return [...counts].map(([reason, count]) => `${count} not compared: ${reason}`);
 }
 
 /** The formats of `--formats`, by name: the ending of the file and its text. */
@@ -25,7 +46,9 @@ export const FORMATS = {
 
 export type Format = keyof typeof FORMATS;
 
-function asCsv({ rows }: FlatResult): string {
+function asCsv({ rows: own, sides }: FlatResult): string {
+  const names: Row = sides === undefined ? {} : { 'a is': sides.a, 'b is': sides.b };
+  const rows: Row[] = own.map((row) => ({ ...row, ...names }));
   const columns = columnsOf(rows);
   const cell = (value: Row[string] | undefined) => {
     const text = String(value ?? '');
@@ -37,13 +60,15 @@ function asCsv({ rows }: FlatResult): string {
 /** One test case for each check, as CI systems draw them. */
 function asJUnit({ suite, at, checks }: FlatResult): string {
   const failures = checks.filter(({ failure }) => failure !== null).length;
-  const cases = checks.map(({ name, failure }) => {
+  const skips = checks.filter(({ skipped }) => skipped !== undefined).length;
+  const cases = checks.map(({ name, failure, skipped }) => {
     const head = `  <testcase classname="${escaped(suite)}" name="${escaped(name)}"`;
-    return failure === null
-      ? `${head}/>`
-      : `${head}>\n    <failure message="${escaped(failure)}"/>\n  </testcase>`;
+    const within = (ending: string, message: string) =>
+      `${head}>\n    <${ending} message="${escaped(message)}"/>\n  </testcase>`;
+    if (failure !== null) return within('failure', failure);
+    return skipped === undefined ? `${head}/>` : within('skipped', skipped);
   });
-  const counts = `tests="${checks.length}" failures="${failures}"`;
+  const counts = `tests="${checks.length}" failures="${failures}" skipped="${skips}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuite name="${escaped(suite)}" timestamp="${at.slice(0, 19)}" ${counts}>`,
@@ -52,18 +77,19 @@ function asJUnit({ suite, at, checks }: FlatResult): string {
   ].join('\n');
 }
 
-function asMarkdown({ suite, at, rows, checks }: FlatResult): string {
+function asMarkdown({ suite, at, rows, checks, sides }: FlatResult): string {
   const columns = columnsOf(rows);
   const cell = (value: Row[string] | undefined) => String(value ?? '').replaceAll('|', '\\|');
   const line = (values: readonly string[]) => `| ${values.join(' | ')} |`;
-  const failed = checks.filter(({ failure }) => failure !== null);
+  const remarks = [...checks.flatMap(({ failure }) => failure ?? []), ...skippedOf(checks)];
   return [
     `## ${suite}`,
     '',
-    `${at}: ${checks.length - failed.length} of ${checks.length} checks passed.`,
+    `${at}: ${countsOf(checks)}`,
     '',
-    ...failed.map(({ failure }) => `- ${failure}`),
-    ...(failed.length > 0 ? [''] : []),
+    ...(sides === undefined ? [] : [`A is ${sides.a}, B is ${sides.b}.`, '']),
+    ...remarks.map((remark) => `- ${remark}`),
+    ...(remarks.length > 0 ? [''] : []),
     line(columns),
     line(columns.map(() => '---')),
     ...rows.map((row) => line(columns.map((name) => cell(row[name])))),
@@ -71,35 +97,64 @@ function asMarkdown({ suite, at, rows, checks }: FlatResult): string {
   ].join('\n');
 }
 
-/** Columns that name a row; other texts would make a new series with each run. */
-const LABELS = ['stage', 'case', 'measure'];
+/** Units in the names of columns, with the base unit that Prometheus has for them and its factor. */
+const UNITS: Record<string, { base: string; factor: number }> = {
+  ms: { base: 'seconds', factor: 0.001 },
+  s: { base: 'seconds', factor: 1 },
+  kB: { base: 'bytes', factor: 1_000 },
+  MB: { base: 'bytes', factor: 1_048_576 },
+  bytes: { base: 'bytes', factor: 1 },
+};
 
-/** Each numeric column is a gauge, with the names of its row as labels (text exposition format 0.0.4). */
+/**
+ * Each numeric column is a gauge. The texts before the first number name a row, and so are its labels: those behind it,
+ * such as an error, would make a new series with each run (text exposition format 0.0.4).
+ */
 function asPrometheus({ suite, rows }: FlatResult): string {
-  const gauges = columnsOf(rows).filter((name) => rows.some((row) => typeof row[name] === 'number'));
-  return gauges
+  const columns = columnsOf(rows);
+  const isNumeric = (name: string) => rows.some((row) => typeof row[name] === 'number');
+  const labels = columns
+    .slice(0, columns.findIndex(isNumeric))
+    .filter((name) => rows.some((row) => row[name]));
+  return columns
+    .filter(isNumeric)
     .flatMap((column) => {
-      const gauge = `darkroom_bench_${nameOf(column)}`;
+      const { name, factor } = gaugeOf(column);
       const samples = rows.flatMap((row) => {
         const value = row[column];
         if (typeof value !== 'number') return [];
-        const names = LABELS.filter((name) => name in row).map((name) => [name, row[name]]);
-        const labels = [['suite', suite], ...names].map(([name, text]) => `${name}=${JSON.stringify(text)}`);
-        return [`${gauge}{${labels.join(',')}} ${value}`];
+        const texts = [['suite', suite], ...labels.map((label) => [snake(label), String(row[label] ?? '')])];
+        const pairs = texts.map(([label, text]) => `${label}=${JSON.stringify(text)}`);
+        return [`${name}{${pairs.join(',')}} ${Number((value * factor).toPrecision(12))}`];
       });
-      return [`# TYPE ${gauge} gauge`, ...samples];
+      return [`# HELP ${name} ${helpOf(column)}`, `# TYPE ${name} gauge`, ...samples];
     })
     .concat('')
     .join('\n');
 }
 
-function nameOf(column: string): string {
-  return column
-    .replaceAll('/s', ' per second')
-    .replaceAll('%', 'percent')
-    .trim()
-    .replaceAll(/\W+/g, '_')
-    .toLowerCase();
+/** The columns of a comparison. A name that ends with `_b` would be read as one in bytes. */
+const SIDES: Record<string, { name: string; help: string }> = {
+  a: { name: 'first side', help: 'Mean of side A, in the unit of its measure' },
+  b: { name: 'second side', help: 'Mean of side B, in the unit of its measure' },
+};
+
+/** The name of a column's gauge in base units, and the factor to them. */
+function gaugeOf(column: string): { name: string; factor: number } {
+  const words = column.replaceAll('/s', ' per second').replaceAll('%', 'percent').split(/\W+/);
+  const unit = words.map((word) => UNITS[word]).find((found) => found !== undefined);
+  const named = SIDES[column]?.name ?? words.map((word) => UNITS[word]?.base ?? word).join(' ');
+  return { name: `darkroom_bench_${snake(named)}`, factor: unit?.factor ?? 1 };
+}
+
+function helpOf(column: string): string {
+  const percentile = /^(idle )?p\d+$/.test(column) ? `Latency, ${column}, in milliseconds` : null;
+  const help = SIDES[column]?.help ?? percentile ?? `The column "${column}" of the result`;
+  return `${help}.`.replaceAll('\\', '\\\\');
+}
+
+function snake(text: string): string {
+  return text.trim().replaceAll(/\W+/g, '_').toLowerCase();
 }
 
 function columnsOf(rows: readonly Row[]): string[] {

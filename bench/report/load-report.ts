@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
 import sharp from 'sharp';
 import packageJson from '../../package.json' with { type: 'json' };
+import { commitOf } from '../commit.ts';
 import type { InstanceFacts } from '../load/instance.ts';
 import type { LoadResult } from '../load/run.ts';
 import type { LoadSuite, Threshold } from '../load/suite.ts';
@@ -40,7 +39,7 @@ export interface HostFacts {
   darkroom: string;
   sharp: string;
   libvips: string;
-  /** Short name of the commit; null outside of a checkout. */
+  /** Short name of the commit, with `-dirty` where files were changed; null outside of a checkout. */
   commit: string | null;
 }
 
@@ -94,17 +93,8 @@ export function hostFacts(): HostFacts {
     darkroom: packageJson.version,
     sharp: sharp.versions.sharp ?? '',
     libvips: sharp.versions.vips ?? '',
-    commit: commit(),
+    commit: commitOf(),
   };
-}
-
-function commit(): string | null {
-  try {
-    const args = ['rev-parse', '--short', 'HEAD'];
-    return execFileSync('git', args, { cwd: join(import.meta.dirname, '../..'), encoding: 'utf8' }).trim();
-  } catch {
-    return null;
-  }
 }
 
 /** The trend of the memory. A run of hours shows whether there is a leak. */

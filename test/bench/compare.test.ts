@@ -1,7 +1,10 @@
 // needs: nothing
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import t from 'tap';
 import { holm, pairedDifference } from '../../bench/compare/interval.ts';
-import { compareRounds, compareRuns, worseThan } from '../../bench/compare/rows.ts';
+import { openOtherSide } from '../../bench/compare/other-side.ts';
+import { compareRounds, compareRuns, conclusionOf, worseThan } from '../../bench/compare/rows.ts';
 import { pValueOf, quantileOf } from '../../bench/compare/student.ts';
 import { seeded } from '../../workers/models/random.ts';
 import { caseOf, stageOf } from './results.ts';
@@ -188,6 +191,32 @@ t.test('CPU time and errors are compared though the loader was the limit', async
     worseThan(rows, 0.05).map(({ measure }) => measure),
     shown,
   );
+});
+
+t.test('a comparison concludes in a sentence', async (t) => {
+  const a = [stageOf({ perSecond: 100, p50: 10 }, 0.01)];
+  const slow = [stageOf({ perSecond: 80, p50: 10 }, 0.01)];
+  t.match(conclusionOf(compareRuns(a, slow)), /^1 of 5 rows worse: stage, calls: perSecond -20 % \(.*\)\.$/);
+  t.match(conclusionOf(compareRuns(slow, a)), /^0 of 5 rows worse, 1 better\.$/);
+  const few = [stageOf({ perSecond: 100, p50: 10, right: 100 }, 0.01)];
+  t.equal(conclusionOf(compareRuns(few, few)), '0 of 4 rows worse. 4 of 5 rows were compared.');
+  const limited = [{ ...a[0], loader: limitedLoader } as (typeof a)[0]];
+  t.equal(conclusionOf(compareRuns(limited, a)), `Nothing could be compared: ${limitedLoader.limit}`);
+  t.match(conclusionOf([]), /^Nothing could be compared/);
+});
+
+t.test('a ref that is none leaves nothing behind', async (t) => {
+  const folders = async () =>
+    (await readdir(tmpdir())).filter((name) => name.startsWith('darkroom-against-'));
+  const before = await folders();
+  const options = { url: '', keys: [], yes: false, settings: {}, accounts: 1 };
+  for (const against of ['nosuchref', '127.0.0.1:9', '--help'])
+    await t.rejects(
+      openOtherSide(against, options),
+      /--against is ".+", but a commit, branch or tag/,
+      against,
+    );
+  t.same(await folders(), before);
 });
 
 t.test('a stage in which the loader was the limit is not compared', async (t) => {

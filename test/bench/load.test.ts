@@ -196,6 +196,14 @@ t.test('an answer is right by its status, its type, its width and the check of i
   t.equal(errorOf(got('application/json', '{}'), image, anyCase), 'type application/json');
   t.equal(errorOf(got('application/json; charset=utf-8', '{}'), plain, anyCase), null);
   t.equal(errorOf(got('text/html', '<h1>login</h1>'), plain, anyCase), 'type text/html');
+  t.equal(errorOf(got('image/webp', picture), plain, anyCase), null);
+  for (const type of ['image/webp', 'image/png', 'image/svg+xml', 'image/jxl', 'application/json'])
+    t.equal(errorOf(got(type, ''), plain, anyCase), 'empty answer', type);
+  for (const type of ['image/webp', 'image/png', 'image/avif', 'image/tiff'])
+    t.equal(errorOf(got(type, '<h1>login</h1>'), plain, anyCase), 'not an image', type);
+  t.equal(errorOf(got('image/png', picture), plain, anyCase), 'image/webp called image/png');
+  t.equal(errorOf(got('image/webp', picture.subarray(0, 12)), plain, anyCase), 'not an image');
+  t.equal(errorOf(got('application/json', '<h1>login</h1>'), plain, anyCase), 'not JSON');
   t.equal(errorOf({ status: 204, headers: {}, body: Buffer.alloc(0) }, plain, anyCase), null);
   t.equal(errorOf(got('text/plain', '', 429), plain, { ...anyCase, expected: [429] }), null);
   t.equal(errorOf(got('text/plain', 'no json', 500), plain, anyCase), 'status 500');
@@ -337,5 +345,15 @@ t.test('another machine is not loaded without consent, and an address needs a ke
   await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', keys: [] }), /--key/);
   await t.rejects(openTarget({ ...options, url: 'http://10.0.0.1', keys: ['k'] }), /--yes/);
   const target = await openTarget({ ...options, url: 'http://127.0.0.1:3000/', keys: ['k'] });
-  t.equal(target.url, 'http://127.0.0.1:3000');
+  t.match(target, { url: 'http://127.0.0.1:3000', name: 'http://127.0.0.1:3000' });
+  for (const url of ['127.0.0.1:9', 'localhost:3000', 'ftp://localhost', 'nonsense'])
+    await t.rejects(
+      openTarget({ ...options, url, keys: ['k'] }),
+      /--url is ".+", but an http or https address/,
+      url,
+    );
+  await t.rejects(
+    openTarget({ ...options, url: '127.0.0.1:9', keys: [] }),
+    /such as http:\/\/127\.0\.0\.1:9/,
+  );
 });

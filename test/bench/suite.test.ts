@@ -4,11 +4,13 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { helpOf, mainHelp } from '../../bench/help.ts';
 import { importSuite, mistakesIn } from '../../bench/load/checked-suite.ts';
 import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load/instance.ts';
 import { overridden } from '../../bench/load/overrides.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
 import { readBenchOptions } from '../../bench/options.ts';
+import { LOAD_SUITES, MEASURED_SUITES } from '../../bench/registry.ts';
 import { writeResult } from '../../bench/results.ts';
 import { serve } from '../support/loopback.ts';
 
@@ -133,6 +135,25 @@ t.test('keys come from a file, the command line or the environment', async (t) =
   for (const wrong of ['0', '-1', 'many']) t.throws(() => readBenchOptions([`--rate=${wrong}`]), /--rate is/);
   t.throws(() => readBenchOptions(['--connections', '1.5']), /a whole number above 0/);
 });
+
+t.test(
+  'each command and suite has a help of its own, and a name that is none gets the nearest one',
+  async (t) => {
+    const suites = [...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)];
+    for (const name of ['capacity', 'replay', 'compare', 'peers', '--suite', ...suites]) {
+      t.match(await helpOf(name), `npm run bench -- ${name}`);
+      t.match(mainHelp(), name, 'the main help lists it');
+    }
+    t.match(await helpOf('capacity'), /--slo/);
+    t.match(await helpOf('replay'), /--speed N/);
+    t.notMatch(await helpOf('compare'), /--url/);
+    await t.rejects(
+      helpOf('smoek'),
+      /There is no suite smoek\. Did you mean smoke\? There are: capacity, replay, /,
+    );
+    await t.rejects(helpOf('capcity'), /Did you mean capacity\?/);
+  },
+);
 
 t.test('a result never replaces another one', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-results-'));
