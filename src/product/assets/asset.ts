@@ -25,6 +25,8 @@ export interface AssetDocument {
   objectKey: string | null;
   /** SHA-256 of the bytes in hexadecimal: the ETag. Null until the bytes are stored. */
   digest: string | null;
+  /** CRC-32 of the bytes, for archives. Absent where the asset was stored before sums were kept, until it is needed. */
+  crc32?: number;
   /**
    * The same digest, which is unique in the account: later uploads of equal bytes return this asset. Absent on outputs.
    */
@@ -46,8 +48,14 @@ export type Labels = Pick<
   'name' | 'collection' | 'origin' | 'jobId' | 'itemIndex' | 'expiresAt'
 >;
 
+/** The sums of bytes, both made while they are stored. */
+export interface Sums {
+  digest: string;
+  crc32: number;
+}
+
 /** The fields that are known once the bytes are stored. */
-export type Content = Pick<AssetDocument, 'image' | 'metadata'> & { digest: string };
+export type Content = Pick<AssetDocument, 'image' | 'metadata'> & Sums;
 
 /** A new asset, before its upload. */
 export function newAsset(

@@ -14,6 +14,8 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetStatus } from './asset.ts';
 import { AssetCollections } from './collections/collections.ts';
 import { collectionRoutes } from './collections/routes.ts';
+import { type ChecksumOf, createChecksums } from './content/checksums.ts';
+import type { ByteRange } from './content/content.ts';
 import { createLinks } from './content/links.ts';
 import { type AssetReader, createAssetReader } from './content/reader.ts';
 import { openContent } from './content/reading.ts';
@@ -71,22 +73,30 @@ export interface AssetsForJobs {
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** Those of the ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
+  /** The number of outputs that a job has. They only get fewer once it has ended. */
+  countOfJob(accountId: string, jobId: string): Promise<number>;
   /**
-   * The bytes of a picture.
+   * A range of the bytes of a picture.
    * @throws ApiError provider_unavailable with reason storage_read
    */
-  open(picture: StoredPicture): Promise<Readable>;
+  open(picture: StoredPicture, range: ByteRange): Promise<Readable>;
+  /** @throws as `open`, where the picture was stored without a sum. */
+  checksum: ChecksumOf;
   quota: JobQuota;
   outputs: Outputs;
 }
 
 /** The fields of an asset that a download needs. */
 export interface StoredPicture {
+  id: string;
+  accountId: string;
   name: string | null;
   format: string;
   sizeBytes: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   digest: string;
+  /** Null where the asset was stored without one. */
+  crc32: number | null;
   objectKey: string;
 }
 
@@ -127,13 +137,16 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredPicture>();
         for (const asset of await store.findMany(accountId, ids)) {
-          const { _id, name, image, digest, objectKey } = asset;
+          const { _id: id, name, image, digest, crc32 = null, objectKey } = asset;
           if (image === null || digest === null || objectKey === null) continue;
-          pictures.set(_id, { name, format: image.format, sizeBytes: image.bytes, digest, objectKey });
+          const { format, bytes: sizeBytes } = image;
+          pictures.set(id, { id, accountId, name, format, sizeBytes, digest, crc32, objectKey });
         }
         return pictures;
       },
-      open: async (picture) => (await openContent(objects, picture, null)).body,
+      countOfJob: (accountId, jobId) => store.countOfJob(accountId, jobId),
+      open: async (picture, range) => (await openContent(objects, picture, range)).body,
+      checksum: createChecksums(store, objects),
       quota: await JobQuota.open(documents, now),
       outputs,
     },

@@ -64,6 +64,16 @@ export class AssetsStore {
     return readPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
   }
 
+  /** The number of outputs of a job. */
+  async countOfJob(accountId: string, jobId: string): Promise<number> {
+    return this.#assets.count({ accountId, state: 'kept', jobId });
+  }
+
+  /** Keeps the sum of an asset that was stored without one. */
+  async keepChecksum(accountId: string, assetId: string, crc32: number): Promise<void> {
+    await this.#assets.updateOne({ _id: assetId, accountId }, { $set: { crc32 } });
+  }
+
   async countIn(accountId: string, collection: string): Promise<number> {
     return this.#assets.count({ accountId, state: 'kept', collection });
   }
@@ -160,7 +170,7 @@ export class AssetsStore {
 
   /** Those of the ids that are assets of the account, with the fields for a download, in no order. */
   findMany(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
-    return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'objectKey']);
+    return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
   }
 
   /** Reads thousands of ids in batches. */

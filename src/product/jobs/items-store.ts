@@ -75,12 +75,21 @@ export class ItemsStore {
     return this.#items.find({ jobId, ...present({ status }) }, { sort: order('index'), limit });
   }
 
-  /** The items of these statuses, in order and in parts of `size`. */
-  async *parts(jobId: string, statuses: readonly ItemStatus[], size: number): AsyncGenerator<ItemDocument[]> {
+  /** The items of these statuses, or some of their fields, in order and in parts of `size`. */
+  async *parts(
+    jobId: string,
+    statuses: readonly ItemStatus[],
+    size: number,
+    fields?: ReadonlyArray<keyof ItemDocument>,
+  ): AsyncGenerator<ItemDocument[]> {
     let after = -1;
     for (;;) {
       const filter = { jobId, index: { $gt: after }, status: { $in: statuses } };
-      const part = await this.#items.find(filter, { sort: order('index'), limit: size });
+      const part = await this.#items.find(filter, {
+        sort: order('index'),
+        limit: size,
+        ...present({ fields }),
+      });
       yield part;
       const last = part.at(-1);
       if (last === undefined || part.length < size) return;

@@ -10,6 +10,7 @@ import { manualClock } from '../../support/clock.ts';
 function notingCoordination() {
   const admitted: AdmitRequest[] = [];
   const released: string[] = [];
+  const renewed: string[] = [];
   const state = { fails: false };
   const coordination = {
     async admit(question: AdmitRequest) {
@@ -20,8 +21,12 @@ function notingCoordination() {
     async releaseSlot(_key: string, holder: string) {
       released.push(holder);
     },
+    async renewSlot(_key: string, holder: string) {
+      renewed.push(holder);
+      return true;
+    },
   };
-  return { admitted, released, state, coordination: coordination as unknown as Coordination };
+  return { admitted, released, renewed, state, coordination: coordination as unknown as Coordination };
 }
 
 function connection() {
@@ -138,4 +143,20 @@ t.test('a question that fails loses no slot, neither those on their way back nor
   state.fails = true;
   await t.rejects(slots.admit({}, slots.slotFor('calls/b', 4)), { message: 'away' });
   t.same(released, ['host/1/1', 'host/1/2']);
+});
+
+t.test('the slot of a download is renewed for as long as its connection is open', async (t) => {
+  const { renewed, coordination } = notingCoordination();
+  const clock = manualClock();
+  const slots = createSlots(coordination, 'host/1', clock);
+  const { request, reply, close } = connection();
+  const slot = slots.slotFor('downloads/a', 2);
+  await slots.admit({}, slot);
+  slots.holdLong(request, reply, slot);
+  for (let minute = 0; minute < 3; minute += 1) clock.advance(60_000);
+  t.equal(renewed.length, 3, 'well within its lease of 150 s');
+  close();
+  await turn();
+  clock.advance(60_000);
+  t.equal(renewed.length, 3);
 });

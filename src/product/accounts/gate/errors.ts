@@ -46,12 +46,16 @@ export function tooManyRequests(rate: RateAnswer): ApiError {
   });
 }
 
+/** What takes the slots of an account. */
+const IN_USE: Readonly<Record<SlotKind, string>> = {
+  calls: 'synchronous calls of this account are in flight',
+  waits: 'waits for jobs of this account are open',
+  downloads: 'downloads of this account are under way',
+  linkDownloads: 'download by a link of this account is under way',
+};
+
 export function noSlotLeft(kind: SlotKind, limit: number): ApiError {
-  const what =
-    kind === 'calls'
-      ? 'synchronous calls of this account are in flight'
-      : 'waits for jobs of this account are open';
-  return new ApiError('rate_limited', `${limit} ${what}: wait for one to end.`, {
+  return new ApiError('rate_limited', `${limit} ${IN_USE[kind]}: wait for one to end.`, {
     details: { reason: 'account_concurrency', limit },
     retryAfterSeconds: 1,
   });

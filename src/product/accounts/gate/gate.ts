@@ -14,6 +14,10 @@ import { createSlots, type SlotKind } from './slots.ts';
 /** The most calls of an account that may wait for jobs at once. */
 export const JOB_WAITS = 8;
 
+/** The most downloads of many files that an account may have at once, and the most of them by links. */
+export const DOWNLOADS = 2;
+const LINK_DOWNLOADS = 1;
+
 const WINDOW_MS = 60_000;
 
 declare module 'fastify' {
@@ -57,6 +61,12 @@ export interface Gate {
   callerOf(request: FastifyRequest): Caller;
   /** The caller, or null on a public route without a credential. */
   callerIfAny(request: FastifyRequest): Caller | null;
+  /**
+   * Takes a slot for a request whose account is known by its link alone, or that may take longer than the lease of a
+   * slot. The slot is held until the connection is done with the request.
+   * @throws ApiError 429 rate_limited when the account has none left.
+   */
+  takeSlot(request: FastifyRequest, reply: FastifyReply, kind: SlotKind, accountId: string): Promise<void>;
   /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
   keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void;
   /**
@@ -85,7 +95,12 @@ interface Strike {
 export function createGate(options: GateOptions): Gate {
   const { coordination, authentication, settings, now } = options;
   /** The number of slots of an account, by kind. */
-  const slotLimits = { calls: settings.SYNC_CALLS_PER_ACCOUNT, waits: JOB_WAITS };
+  const slotLimits: Readonly<Record<SlotKind, number>> = {
+    calls: settings.SYNC_CALLS_PER_ACCOUNT,
+    waits: JOB_WAITS,
+    downloads: DOWNLOADS,
+    linkDownloads: LINK_DOWNLOADS,
+  };
   const slots = createSlots(coordination, `${options.hostId}/${options.processId}`);
   const admissionCache = createAdmissionCache();
   /** Addresses known to be blocked, so that a flood of wrong keys costs no look-up. Values are epoch milliseconds. */
@@ -244,6 +259,13 @@ export function createGate(options: GateOptions): Gate {
       return caller;
     },
     callerIfAny,
+    async takeSlot(request, reply, kind, accountId) {
+      const slot = slots.slotFor(`${kind}/${accountId}`, slotLimits[kind]);
+      const isTaken =
+        slots.isHeld(slot) || (await slots.admit({}, slot)).slot || (await slots.retryTake(slot));
+      if (!isTaken) throw noSlotLeft(kind, slotLimits[kind]);
+      slots.holdLong(request, reply, slot);
+    },
     keepSlotUntil: slots.keepUntil,
     async revoke(credentialId) {
       authentication.forget(credentialId);

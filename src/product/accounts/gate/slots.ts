@@ -16,6 +16,8 @@ const LONGEST_CALL_MS = 120_000;
 const KEPT_MS = 30_000;
 /** A call keeps its slot until it ends; the lease expires only to free the slots of a dead process. */
 const SLOT_LEASE_MS = LONGEST_CALL_MS + KEPT_MS;
+/** How often the slot of a call that may take longer than its lease is renewed. */
+const RENEW_MS = 60_000;
 /** Pauses before each further attempt to take a slot. */
 const RETRY_PAUSES_MS = [10, 30];
 /**
@@ -25,8 +27,11 @@ const RETRY_PAUSES_MS = [10, 30];
  */
 const PIGGYBACK_MS = 20;
 
-/** The kinds of slots of an account: for synchronous image calls, and for calls that wait for a job. */
-export type SlotKind = 'calls' | 'waits';
+/**
+ * The kinds of slots of an account: for synchronous image calls, for calls that wait for a job, for downloads of many
+ * files, and for those of them that come by a link.
+ */
+export type SlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
 
 /** A slot that serves calls in sequence. */
 export interface CallSlot extends SlotTerms {
@@ -49,6 +54,8 @@ export interface Slots {
   isHeld(slot: CallSlot): boolean;
   /** Gives the slot back when the connection has finished the call and its work has ended. */
   hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void;
+  /** The same for a call that may take longer than the lease, such as a download: the slot is renewed meanwhile. */
+  holdLong(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void;
   /** Gives back the slot of a call that was refused, if it had one. */
   giveBack(slot: CallSlot): void;
   /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
@@ -112,6 +119,28 @@ export function createSlots(
     return answer;
   }
 
+  function hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
+    works.set(request, Promise.resolve());
+    const end = () => giveBack(slot);
+    const onceEnded = () => void works.get(request)?.then(end, end);
+    // A client that disconnected while the slot was being requested triggers no close event any more.
+    if (reply.raw.destroyed) onceEnded();
+    else reply.raw.once('close', onceEnded);
+  }
+
+  /** Renews a slot until its connection has closed. After a failure, the next renewal follows as usual. */
+  function renewUntilClosed(reply: FastifyReply, { key, holder, leaseMs }: CallSlot): void {
+    let cancel = () => {};
+    function renewLater(): void {
+      cancel = after(RENEW_MS, () => {
+        coordination.renewSlot(key, holder, leaseMs).catch(() => undefined);
+        renewLater();
+      });
+    }
+    renewLater();
+    reply.raw.once('close', () => cancel());
+  }
+
   return {
     async admit(terms, slot = null) {
       const returned = takeReturning();
@@ -141,13 +170,10 @@ export function createSlots(
       return { key, holder: `${holder}/${holders}`, limit, leaseMs: SLOT_LEASE_MS, keptUntilMs: null };
     },
     isHeld: ({ keptUntilMs }) => keptUntilMs !== null && elapsedMs() < keptUntilMs,
-    hold(request, reply, slot) {
-      works.set(request, Promise.resolve());
-      const end = () => giveBack(slot);
-      const onceEnded = () => void works.get(request)?.then(end, end);
-      // A client that disconnected while the slot was being requested triggers no close event any more.
-      if (reply.raw.destroyed) onceEnded();
-      else reply.raw.once('close', onceEnded);
+    hold,
+    holdLong(request, reply, slot) {
+      hold(request, reply, slot);
+      if (!reply.raw.destroyed) renewUntilClosed(reply, slot);
     },
     giveBack,
     keepUntil(request, work) {

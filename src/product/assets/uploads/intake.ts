@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
 import { type Admission, createAdmission } from '../../../imaging/pixels/admission.ts';
 import { deadlineOf } from '../../../imaging/pixels/deadline.ts';
 import type { ImageObject, ImageTags } from '../../../imaging/pixels/image-object.ts';
@@ -7,6 +8,7 @@ import type { Pixels } from '../../../imaging/pixels/pixels.ts';
 import type { Capacity } from '../../../platform/capacity/capacity.ts';
 import { systemClock } from '../../../platform/clock/clock.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
+import type { Sums } from '../asset.ts';
 import { storageUnreadable, tooManyUploads } from '../errors.ts';
 import { UPLOAD_LIMIT_BYTES } from '../limits.ts';
 import type { IncomingImage } from './incoming.ts';
@@ -35,9 +37,8 @@ function sizeOf({ imageThreads }: Capacity) {
 export interface Intake {
   /**
    * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
-   * @returns their SHA-256 in hexadecimal.
    */
-  store(key: string, image: IncomingImage): Promise<string>;
+  store(key: string, image: IncomingImage): Promise<Sums>;
   /**
    * Reads stored bytes back and identifies them.
    * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
@@ -55,12 +56,12 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
 
   return {
     async store(key, image) {
-      const hash = createHash('sha256');
-      const body = Readable.from(hashed(image.bytes, hash), { objectMode: false });
+      const sums: RunningSums = { hash: createHash('sha256'), crc32: 0 };
+      const body = Readable.from(summed(image.bytes, sums), { objectMode: false });
       // The media type is a field of the asset, and the object is served through it only.
       await objects.put(key, body, 'application/octet-stream');
       await image.end();
-      return hash.digest('hex');
+      return { digest: sums.hash.digest('hex'), crc32: sums.crc32 };
     },
 
     async describe(accountId, key, client) {
@@ -78,9 +79,15 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
   };
 }
 
-async function* hashed(bytes: IncomingImage['bytes'], hash: { update(chunk: Uint8Array): unknown }) {
+interface RunningSums {
+  hash: Hash;
+  crc32: number;
+}
+
+async function* summed(bytes: IncomingImage['bytes'], sums: RunningSums) {
   for await (const chunk of bytes) {
-    hash.update(chunk);
+    sums.hash.update(chunk);
+    sums.crc32 = crc32(chunk, sums.crc32);
     yield chunk;
   }
 }

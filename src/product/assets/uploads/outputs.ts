@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { Pixels } from '../../../imaging/pixels/pixels.ts';
 import { asApiError } from '../../../platform/http/error-answers/failures.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
@@ -77,6 +78,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
         ...newAsset(accountId, { ...begin, state: 'made', objectKey }, now()),
         status: 'DONE',
         digest: hash('sha256', bytes, 'hex'),
+        crc32: crc32(bytes),
         image,
         metadata: JSON.stringify(metadata),
       };

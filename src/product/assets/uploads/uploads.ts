@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
-import { type AssetDocument, type Content, type Labels, newAsset, newObjectKey } from '../asset.ts';
+import {
+  type AssetDocument,
+  type Content,
+  type Labels,
+  newAsset,
+  newObjectKey,
+  type Sums,
+} from '../asset.ts';
 import type { AssetCollections } from '../collections/collections.ts';
 import { alreadyPut, assetCountExceeded, assetNotFound } from '../errors.ts';
 import { FAILED_LIFE_MS, PUT_LIFE_MS, UNFINISHED_MS } from '../limits.ts';
@@ -163,11 +170,11 @@ export function createUploads(options: UploadsOptions): Uploads {
       await store.insert(arriving);
       let isNew = false;
       try {
-        const digest = await intake.store(objectKey, image);
-        let asset = await findSameOrRefuseFull(owner, digest);
+        const sums = await intake.store(objectKey, image);
+        let asset = await findSameOrRefuseFull(owner, sums.digest);
         if (asset === null) {
           const facts = await intake.describe(owner.accountId, objectKey, client);
-          asset = await show(owner, arriving, contentOf(digest, facts));
+          asset = await show(owner, arriving, contentOf(sums, facts));
         }
         isNew = asset._id === arriving._id;
         return { asset, isNew };
@@ -195,8 +202,8 @@ export function createUploads(options: UploadsOptions): Uploads {
         throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
       }
       try {
-        const digest = await intake.store(objectKey, image);
-        const content = contentOf(digest, await intake.describe(accountId, objectKey, client));
+        const sums = await intake.store(objectKey, image);
+        const content = contentOf(sums, await intake.describe(accountId, objectKey, client));
         const done = await store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
         if (done === null) throw assetNotFound(assetId);
         return done;
@@ -216,6 +223,6 @@ export function putEnd({ createdAt }: AssetDocument): Date {
   return new Date(Date.parse(createdAt) + PUT_LIFE_MS);
 }
 
-function contentOf(digest: string, { image, metadata }: Facts): Content {
-  return { digest, image, metadata: JSON.stringify(metadata) };
+function contentOf(sums: Sums, { image, metadata }: Facts): Content {
+  return { ...sums, image, metadata: JSON.stringify(metadata) };
 }

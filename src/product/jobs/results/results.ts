@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
@@ -7,6 +8,10 @@ import { type Archive, type ArchiveEntry, archiveOf } from './archive.ts';
 /** Most files of one archive. */
 export const ARCHIVE_FILES_MAX = 10_000;
 const ITEMS_A_READ = 1_000;
+/** The most files of archives whose layout is remembered: some 15 MB. */
+const REMEMBERED_FILES = 30_000;
+/** How long a layout is remembered: a source whose name stands in it may be deleted meanwhile. */
+const REMEMBERED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const NAME_MAX_CHARACTERS = 100;
@@ -37,9 +42,16 @@ export interface Results {
 }
 
 export function createResults({ items, assets }: ResultsOptions): Results {
+  /** By job and number of its outputs: once it has ended, they only get fewer. */
+  const archives = new LRUCache<string, Promise<Archive>>({
+    maxSize: REMEMBERED_FILES,
+    ttl: REMEMBERED_MS,
+  });
+
   async function madeBy({ _id }: JobDocument): Promise<Result[]> {
     const made: Result[] = [];
-    for await (const part of items.parts(_id, ['COMPLETED'], ITEMS_A_READ)) {
+    const fields = ['index', 'assetId', 'outcome'] as const;
+    for await (const part of items.parts(_id, ['COMPLETED'], ITEMS_A_READ, fields)) {
       for (const { index, assetId: sourceId, outcome } of part) {
         const resultId = outcome?.resultAssetId;
         if (resultId !== undefined) made.push({ index, sourceId, resultId });
@@ -49,25 +61,36 @@ export function createResults({ items, assets }: ResultsOptions): Results {
     return made;
   }
 
+  async function layOut(job: JobDocument): Promise<Archive> {
+    const made = await madeBy(job);
+    const ids = made.flatMap(({ sourceId, resultId }) =>
+      sourceId === null ? [resultId] : [sourceId, resultId],
+    );
+    const pictures = await assets.pictures(job.accountId, ids);
+    const digits = String(Math.max(0, job.totalItems - 1)).length;
+    const entries = made.flatMap(({ index, sourceId, resultId }): ArchiveEntry[] => {
+      const picture = pictures.get(resultId);
+      if (picture === undefined) return [];
+      const { digest, sizeBytes, format } = picture;
+      const sourceName = pictures.get(sourceId ?? '')?.name ?? null;
+      const name = fileName(String(index).padStart(digits, '0'), sourceName, format);
+      const checksum = (signal: AbortSignal) => assets.checksum(picture, signal);
+      return [{ name, digest, sizeBytes, checksum, open: (range) => assets.open(picture, range) }];
+    });
+    if (entries.length === 0) throw noResults();
+    return archiveOf(entries, new Date(job.completedAt ?? job.createdAt));
+  }
+
   return {
     async archiveOf(job) {
       if (!isTerminal(job.status)) throw resultsNotReady(job.status);
-      const made = await madeBy(job);
-      const ids = made.flatMap(({ sourceId, resultId }) =>
-        sourceId === null ? [resultId] : [sourceId, resultId],
-      );
-      const pictures = await assets.pictures(job.accountId, ids);
-      const digits = String(Math.max(0, job.totalItems - 1)).length;
-      const entries = made.flatMap(({ index, sourceId, resultId }): ArchiveEntry[] => {
-        const picture = pictures.get(resultId);
-        if (picture === undefined) return [];
-        const { digest, sizeBytes, format } = picture;
-        const sourceName = pictures.get(sourceId ?? '')?.name ?? null;
-        const name = fileName(String(index).padStart(digits, '0'), sourceName, format);
-        return [{ name, digest, sizeBytes, open: () => assets.open(picture) }];
-      });
-      if (entries.length === 0) throw noResults();
-      return archiveOf(entries, new Date(job.completedAt ?? job.createdAt));
+      const key = `${job._id}/${await assets.countOfJob(job.accountId, job._id)}`;
+      const known = archives.get(key);
+      if (known !== undefined) return known;
+      const archive = layOut(job);
+      archives.set(key, archive, { size: Math.max(1, job.totalItems) });
+      archive.catch(() => archives.delete(key));
+      return archive;
     },
 
     async checkAny({ _id, status }) {

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import { isFresh } from '../../../platform/http/hooks/freshness.ts';
 import type { Signatures } from '../../../platform/http/signatures.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
+import { DOWNLOADS, type Gate } from '../../accounts/gate/gate.ts';
 import { cacheControl, rangeOf } from '../../assets/content/content.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
 import type { Reading } from '../reading.ts';
@@ -33,7 +33,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       config: { access: 'public', ignoresCredential: isLink, answers: TYPE, fixedWord: true },
       schema: {
         summary: 'Download all results of a job',
-        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${ARCHIVE_FILES_MAX} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can go on where it broke off.`,
+        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${ARCHIVE_FILES_MAX} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can go on where it broke off. An account may have ${DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobPath,
         querystring: ResultsQuery,
@@ -42,6 +42,9 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     async (request, reply) => {
       const job = await reading.find(readerOf(request), request.params.jobId);
       const { sizeBytes, etag, stream } = await results.archiveOf(job);
+      const isKnown = isFresh(request.headers['if-none-match'], etag);
+      const isHead = request.method === 'HEAD';
+      if (!isKnown && !isHead) await takeSlots(request, reply, job.accountId);
       const { expires } = request.query;
       const ends = [Date.parse(job.expiresAt), expires === undefined ? null : Number(expires)];
       reply
@@ -50,14 +53,14 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
         .header('cache-control', cacheControl(ends, now().getTime()))
         .header('content-disposition', `attachment; filename="${job._id}.zip"`)
         .header('accept-ranges', 'bytes');
-      if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      if (isKnown) return reply.code(304).send();
       const { range: rangeHeader, 'if-range': ifRange } = request.headers;
       const range = rangeOf(rangeHeader, ifRange?.toString(), { sizeBytes, etag });
       const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
       if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${sizeBytes}`);
       reply.header('content-length', String(end - start + 1));
       // For a HEAD the server would read the whole stream, only to discard it.
-      return reply.send(request.method === 'HEAD' ? Readable.from([]) : stream(range));
+      return reply.send(isHead ? Readable.from([]) : stream(range));
     },
   );
 
@@ -85,6 +88,12 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },
   );
+
+  /** A download by a link takes a slot of links too, so that links never take all downloads of an account. */
+  async function takeSlots(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<void> {
+    if (isLink(request)) await gate.takeSlot(request, reply, 'linkDownloads', accountId);
+    await gate.takeSlot(request, reply, 'downloads', accountId);
+  }
 
   /** The account whose job may be read: the link's, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: JobPath; Querystring: ResultsQuery }>): string {
