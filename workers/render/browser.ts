@@ -9,6 +9,7 @@ import { Pipe } from './pipe.ts';
 import { RESTRICTING_FLAGS } from './policy.ts';
 import { groupMemoryBytes, killGroup } from './process-group.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
+import { STILL_FLAGS } from './stillness.ts';
 
 /** The browser did not start; the message ends with the last lines that it printed. */
 export class StartError extends Error {
@@ -104,6 +105,7 @@ export async function startBrowser(
     ...DRAWING_FLAGS,
     ...PROCESS_FLAGS,
     ...RESTRICTING_FLAGS,
+    ...STILL_FLAGS,
     ...(sandboxed ? [] : ['--no-sandbox']),
   ];
   // The browser gets its own process group, so that one signal reaches the child processes that Chromium forks.

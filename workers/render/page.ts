@@ -10,6 +10,8 @@ import {
   withAssetUrls,
 } from './policy.ts';
 import type { RenderTask } from './protocol.ts';
+import { stillAsset, withStillDrawings } from './still-drawings.ts';
+import { settle } from './stillness.ts';
 
 /** The process of the page, or its whole browser, has ended. */
 class PageLostError extends Error {
@@ -34,12 +36,6 @@ export type After = (delayMs: number, callback: () => void) => () => void;
 
 /** Milliseconds after which an idle page is emptied, so that nothing of its last drawing runs on. */
 const REST_AFTER_MS = 100;
-
-/**
- * Runs before the capture. The load event waits for images but not for fonts, which are requested when text is first
- * laid out. The page is captured from its top, wherever a focused element or the previous drawing had scrolled it.
- */
-const SETTLE = "scrollTo({ top: 0, left: 0, behavior: 'instant' }); document.fonts.ready.then(() => {})";
 
 /** Restrictions that Playwright enforces. The context sets no viewport, because each drawing sets its own size. */
 const RESTRICTED = {
@@ -181,9 +177,9 @@ export class Page {
     const loaded = new Promise<void>((resolve) => {
       this.#onLoaded = resolve;
     });
-    await this.#write(withAssetUrls(html, this.#allowance));
+    await this.#write(withStillDrawings(withAssetUrls(html, this.#allowance)));
     await loaded;
-    await this.#session.send('Runtime.evaluate', { expression: SETTLE, awaitPromise: true });
+    await settle(this.#session);
   }
 
   #write(html: string): Promise<unknown> {
@@ -243,7 +239,7 @@ export class Page {
         this.#allowance = { ...this.#allowance, shellUrl: undefined };
         return this.#fulfill(requestId, 200, SHELL_HEADERS);
       case 'asset':
-        return this.#fulfill(requestId, 200, assetHeaders(decision.contentType), decision.data);
+        return this.#fulfill(requestId, 200, assetHeaders(decision.contentType), stillAsset(decision));
       case 'stay':
         return this.#fulfill(requestId, 204, {});
       case 'block':

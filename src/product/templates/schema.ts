@@ -23,7 +23,7 @@ const content = {
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
-    description: `At most ${HTML_MAX_BYTES} bytes of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded.`,
+    description: `At most ${HTML_MAX_BYTES} bytes of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
   }),
   css: Type.String({
     description: `At most ${CSS_MAX_BYTES} bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,

@@ -1,0 +1,64 @@
+import type { CDPSession } from 'playwright';
+
+/*
+ * A picture has no time: equal documents give equal pictures. An animation or a transition that ends is shown at its
+ * end, and one that repeats for ever as if it had not begun. Animated images show their first picture, and the
+ * animation elements of SVG do nothing.
+ */
+
+/** Stops animated images and the animation elements of SVG, in images as well (2 is ImageAnimationPolicy "none"). */
+export const STILL_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
+
+/**
+ * Rounds after which a page is captured as it is. The end of one motion may begin another, such as a transition of what
+ * an animation changed, and a page can make them follow each other for ever.
+ */
+const MOST_ROUNDS = 20;
+
+/**
+ * Settles a loaded document before its capture, and answers the number of its frames. Scripts of the document itself
+ * never run. The load event waits for images but not for fonts, which are requested when text is first laid out. A page
+ * is captured from its top, wherever a focused element or the previous drawing had scrolled it. A marquee moves by
+ * animations that are not listed, so it is replaced by one that does not start. Animations that are paused, or that
+ * follow the scrolling, do not depend on time.
+ */
+const SETTLE = `(async () => {
+  scrollTo({ top: 0, left: 0, behavior: 'instant' });
+  await document.fonts.ready;
+  for (const marquee of document.querySelectorAll('marquee')) {
+    const still = marquee.cloneNode(true);
+    marquee.replaceWith(still);
+    still.stop();
+  }
+  const moves = ({ playState, timeline }) => playState === 'running' && timeline === document.timeline;
+  for (let round = 0; round < ${MOST_ROUNDS}; round += 1) {
+    const motions = document.getAnimations().filter(moves);
+    if (motions.length === 0) break;
+    for (const motion of motions) {
+      if (motion.effect.getComputedTiming().endTime === Infinity) motion.cancel();
+      else motion.finish();
+    }
+  }
+  return frames.length;
+})()`;
+
+/** Waits for the fonts of a loaded page, and ends the motion in it and in the documents of its frames. */
+export async function settle(session: CDPSession): Promise<void> {
+  const evaluation = { expression: SETTLE, awaitPromise: true };
+  const { result } = await session.send('Runtime.evaluate', evaluation);
+  if (result.value === 0) return;
+  const { frameTree } = await session.send('Page.getFrameTree');
+  for (const frameId of framesBelow(frameTree)) {
+    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
+    await session.send('Runtime.evaluate', { ...evaluation, contextId });
+  }
+}
+
+interface FrameTree {
+  frame: { id: string };
+  childFrames?: FrameTree[];
+}
+
+function framesBelow({ childFrames = [] }: FrameTree): string[] {
+  return childFrames.flatMap((child) => [child.frame.id, ...framesBelow(child)]);
+}
