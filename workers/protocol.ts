@@ -23,7 +23,7 @@ export interface Decode {
    * `first`.
    */
   frame?: 'first' | 'all' | number;
-  /** Dots per inch for vector input, 1 to 2400. */
+  /** Dots per inch for vector input, 1 to 2400; 96 draw a CSS pixel as one. Absent: 96, or what a resize needs. */
   density?: number;
 }
 

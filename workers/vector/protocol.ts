@@ -5,13 +5,18 @@ import type { Failure, RawPixels } from '../protocol.ts';
  * imports the other.
  */
 
+/**
+ * How large a drawing is drawn. `density`: by dots per inch, of which 96 make a CSS pixel one pixel. `atLeast`: so that
+ * it has this size, in pixels, as far as the limit allows. `mayShrink`: smaller where the limit asks for it.
+ */
+export type DrawingSize =
+  | { density: number; mayShrink?: boolean }
+  | { atLeast: { width?: number; height?: number } };
+
 /** Draws an SVG to pixels, in a process that can be killed. The process performs one task at a time. */
 export interface RasterizeTask {
   input: Uint8Array;
-  /** Dots per inch; 72 draws a user unit as one pixel. */
-  density: number;
-  /** Smallest size of the drawing, in pixels: the density is raised to reach it, as far as limitPixels allows. */
-  atLeast?: { width?: number; height?: number };
+  size: DrawingSize;
   /** Largest output, in pixels. */
   limitPixels: number;
 }
@@ -19,7 +24,7 @@ export interface RasterizeTask {
 /** The pixels follow on the data pipe, width × height × channels bytes. */
 export interface Rasterized extends RawPixels {
   kind: 'rasterized';
-  /** Size of the drawing at 72 dots per inch, in pixels. */
+  /** Size of the drawing at 96 dots per inch, in pixels. */
   naturalWidth: number;
   naturalHeight: number;
 }

@@ -1,13 +1,20 @@
 import sharp from 'sharp';
+import { wholePixels } from '../formats/svg.ts';
 import type { Size } from '../image/pixels/geometry.ts';
 import type { Failure } from '../protocol.ts';
 import { outputOf } from '../transport/output.ts';
-import type { Rasterized, RasterizeTask } from './protocol.ts';
+import type { Drawing } from './drawing.ts';
+import type { DrawingSize, Rasterized, RasterizeTask } from './protocol.ts';
 import { sanitize, UnsafeDrawing } from './sanitize.ts';
 
-/** Dots per inch at which one user unit is one pixel. */
-const NATURAL_DENSITY = 72;
-const HIGHEST_DENSITY = 100_000;
+/** Dots per inch of a CSS pixel. */
+const CSS_DENSITY = 96;
+/**
+ * Every drawing is opened at this density, which makes an inch 96 CSS pixels. The decoder takes a CSS pixel for 1/72
+ * inch where it makes pixels, so that it scales by 96/72 whatever it opens.
+ */
+const OPENED = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
+const SCALE_OF_DECODER = CSS_DENSITY / 72;
 /** Largest width or height of a surface of the renderer, in pixels. */
 const LONGEST_SIDE = 32_767;
 /** Factor that keeps a drawing at the limit below the limit when its sides are rounded up. */
@@ -20,33 +27,28 @@ interface Raster {
 }
 
 /** Draws one SVG. A file that is no SVG, is unsafe or is too large returns a failure `unsupported_format`. */
-export async function rasterize(task: RasterizeTask): Promise<Raster | Failure> {
+export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<Raster | Failure> {
   try {
-    const drawing = Buffer.from(sanitize(task.input));
-    const natural = await sizeAt(drawing, NATURAL_DENSITY);
-    const density = await densityFor(task, drawing, natural);
-    const size = density === NATURAL_DENSITY ? natural : await sizeAt(drawing, density);
-    if (roomFor(size, task.limitPixels) < 1) return tooLarge(size, task.limitPixels);
-    return await draw(drawing, density, natural);
+    const drawing = sanitize(input);
+    const natural = drawing.size ?? (await measured(drawing));
+    const scale = scaleFor(size, natural, limitPixels);
+    const pixels = wholePixels(scaled(natural, scale));
+    if (roomFor(pixels, limitPixels) < 1) return tooLarge(pixels, limitPixels, scale);
+    return await draw(drawing, natural, pixels);
   } catch (error) {
     return unreadable(error);
   }
 }
 
-/**
- * The density at which the drawing has at least the size that the task asks for, or as near to it as the limit allows.
- * It spares the pass from enlarging pixels where the drawing itself can be drawn larger.
- */
-async function densityFor({ density, atLeast, limitPixels }: RasterizeTask, drawing: Buffer, natural: Size) {
-  const scale = growthOf(natural, atLeast);
-  const room = roomFor(natural, limitPixels);
-  if (scale === 0 || room < 1) return density;
-  const growth = Math.min(scale, room * ROUNDING_ROOM);
-  const power = (await isPhysical(drawing, natural)) ? 0.5 : 1;
-  const first = within(NATURAL_DENSITY * growth ** power);
-  if (growth < scale) return first;
-  const missing = growthOf(await sizeAt(drawing, first), atLeast);
-  return missing > 1 ? within(first * missing ** power) : first;
+/** The factor by which a drawing is drawn larger than its natural size. */
+function scaleFor(size: DrawingSize, natural: Size, limitPixels: number): number {
+  const highest = roomFor(natural, limitPixels) * ROUNDING_ROOM;
+  if ('density' in size) {
+    const scale = size.density / CSS_DENSITY;
+    return size.mayShrink ? Math.min(scale, highest) : scale;
+  }
+  const { width = 0, height = 0 } = size.atLeast;
+  return Math.min(Math.max(width / natural.width, height / natural.height), highest);
 }
 
 /** The factor by which the size may grow within the limit. */
@@ -54,45 +56,35 @@ function roomFor(size: Size, limitPixels: number): number {
   return Math.min(Math.sqrt(limitPixels / area(size)), LONGEST_SIDE / Math.max(size.width, size.height));
 }
 
-/** The factor by which the size has to grow; 0 when the task asks for no size. */
-function growthOf(size: Size, atLeast: RasterizeTask['atLeast']): number {
-  return Math.max((atLeast?.width ?? 0) / size.width, (atLeast?.height ?? 0) / size.height);
+/** The size of a drawing whose content decides it, as near as whole pixels of the decoder tell. */
+async function measured(drawing: Drawing): Promise<Size> {
+  const { width, height } = await sharp(Buffer.from(drawing.text()), OPENED).metadata();
+  return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
 }
 
-/**
- * A drawing measured in millimetres or inches grows with the square of the density, because the decoder applies it
- * twice.
- */
-async function isPhysical(drawing: Buffer, natural: Size): Promise<boolean> {
-  const doubled = await sizeAt(drawing, 2 * NATURAL_DENSITY);
-  return Math.max(doubled.width / natural.width, doubled.height / natural.height) > 3;
-}
-
-function within(density: number): number {
-  return Math.min(HIGHEST_DENSITY, Math.max(1, density));
-}
-
-async function sizeAt(drawing: Buffer, density: number): Promise<Size> {
-  const { width, height } = await sharp(drawing, { density, limitInputPixels: false }).metadata();
-  return { width, height };
-}
-
-async function draw(drawing: Buffer, density: number, natural: Size): Promise<Raster> {
-  const opened = sharp(drawing, { density, limitInputPixels: false });
+async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<Raster> {
+  const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
+  const opened = sharp(Buffer.from(text), OPENED);
   const { data, info } = await outputOf(opened.toColourspace('srgb').ensureAlpha().raw());
   const { width, height } = info;
-  const own = { naturalWidth: natural.width, naturalHeight: natural.height };
-  const reply: Rasterized = { kind: 'rasterized', width, height, channels: 4, ...own };
+  const { width: naturalWidth, height: naturalHeight } = wholePixels(natural);
+  const reply: Rasterized = { kind: 'rasterized', width, height, channels: 4, naturalWidth, naturalHeight };
   return { reply, pixels: data };
+}
+
+function scaled({ width, height }: Size, scale: number): Size {
+  return { width: width * scale, height: height * scale };
 }
 
 const area = ({ width, height }: Size) => width * height;
 
-function tooLarge(size: Size, limit: number): Failure {
+function tooLarge(size: Size, limit: number, scale: number): Failure {
+  const density = Math.floor(CSS_DENSITY * scale * roomFor(size, limit) * ROUNDING_ROOM);
+  const orDensity = density < 1 ? '' : `, or send a density of at most ${density}`;
   return {
     kind: 'failure',
     code: 'unsupported_format',
-    message: `The drawing is ${size.width} × ${size.height} pixels; at most ${limit}, and ${LONGEST_SIDE} per side, are drawn: give it a smaller size or density.`,
+    message: `The drawing would be ${size.width} × ${size.height} pixels; at most ${limit}, and ${LONGEST_SIDE} per side, are drawn: begin with a resize, which draws it in that size at once${orDensity}.`,
     details: { limit, received: area(size) },
   };
 }
@@ -101,6 +93,6 @@ function unreadable(error: unknown): Failure {
   const message =
     error instanceof UnsafeDrawing
       ? error.message
-      : 'The bytes are no SVG that can be drawn: they do not parse, have no size, or need too much memory.';
+      : 'The bytes are no SVG that can be drawn: they do not parse, have no size, nest too deeply, or need too much memory.';
   return { kind: 'failure', code: 'unsupported_format', message };
 }

@@ -1,4 +1,7 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import { PIXELS_OF_Q } from '../formats/svg.ts';
+import { dataIn } from './data-address.ts';
+import { Drawing, type Element, escapedText, startTag } from './drawing.ts';
 
 /**
  * Makes an SVG safe to draw. An SVG could load a file of the machine or an address of its network (href, url(),
@@ -8,7 +11,8 @@ import { SaxesParser, type SaxesTagPlain } from 'saxes';
  *
  * The drawing is parsed and written again: elements, attributes and text, with every reference and every style seen as
  * the renderer would see it. The renderer never sees comments, processing instructions and the DOCTYPE, because they
- * are not written. So it does not matter whether both parsers read the original file in the same way.
+ * are not written. So it does not matter whether both parsers read the original file in the same way. A drawing inside
+ * of the drawing, as a data address, is made safe by the same rules.
  */
 
 /** The drawing may not be drawn; the message says why. */
@@ -18,8 +22,10 @@ export class UnsafeDrawing extends Error {
 
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
 const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
-/** Most characters that all entities together may expand to. */
+/** Most characters that all entities together may expand to, with those of the drawings inside. */
 const MOST_UNFOLDED = 16 * 1024 * 1024;
+/** Drawings within each other below the outermost one; those further inside are left out. */
+const DEEPEST_DRAWING = 3;
 
 /** Attributes that load the address in their value, and `base`, which addresses are relative to; with any prefix. */
 const REFERENCE = /(?:^|:)(?:href|src|base)$/i;
@@ -36,18 +42,37 @@ const HIGHEST_CODE_POINT = 0x10ffff;
 const LETTER = /^[a-z]$/i;
 /** A reference to an element of the drawing itself, or to raster pixels that it embeds. */
 const INNER = /^\s*(?:#|data:image\/(?:png|jpe?g|gif|webp|avif)[;,])/i;
+const DRAWING_TYPE = 'image/svg+xml';
+/** The first bytes of a raster image, where its data address names no type. */
+const RASTER = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
+
+/** Attributes that hold lengths, and a length in the unit Q, which the renderer does not know. */
+const LENGTHS =
+  /^(?:style|[xy][12]?|[cdf][xy]|r[xy]?|width|height|font-size|stroke-width|stroke-dash(?:array|offset)|(?:letter|word)-spacing|baseline-shift|marker(?:Width|Height)|ref[XY]|startOffset|textLength)$/;
+const IN_Q = /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+))Q(?=$|[\s;,!}])/gi;
+
+/** What a drawing and those inside of it may use together. */
+interface Allowance {
+  /** Characters that entities may still expand to. */
+  unfolded: number;
+}
 
 /**
- * The drawing as UTF-8 text that refers to nothing outside of itself.
+ * Reads a drawing, and leaves out all that refers to something outside of it.
  * @throws UnsafeDrawing for entities that load, nest or expand, and for text in an unknown encoding; Error for text
  * that is not well-formed XML.
  */
-export function sanitize(file: Uint8Array): string {
+export function sanitize(file: Uint8Array): Drawing {
+  return sanitizeAt(0, file, { unfolded: MOST_UNFOLDED });
+}
+
+/** @param depth the number of drawings that this one is inside of. */
+function sanitizeAt(depth: number, file: Uint8Array, allowance: Allowance): Drawing {
   const text = decode(file).trimStart();
-  const writer = new DrawingWriter();
+  const writer = new DrawingWriter((address) => embedded(address, depth + 1, allowance));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
   parser.on('doctype', (doctype) => {
-    for (const [name, value] of entitiesOf(doctype, text)) parser.ENTITIES[name] = value;
+    for (const [name, value] of entitiesOf(doctype, text, allowance)) parser.ENTITIES[name] = value;
   });
   parser.on('opentag', (tag) => writer.open(tag));
   parser.on('closetag', (tag) => writer.close(tag));
@@ -55,6 +80,21 @@ export function sanitize(file: Uint8Array): string {
   parser.on('cdata', (content) => writer.text(content));
   parser.write(text).close();
   return writer.written();
+}
+
+/** A data address of pixels or of a drawing, which is made safe as well; empty for anything else. */
+function embedded(address: string, depth: number, allowance: Allowance): string {
+  const data = dataIn(address);
+  if (data === null || depth > DEEPEST_DRAWING) return '';
+  if (data.type === '' && RASTER.test(data.bytes.toString('latin1', 0, 4))) return address;
+  if (data.type !== '' && data.type !== DRAWING_TYPE) return '';
+  try {
+    const drawing = sanitizeAt(depth, data.bytes, allowance).text();
+    return `data:${DRAWING_TYPE};base64,${Buffer.from(drawing).toString('base64')}`;
+  } catch {
+    // A picture that cannot be read is left out of the drawing, as browsers do.
+    return '';
+  }
 }
 
 /**
@@ -79,7 +119,7 @@ function decode(file: Uint8Array): string {
  * Collects the entities that stand for plain text, which drawing programs use for their namespaces. All others are
  * refused.
  */
-function entitiesOf(doctype: string, text: string): Map<string, string> {
+function entitiesOf(doctype: string, text: string, allowance: Allowance): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {
@@ -88,7 +128,8 @@ function entitiesOf(doctype: string, text: string): Map<string, string> {
     values.set(name, value);
     longest = Math.max(longest, value.length);
   }
-  if (longest > 0 && longest * (text.split('&').length - 1) > MOST_UNFOLDED) throw unsafeEntities();
+  if (longest > 0) allowance.unfolded -= longest * (text.split('&').length - 1);
+  if (allowance.unfolded < 0) throw unsafeEntities();
   return values;
 }
 
@@ -98,43 +139,65 @@ function unsafeEntities(): UnsafeDrawing {
   );
 }
 
-/** Writes elements and text without references to anything outside of the drawing. */
+/** Collects a root, and writes its content, without references to anything outside of the drawing. */
 class DrawingWriter {
-  #drawing = '';
+  readonly #embedded: (address: string) => string;
+  #root: Element | undefined;
+  #content = '';
+  /** Open elements inside of the root. */
+  #depth = 0;
   /** The text of the open style element. For the renderer it is a single text, whatever markup interrupts it. */
   #style: string | undefined;
 
+  /** @param embedded makes a data address safe. */
+  constructor(embedded: (address: string) => string) {
+    this.#embedded = embedded;
+  }
+
   open({ name, attributes, isSelfClosing }: SaxesTagPlain): void {
     if (this.#style !== undefined || INCLUDE.test(name)) return;
-    let tag = `<${name}`;
-    for (const key in attributes) tag += ` ${key}="${escapedValue(harmless(key, attributes[key] ?? ''))}"`;
-    this.#drawing += isSelfClosing ? `${tag}/>` : `${tag}>`;
-    if (!isSelfClosing && STYLE.test(name)) this.#style = '';
+    const safe: Record<string, string> = {};
+    for (const key in attributes) safe[key] = this.#harmless(key, attributes[key] ?? '');
+    if (this.#root === undefined) {
+      this.#root = { name, attributes: safe };
+      return;
+    }
+    this.#content += startTag({ name, attributes: safe }, isSelfClosing);
+    if (isSelfClosing) return;
+    this.#depth += 1;
+    if (STYLE.test(name)) this.#style = '';
   }
 
   close({ name, isSelfClosing }: SaxesTagPlain): void {
     if (isSelfClosing || INCLUDE.test(name)) return;
     if (this.#style !== undefined) {
       if (!STYLE.test(name)) return;
-      this.#drawing += escapedText(harmlessStyle(this.#style));
+      this.#content += escapedText(harmlessStyle(inPixels(this.#style)));
       this.#style = undefined;
     }
-    this.#drawing += `</${name}>`;
+    if (this.#depth === 0) return;
+    this.#depth -= 1;
+    this.#content += `</${name}>`;
   }
 
   text(content: string): void {
-    if (this.#style === undefined) this.#drawing += escapedText(content);
-    else this.#style += content;
+    if (this.#style !== undefined) this.#style += content;
+    else if (this.#root !== undefined) this.#content += escapedText(content);
   }
 
-  written(): string {
-    return this.#drawing.trim();
+  written(): Drawing {
+    if (this.#root === undefined) throw new UnsafeDrawing('The drawing has no root element.');
+    return new Drawing(this.#root, this.#content);
+  }
+
+  #harmless(name: string, value: string): string {
+    if (!REFERENCE.test(name)) return harmlessStyle(LENGTHS.test(name) ? inPixels(value) : value);
+    return INNER.test(value) ? value : this.#embedded(value);
   }
 }
 
-function harmless(name: string, value: string): string {
-  if (REFERENCE.test(name)) return INNER.test(value) ? value : '';
-  return harmlessStyle(value);
+function inPixels(lengths: string): string {
+  return lengths.replace(IN_Q, (_, number: string) => `${Number(number) * PIXELS_OF_Q}px`);
 }
 
 /** Removes references from a value. Any attribute may be a style: `fill`, `style`, `mask`. */
@@ -157,16 +220,4 @@ function withoutEscapes(css: string): string {
       letter ?? String.fromCodePoint(Math.min(Number.parseInt(code ?? '', 16), HIGHEST_CODE_POINT));
     return LETTER.test(sign) ? sign : escaped;
   });
-}
-
-function escapedText(text: string): string {
-  return text.replace(/[&<>\r]/g, escapeOf);
-}
-
-function escapedValue(value: string): string {
-  return value.replace(/[&<"\t\n\r]/g, escapeOf);
-}
-
-function escapeOf(sign: string): string {
-  return `&#${sign.charCodeAt(0)};`;
 }

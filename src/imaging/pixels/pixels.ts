@@ -13,6 +13,7 @@ import type {
   Transformed,
   TransformTask,
 } from '../../../workers/protocol.ts';
+import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import type { Capacity } from '../../platform/capacity/capacity.ts';
 import { type Clock, systemClock } from '../../platform/clock/clock.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
@@ -34,7 +35,7 @@ import type { AnswerOf } from './pools/threads.ts';
 import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
 import { headerOfFacts, isStored, type StoredFile } from './stored-file.ts';
-import { createRasterizer, drawingSizeOf } from './vector.ts';
+import { createRasterizer, drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE } from './vector.ts';
 
 interface PixelCall {
   /**
@@ -171,8 +172,8 @@ interface Source {
   heldBytes: number;
   /** Wait for the rasterizer, in milliseconds. */
   queueMs: number;
-  /** The file of a drawing, whose pixels `open` answers. */
-  drawing?: Uint8Array;
+  /** The file of a drawing, whose pixels `open` answers, and its natural size. */
+  drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
 /** The deadline of a call, and the native work that was begun for it. */
@@ -223,20 +224,25 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   /** The input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
-  async function sourceOf(call: PixelCall, pass: Pass | null, { deadline }: CallContext): Promise<Source> {
+  async function sourceOf(
+    call: PixelCall,
+    { pass, size }: { pass: Pass | null; size: DrawingSize },
+    { deadline }: CallContext,
+  ): Promise<Source> {
     const { accountId, work, bytes: file } = call;
     if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, pass);
     const bytes = isStored(file) ? await file.read() : file;
     const opened = openedFrom(bytes, call.header, pass);
     const { header } = opened;
     if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, queueMs: 0 };
-    const drawn = await rasterizer.draw({ bytes, ...drawingSizeOf(pass) }, { accountId, work, deadline });
-    const { width, height, channels, pixels: input, queueMs } = drawn;
+    const drawn = await rasterizer.draw({ bytes, size }, { accountId, work, deadline });
+    const { width, height, naturalWidth, naturalHeight, channels, pixels: input, queueMs } = drawn;
     const pixels = {
       file: { input, raw: { width, height, channels } },
       header: { ...header, width, height, pixels: width * height },
     };
-    return { header: pixels.header, open: () => pixels, heldBytes: input.length, queueMs, drawing: bytes };
+    const drawing = { bytes, width: naturalWidth, height: naturalHeight };
+    return { header: pixels.header, open: () => pixels, heldBytes: input.length, queueMs, drawing };
   }
 
   /**
@@ -268,7 +274,7 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {
     const { pass, layers, describes = false } = call;
-    const source = await sourceOf(call, pass, context);
+    const source = await sourceOf(call, { pass, size: drawingSizeOf(pass) }, context);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): TransformTask => ({
       kind: 'transform',
       ...file,
@@ -284,8 +290,9 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   async function compare(call: CompareCall, context: CallContext): Promise<PixelComparison> {
-    const one = await sourceOf(call, null, context);
-    const other = await sourceOf({ ...call, bytes: call.other, header: null }, null, context);
+    const reading = { pass: null, size: NATURAL_SIZE };
+    const one = await sourceOf(call, reading, context);
+    const other = await sourceOf({ ...call, bytes: call.other, header: null }, reading, context);
     const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<CompareTask> => {
       const { input, raw } = (await other.open()).file;
       return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw }) };
@@ -298,7 +305,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   async function describe(call: PixelCall, context: CallContext): Promise<PixelFacts> {
-    const source = await sourceOf(call, null, context);
+    const source = await sourceOf(call, { pass: null, size: MEASURED_SIZE }, context);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): DescribeTask => ({
       kind: 'describe',
       ...file,
@@ -362,9 +369,9 @@ function insteadOf(header: Header, pass: Pass | null, work: WorkClass | undefine
 }
 
 /** Facts of the file of a drawing that its pixels do not hold. */
-function drawingFacts(bytes: Uint8Array): Partial<ImageFacts> {
+function drawingFacts({ bytes, width, height }: NonNullable<Source['drawing']>): Partial<ImageFacts> {
   const sha1 = createHash('sha1').update(bytes).digest('hex');
-  return { format: 'svg', mimeType: 'image/svg+xml', bytes: bytes.length, sha1 };
+  return { format: 'svg', mimeType: 'image/svg+xml', width, height, bytes: bytes.length, sha1 };
 }
 
 function statsOf(pool: Pool): PixelStats {

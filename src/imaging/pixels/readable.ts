@@ -66,8 +66,12 @@ function unsupported(bytes: Uint8Array, param: string): ApiError {
   return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, param);
 }
 
-/** @throws unsupported_format when the frames to read have more pixels than the limit. */
-function checkPixels({ pixels, frames, width, height }: Header, framesRead: number): void {
+/**
+ * A drawing is counted when it is drawn, because that decides its size.
+ * @throws unsupported_format when the frames to read have more pixels than the limit.
+ */
+function checkPixels({ format, pixels, frames, width, height }: Header, framesRead: number): void {
+  if (format === 'svg') return;
   const counted = framesRead === 1 && frames > 1 ? width * height : pixels;
   if (counted <= LIMIT_PIXELS) return;
   const size = `The image has ${counted.toLocaleString('en')} pixels`;

@@ -21,6 +21,14 @@ const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFile]>
   ['BM', { name: 'a BMP file', mediaType: 'image/bmp', instead: 'export it as PNG' }],
   ['\0\0\x01\0', { name: 'an ICO file', mediaType: 'image/x-icon', instead: 'export it as PNG' }],
   ['8BPS', { name: 'a Photoshop file', mediaType: 'image/vnd.adobe.photoshop', instead: 'export it as PNG' }],
+  [
+    '\x1f\x8b',
+    {
+      name: 'gzip data (an .svgz file is that)',
+      mediaType: 'application/gzip',
+      instead: 'decompress it (gunzip) and send the file that comes out',
+    },
+  ],
   ['%PDF', { name: 'a PDF file', mediaType: 'application/pdf', instead: 'export its pages as PNG' }],
   [
     'PK\x03\x04',

@@ -1,5 +1,10 @@
 import { LIMIT_PIXELS, type Pass } from '../../../workers/protocol.ts';
-import type { Rasterized, RasterizeResult, RasterizeTask } from '../../../workers/vector/protocol.ts';
+import type {
+  DrawingSize,
+  Rasterized,
+  RasterizeResult,
+  RasterizeTask,
+} from '../../../workers/vector/protocol.ts';
 import type { Clock } from '../../platform/clock/clock.ts';
 import { present } from '../../platform/names/present.ts';
 import type { WaitingLimits, WorkClass } from './admission.ts';
@@ -13,8 +18,9 @@ export interface Drawing extends Rasterized {
   queueMs: number;
 }
 
-export interface DrawingRequest extends Pick<RasterizeTask, 'density' | 'atLeast'> {
+export interface DrawingRequest {
   bytes: Uint8Array;
+  size: DrawingSize;
 }
 
 /** The account and the deadline of a drawing. */
@@ -45,8 +51,11 @@ interface RasterizerOptions {
   onLost: (error: Error) => void;
 }
 
-/** CSS pixels of SVG at sharp's own default. */
-const NATURAL_DENSITY = 72;
+/** Dots per inch that make a CSS pixel one pixel. */
+const NATURAL_DENSITY = 96;
+export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
+/** For what is measured, or made tiny: a drawing that is larger than any picture may be is drawn smaller. */
+export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const LOWEST_PRIORITY = 19;
 /** The message for a drawing that ended its process. */
@@ -73,7 +82,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
   const late = () => deadlineExceeded(processes.retryAfterSeconds());
 
   return {
-    async draw({ bytes, ...size }, caller) {
+    async draw({ bytes, size }, caller) {
       const { deadline } = caller;
       let drawing: Deadline | undefined;
       const begin = async () => {
@@ -81,7 +90,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
         drawing = deadlineOf({ deadlineMs, client: deadline.signal, clock, late });
         // The input is transferred and then freed, and the caller still reads its file.
         const input = new Uint8Array(bytes);
-        return { task: { input, ...size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
+        return { task: { input, size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };
       try {
         const { reply, data, queueMs } = await processes.run({ ...caller, bytes: 0, begin });
@@ -96,16 +105,16 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
 }
 
 /**
- * How finely a drawing is drawn for a pass: at the density that the pass names, else so that a resize at its start
- * finds at least as many pixels as it asks for. A drawing has no size of its own to lose sharpness against.
+ * How large a drawing is drawn for a pass: at the density that the pass names, else so that a resize at its start finds
+ * at least as many pixels as it asks for. A drawing has no size of its own to lose sharpness against.
  */
-export function drawingSizeOf(pass: Pass | null): Pick<RasterizeTask, 'density' | 'atLeast'> {
-  if (pass === null) return { density: NATURAL_DENSITY };
-  if (pass.decode.density !== undefined) return { density: pass.decode.density };
-  const first = pass.steps.find((step) => step.operation !== 'autoOrient');
-  if (first?.operation !== 'resize') return { density: NATURAL_DENSITY };
+export function drawingSizeOf({ decode, steps }: Pass): DrawingSize {
+  if (decode.density !== undefined) return { density: decode.density };
+  const first = steps.find((step) => step.operation !== 'autoOrient');
+  if (first?.operation === 'placeholder') return MEASURED_SIZE;
+  if (first?.operation !== 'resize') return NATURAL_SIZE;
   const { width, height } = first.params;
-  return { density: NATURAL_DENSITY, atLeast: present({ width: pixels(width), height: pixels(height) }) };
+  return { atLeast: present({ width: pixels(width), height: pixels(height) }) };
 }
 
 function pixels(value: unknown): number | undefined {

@@ -67,7 +67,7 @@ t.test('a TIFF whose pages lead in a circle ends', async (t) => {
 
 t.test('the size of a drawing is what its root says, in any unit', async (t) => {
   t.match(readHeader(svgOf(30, 20)), { format: 'svg', width: 30, height: 20 });
-  t.match(readHeader(svgOf('1in', '2.54cm')), { width: 72, height: 72 });
+  t.match(readHeader(svgOf('1in', '2.54cm')), { width: 96, height: 96 });
   t.match(
     readHeader(Buffer.from('<?xml version="1.0"?><!-- <svg> --><svg viewBox="0 0 40 20" width="80"/>')),
     {

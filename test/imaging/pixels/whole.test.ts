@@ -60,7 +60,7 @@ t.test('a drawing is drawn as large as a resize asks, not enlarged', async (t) =
 });
 
 t.test('a density draws exactly so large', async (t) => {
-  const pass: Pass = { decode: { density: 144 }, steps: [], encode: { format: 'png' } };
+  const pass: Pass = { decode: { density: 192 }, steps: [], encode: { format: 'png' } };
   const { width, height } = await pixels.transform({ ...within(), bytes: svgOf(20, 10), pass }).result;
   t.same([width, height], [40, 20]);
 });

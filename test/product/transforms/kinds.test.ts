@@ -263,7 +263,7 @@ t.test('the result has the format of its input unless told otherwise, and says s
   const drawn = await calls.transform({ op: 'resize', width: 20 }, svg, 'image/svg+xml');
   t.equal(drawn.headers.get('content-type'), 'image/png', 'what cannot be written becomes png');
   t.same((await pictureOf(drawn)).at(10, 5), [0, 170, 0, 255]);
-  const dense = await calls.transform({ op: 'convert', format: 'png', density: 144 }, svg, 'image/svg+xml');
+  const dense = await calls.transform({ op: 'convert', format: 'png', density: 192 }, svg, 'image/svg+xml');
   t.equal((await pictureOf(dense)).width, 80);
 });
 

@@ -1,0 +1,144 @@
+// needs: pixels
+import sharp from 'sharp';
+import t from 'tap';
+import { rasterize } from '../../../workers/vector/rasterize.ts';
+import { sanitize } from '../../../workers/vector/sanitize.ts';
+
+const ROOT = 'xmlns="http://www.w3.org/2000/svg" width="9" height="9"';
+const svg = (content: string) => `<svg ${ROOT}>${content}</svg>`;
+const GREEN = svg('<rect width="100%" height="100%" fill="#0f0"/>');
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const image = (address: string) => `<image width="9" height="9" href="${address}"/>`;
+const filtered = (address: string) =>
+  `<filter id="f" x="0" y="0" width="1" height="1"><feImage href="${address}"/></filter><rect width="9" height="9" filter="url(#f)"/>`;
+
+/** Whether a drawing is drawn and green. */
+async function isGreen(text: string): Promise<boolean> {
+  const made = await rasterize({ input: Buffer.from(text), size: { density: 96 }, limitPixels: 1_000_000 });
+  if (!('pixels' in made)) throw new Error(made.message);
+  const middle = (4 * made.reply.width + 4) * 4;
+  return [0, 255, 0, 255].every((value, channel) => made.pixels[middle + channel] === value);
+}
+
+t.test('a drawing inside of a drawing is drawn, however its address is written', async (t) => {
+  const escaped = GREEN.replaceAll('#', '%23').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  const addresses = [
+    `data:image/svg+xml;base64,${base64(GREEN)}`,
+    `data:image/svg+xml;charset=utf-8;base64,${base64(GREEN)}`,
+    `DATA:image/SVG+xml;BASE64,${base64(GREEN).replace(/.{20}/g, '$&\n ')}`,
+    `data:image/svg+xml;base64,${encodeURIComponent(base64(GREEN))}`,
+    `data:image/svg+xml;base64,${base64(GREEN)}#view`,
+    `data:;base64,${base64(GREEN)}`,
+    `data:image/svg+xml,${encodeURIComponent(GREEN)}`,
+    `data:image/svg+xml;utf8,${escaped}`,
+    `data:image/svg+xml,${escaped.replaceAll('%23', '#')}#view`,
+    `data:,${encodeURIComponent(GREEN)}`,
+  ];
+  for (const address of addresses) {
+    t.ok(await isGreen(svg(image(address))), address);
+    t.ok(
+      await isGreen(
+        svg(
+          image(address)
+            .replace('href', 'xlink:href')
+            .replace('<image', '<image xmlns:xlink="http://www.w3.org/1999/xlink"'),
+        ),
+      ),
+    );
+    t.ok(await isGreen(svg(filtered(address))), `feImage ${address}`);
+  }
+});
+
+t.test('pixels without a type are drawn', async (t) => {
+  const create = { width: 9, height: 9, channels: 3, background: '#0f0' } as const;
+  const png = await sharp({ create }).png().toBuffer();
+  t.ok(await isGreen(svg(image(`data:;base64,${png.toString('base64')}`))));
+});
+
+t.test('units inside are those of the drawing around', async (t) => {
+  const inch = svg('<rect width="101.6Q" height="1in" fill="#0f0"/>').replace(
+    ROOT,
+    `${ROOT.slice(0, 34)} width="1in" height="1in"`,
+  );
+  t.ok(await isGreen(svg(image(`data:image/svg+xml;base64,${base64(inch)}`))));
+});
+
+t.test('drawings nest three deep, and are left out below', async (t) => {
+  let nested = GREEN;
+  for (let depth = 1; depth <= 6; depth += 1) {
+    nested = svg(image(`data:image/svg+xml;base64,${base64(nested)}`));
+    t.equal(await isGreen(nested), depth <= 3, `${depth} deep`);
+  }
+});
+
+t.test('a drawing inside is cleaned by the same rules', async (t) => {
+  const inside = [
+    '<image href="http://127.0.0.1:9/x.png"/>',
+    '<image href="file:///etc/passwd"/>',
+    '<use href="/etc/passwd#a"/>',
+    '<style>@import "http://127.0.0.1:9/x.css"; rect { fill: url(http://127.0.0.1:9/#a) }</style>',
+    '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="file:///etc/passwd" parse="text"/>',
+  ];
+  for (const content of inside) {
+    for (const address of [
+      `data:image/svg+xml;base64,${base64(svg(content))}`,
+      `data:image/svg+xml,${encodeURIComponent(svg(content))}`,
+      `data:;base64,${base64(`\ufeff${svg(content)}`)}`,
+    ]) {
+      let written = sanitize(Buffer.from(svg(image(address)))).text();
+      const inner = /base64,([^"]*)/.exec(written)?.[1] ?? '';
+      written += Buffer.from(inner, 'base64').toString();
+      t.notMatch(written, /127\.0\.0\.1|passwd|include/, content);
+    }
+  }
+});
+
+t.test('what is no drawing inside is left out, and the rest is drawn', async (t) => {
+  const around = '<rect width="9" height="9" fill="#0f0"/>';
+  const laughs = `<!DOCTYPE svg [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>${svg('&b;')}`;
+  for (const content of ['', '<svg', 'words', '<html/>', laughs, '\x1f\x8b\x08', '\0'.repeat(100)]) {
+    for (const head of [
+      'data:image/svg+xml;base64,',
+      'data:;base64,',
+      'data:text/html;base64,',
+      'data:application/pdf;base64,',
+    ])
+      t.ok(
+        await isGreen(svg(`${image(head + base64(content))}${around}`)),
+        `${head} ${content.slice(0, 20)}`,
+      );
+  }
+  for (const address of ['data:', 'data:,', 'data:;base64', 'data:image/svg+xml', 'data:image/svg+xml,%'])
+    t.ok(await isGreen(svg(`${image(address)}${around}`)), address);
+});
+
+t.test('entities of all drawings inside unfold together to no more than those of one', async (t) => {
+  const laugh = `<!DOCTYPE svg [<!ENTITY a "${'x'.repeat(100_000)}">]>${svg(`<desc>${'&a;'.repeat(100)}</desc>`)}`;
+  const address = `data:image/svg+xml;base64,${base64(laugh)}`;
+  const { length } = sanitize(Buffer.from(svg(image(address).repeat(50)))).text();
+  t.ok(length < 30_000_000, `${length} characters`);
+});
+
+t.test('elements without end, and drawings by the thousand, end', async (t) => {
+  const of = (name: string, times: number) =>
+    svg(`${`<${name}>`.repeat(times)}<rect width="9" height="9"/>${`</${name}>`.repeat(times)}`);
+  for (const deep of [of('g', 100_000), of('svg', 100_000), of('image', 100_000)])
+    await t.rejects(isGreen(deep), { message: /nest too deeply/ });
+  const nested = image(`data:image/svg+xml;base64,${base64(GREEN)}`);
+  t.ok(await isGreen(svg(nested.repeat(2_000))));
+});
+
+t.test('a text or an attribute may be as large as the file', async (t) => {
+  const large = 'x'.repeat(12_000_000);
+  const pixels = sharp({ create: { width: 1_900, height: 1_900, channels: 3, background: '#0f0' } });
+  const png = await pixels.png({ compressionLevel: 0 }).toBuffer();
+  const green = '<rect width="9" height="9" fill="#0f0"/>';
+  for (const content of [`<desc>${large}</desc>`, `<desc id="${large}"/>`, `<style>/*${large}*/</style>`])
+    t.ok(await isGreen(svg(`${content}${green}`)), content.slice(0, 12));
+  const made = await rasterize({
+    input: Buffer.from(svg(image(`data:image/png;base64,${png.toString('base64')}`))),
+    size: { density: 96 },
+    limitPixels: 1_000_000,
+  });
+  t.ok('pixels' in made && made.pixels[3] === 255, `an image of ${png.length} bytes`);
+});

@@ -1,0 +1,148 @@
+// needs: nothing
+import t from 'tap';
+import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
+import type { DrawingSize } from '../../../workers/vector/protocol.ts';
+import { rasterize } from '../../../workers/vector/rasterize.ts';
+import { caseFile, needsCases } from '../../support/cases.ts';
+
+const FULL = '<rect width="100%" height="100%" fill="#f00"/>';
+const svg = (root: string, content = FULL) =>
+  new TextEncoder().encode(`<svg xmlns="http://www.w3.org/2000/svg" ${root}>${content}</svg>`);
+
+/** A drawing as pixels, with the count of opaque ones. */
+async function drawn(input: Uint8Array, size: DrawingSize = { density: 96 }) {
+  const made = await rasterize({ input, size, limitPixels: 50_000_000 });
+  if (!('pixels' in made)) throw new Error(made.message);
+  const { width, height, naturalWidth, naturalHeight } = made.reply;
+  let opaque = 0;
+  for (let at = 3; at < made.pixels.length; at += 4) if (made.pixels[at] === 255) opaque += 1;
+  return { size: [width, height], natural: [naturalWidth, naturalHeight], opaque: opaque / (width * height) };
+}
+
+const INCHES = ['1in', '2.54cm', '25.4mm', '101.6Q', '72pt', '6pc', '6em', '12ex', '96px', '96', '9.6e1'];
+
+t.test('an inch is 96 pixels in every unit, for the size and inside, at any density once', async (t) => {
+  for (const inch of INCHES) {
+    const root = svg(`width="${inch}" height="${inch}"`);
+    t.match(readHeader(root), { width: 96, height: 96 }, inch);
+    for (const density of [1, 48, 72, 96, 150, 300]) {
+      const whole = { size: [density, density], natural: [96, 96], opaque: 1 };
+      t.same(await drawn(root, { density }), whole, `${inch} at ${density}`);
+    }
+    const px = /\d$/.test(inch) ? `${Number(inch)}px` : inch;
+    const contents = [
+      `<rect width="${inch}" height="9in"/>`,
+      `<style>rect { height: 9in; width:${px} }</style><rect/>`,
+      `<rect style="width: ${px};height:9in"/>`,
+      `<path d="M0 96H192" stroke="#000" stroke-width="${inch}"/>`,
+      `<path d="M0 96H192" style="stroke:#000;stroke-width:${px}"/>`,
+      `<path d="M0 96H192" stroke="#000" stroke-width="192" stroke-dasharray="${inch} 9in"/>`,
+      `<path d="M0 96H192" stroke="#000" stroke-width="192" stroke-dasharray="0 ${inch} 9in"/>`,
+    ];
+    for (const content of contents) {
+      for (const box of ['', 'viewBox="0 0 192 192"']) {
+        const { opaque } = await drawn(svg(`width="2in" height="2in" ${box}`, content), { density: 192 });
+        t.equal(opaque, 0.5, `${box} ${content}`);
+      }
+    }
+  }
+});
+
+t.test('text has the size of its unit', async (t) => {
+  const letters = (size: string) => svg('width="300" height="100"', `<text y="80" ${size}>MMM</text>`);
+  const { opaque } = await drawn(letters('font-size="16px"'));
+  t.ok(opaque > 0);
+  const same = ['font-size="12pt"', 'style="font-size:1pc"', 'font-size="16.933333Q"', 'font-size="1em"', ''];
+  for (const size of same) t.equal((await drawn(letters(size))).opaque, opaque, size);
+});
+
+t.test('the size of a root is read as a renderer reads it', async (t) => {
+  const sizes: [root: string, width: number, height: number][] = [
+    ['width="210mm" height="297mm" viewBox="0 0 210 297"', 794, 1123],
+    ['width="10em" height="5em" font-size="20"', 200, 100],
+    ['width="9" height="9" style="fill:red; width: 10em;height:1in; font-size:15pt"', 200, 96],
+    ['viewBox="0 0 40 20"', 40, 20],
+    ['viewBox="0,0,40,20" width="1in"', 96, 48],
+    ['viewBox="0 0 40 20" height="1in" width="100%"', 192, 96],
+    ['width="50%" height="50%" viewBox="0 0 40 20"', 40, 20],
+    ['width="0.3" height="0.2" viewBox="0 0 3 2"', 1, 1],
+  ];
+  for (const [root, width, height] of sizes) {
+    t.match(readHeader(svg(root)), { width, height }, root);
+    t.same(await drawn(svg(root)), { size: [width, height], natural: [width, height], opaque: 1 }, root);
+  }
+  const byContent: [root: string, content: string, width: number, height: number][] = [
+    ['', '<rect width="5" height="7"/>', 5, 7],
+    ['', '<rect width="1in" height="2in"/>', 96, 192],
+    ['', `<style>svg { width: 1in; height: 50px }</style>${FULL}`, 96, 50],
+    ['width="1e300" height="1e300"', '<rect width="5" height="7"/>', 5, 7],
+  ];
+  for (const [root, content, width, height] of byContent) {
+    const file = svg(root, content);
+    t.match(readHeader(file), { width: 0, height: 0 });
+    t.same((await drawn(file)).size, [width, height], content);
+    t.same((await drawn(file, { density: 192 })).size, [2 * width, 2 * height], content);
+  }
+});
+
+t.test('a size is drawn to the edges, whatever the units and the shape of the viewBox', async (t) => {
+  const shapes = ['width="210mm" height="297mm"', 'width="210mm" height="297mm" viewBox="0 0 210 297"'];
+  for (const root of [...shapes, 'viewBox="0 0 20 10.3"', 'width="3.7in" height="1in"']) {
+    for (const width of [7, 300, 1_240]) {
+      const { size, opaque } = await drawn(svg(root), { atLeast: { width } });
+      t.equal(size[0], width, root);
+      t.equal(opaque, 1, `${root} at ${width}`);
+    }
+  }
+  t.same((await drawn(svg(shapes[0] ?? ''), { density: 150 })).size, [1_240, 1_754]);
+  const band = await drawn(svg('width="100" height="100" viewBox="0 0 100 50"'));
+  t.equal(band.opaque, 0.5, 'a viewBox of another shape keeps it');
+});
+
+t.test('what is drawn counts against the limit, and not the natural size', async (t) => {
+  const huge = svg('viewBox="0 0 1000000 500000"');
+  const natural = [1_000_000, 500_000];
+  t.same(await drawn(huge, { atLeast: { width: 300 } }), { size: [300, 150], natural, opaque: 1 });
+  t.same((await drawn(huge, { density: 0.096 })).size, [1_000, 500]);
+  const shrunk = await drawn(svg('width="1e6" height="1"'), { density: 96, mayShrink: true });
+  t.match(shrunk, { size: [32_734, 1], natural: [1_000_000, 1] });
+  const message = /begin with a resize.*or send a density of at most 47\b/;
+  await t.rejects(drawn(svg('width="20000" height="10000"'), { density: 96 }), { message });
+  await t.rejects(drawn(huge), { message: /begin with a resize/ });
+  const tiny = svg('viewBox="0 0 0.02 0.01"');
+  t.same(await drawn(tiny, { atLeast: { width: 400 } }), { size: [400, 200], natural: [1, 1], opaque: 1 });
+});
+
+t.test('the size of a drawing cannot be declared past the one that is drawn', async (t) => {
+  const large = '5000px!important';
+  const roots = [
+    [`style="width:${large};height:${large};width:40px;height:20px"`, FULL],
+    ['width="40" height="20"', `<style>svg { width: ${large}; height: ${large} }</style>${FULL}`],
+    ['width="40" height="20" style="fill:url(("', FULL],
+  ] as const;
+  for (const [root, content] of roots) {
+    const { size } = await drawn(svg(root, content), { atLeast: { width: 40 } });
+    t.ok((size[0] ?? 0) <= 40, `${root} ${content}: ${size}`);
+  }
+});
+
+t.test('a long number is read once', async (t) => {
+  const digits = '1'.repeat(60_000);
+  for (const width of [digits, `.${digits}`, `1e${digits}`, ' '.repeat(60_000), `${digits}.${digits}x`]) {
+    readHeader(svg(`width="${width}" style="width:${width}"`));
+    await drawn(svg('width="9" height="9"', `<rect width="${width.repeat(20)}" height="9"/>${FULL}`));
+  }
+  t.pass('within the time that the test has');
+});
+
+t.test('the cases are drawn right', needsCases(t), async (t) => {
+  const whole = (side: number, natural: number) => ({
+    size: [side, side],
+    natural: [natural, natural],
+    opaque: 1,
+  });
+  t.same(await drawn(caseFile('svg-inch.svg')), whole(96, 96));
+  t.same(await drawn(caseFile('svg-one-inch.svg'), { density: 300 }), whole(300, 96));
+  t.same(await drawn(caseFile('svg-prefixed.svg')), whole(40, 40));
+  t.same(await drawn(caseFile('svg-nested-svg.svg')), whole(40, 40));
+});

@@ -1,0 +1,29 @@
+/** The content of a data address (RFC 2397). */
+interface AddressedData {
+  /** The media type in lower case and without parameters; empty where none is named. */
+  type: string;
+  bytes: Buffer;
+}
+
+const HEAD = /^\s*data:([^,]*),/i;
+const BASE64 = /;\s*base64\s*$/i;
+const PERCENT = /%([0-9a-f]{2})/gi;
+
+/**
+ * Decodes a data address; null for any other address. As browsers do, it takes a `%` without two digits as itself.
+ */
+export function dataIn(address: string): AddressedData | null {
+  const [head, media = ''] = HEAD.exec(address) ?? [];
+  if (head === undefined) return null;
+  const type = (media.split(';', 1)[0] ?? '').trim().toLowerCase();
+  const data = percentDecoded(address.slice(head.length));
+  // A fragment may follow. Text may hold # as itself, so that it ends with its last tag.
+  if (BASE64.test(media)) return { type, bytes: Buffer.from(data.split('#', 1)[0] ?? '', 'base64') };
+  return { type, bytes: Buffer.from(data.slice(0, data.lastIndexOf('>') + 1), 'latin1') };
+}
+
+/** The bytes of the text, one character each. */
+function percentDecoded(text: string): string {
+  const bytes = Buffer.from(text).toString('latin1');
+  return bytes.replace(PERCENT, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

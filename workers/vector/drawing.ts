@@ -1,0 +1,79 @@
+import { MEDIUM_FONT_PX, naturalSizeOf, viewBoxIn } from '../formats/svg.ts';
+import type { Size } from '../image/pixels/geometry.ts';
+
+/** An element as it was read, its values not escaped. */
+export interface Element {
+  name: string;
+  attributes: Readonly<Record<string, string>>;
+}
+
+/** The renderer takes bytes for a drawing by these, which a root with a prefix does not have (`s:svg`). */
+const MARK = '<!--<svg-->';
+const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
+
+/** A drawing that refers to nothing outside of itself: its root, whose size can be set, and its content as text. */
+export class Drawing {
+  /** The natural size in CSS pixels, not rounded; null where it depends on the content. */
+  readonly size: Size | null;
+  readonly #root: Element;
+  readonly #content: string;
+
+  constructor({ name, attributes }: Element, content: string) {
+    // Browsers draw text without a font size in this one; the renderer's own is smaller.
+    this.#root = { name, attributes: { 'font-size': `${MEDIUM_FONT_PX}`, ...attributes } };
+    this.#content = content;
+    this.size = naturalSizeOf((key) => attributes[key]);
+  }
+
+  /** The drawing in its own size, as UTF-8 text. */
+  text(): string {
+    return this.#written(this.#root.attributes);
+  }
+
+  /**
+   * The drawing in another size, as UTF-8 text.
+   * @param natural its natural size.
+   * @param px the size to give it. It is declared in the style, because a style goes before attributes.
+   */
+  textAt(natural: Size, px: Size): string {
+    const { width: _width, height: _height, style = '', viewBox, ...others } = this.#root.attributes;
+    const box = viewBoxIn(viewBox);
+    const size = `width:${px.width}px!important;height:${px.height}px!important;`;
+    return this.#written({
+      ...others,
+      viewBox: (box && viewBox) ?? `0 0 ${natural.width} ${natural.height}`,
+      ...(isInShape(px, box ?? natural) && { preserveAspectRatio: 'none' }),
+      style: `${size}${style.replace(SIZE_DECLARATION, '$1')}`,
+    });
+  }
+
+  #written(attributes: Element['attributes']): string {
+    const { name } = this.#root;
+    const mark = name === 'svg' ? '' : MARK;
+    return `${mark}${startTag({ name, attributes })}${this.#content}</${name}>`;
+  }
+}
+
+/** Whether a box fills whole pixels but for a part of one, which would be left transparent. */
+function isInShape(px: Size, box: Size): boolean {
+  const ratio = box.width / box.height;
+  return Math.abs(px.height * ratio - px.width) < 1 || Math.abs(px.width / ratio - px.height) < 1;
+}
+
+export function startTag({ name, attributes }: Element, isSelfClosing = false): string {
+  let tag = `<${name}`;
+  for (const key in attributes) tag += ` ${key}="${escapedValue(attributes[key] ?? '')}"`;
+  return isSelfClosing ? `${tag}/>` : `${tag}>`;
+}
+
+export function escapedText(text: string): string {
+  return text.replace(/[&<>\r]/g, escapeOf);
+}
+
+function escapedValue(value: string): string {
+  return value.replace(/[&<"\t\n\r]/g, escapeOf);
+}
+
+function escapeOf(sign: string): string {
+  return `&#${sign.charCodeAt(0)};`;
+}
