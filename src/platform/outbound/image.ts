@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { concatenated } from '../http/bodies/multipart.ts';
 import { ApiError, invalidParam } from '../http/errors.ts';
+import { CodingError, DECODED, readBody } from './codings.ts';
 import { refusalOf, unavailable } from './errors.ts';
 import { exchange, faultOf } from './exchange.ts';
 import { type Network, type TargetRules, vet } from './target.ts';
@@ -29,9 +29,9 @@ const LOCATION_LIMIT_CHARACTERS = 2048;
 
 /**
  * Fetches the image behind a URL that a user gave.
- * @throws ApiError 400 invalid_param on url (not allowed, a redirect, an HTTP error, empty), 413 payload_too_large on
- *   file, 503 provider_unavailable with reason url_unavailable (its host failed or was too slow, now); the signal's
- *   reason when the caller aborted.
+ * @throws ApiError 400 invalid_param on url (not allowed, a redirect, an HTTP error, empty, or a content coding that
+ *   cannot be undone), 413 payload_too_large on file, 503 provider_unavailable with reason url_unavailable (its host
+ *   failed or was too slow, now); the signal's reason when the caller aborted.
  */
 export async function fetchImage(
   text: string,
@@ -46,7 +46,11 @@ export async function fetchImage(
     const response = await exchange(target, call, network.allowed);
     try {
       checkStatus(response, target.url);
-      const bytes = await readBody(response, limitBytes);
+      const bytes = await readBody(response, limitBytes).catch((error: unknown) => {
+        throw error instanceof CodingError ? undecoded(error, limitBytes) : error;
+      });
+      if (bytes.length === 0)
+        throw invalidParam('url', 'The url answers an empty body; send the address of an image.');
       return { bytes, contentType: contentTypeOf(response), extension: extensionOf(target.url) };
     } finally {
       response.destroy();
@@ -72,26 +76,24 @@ function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL): vo
   throw invalidParam('url', message, { status: statusCode });
 }
 
-async function readBody(response: IncomingMessage, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
-  if (Number(response.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > limitBytes) throw tooLarge(limitBytes);
-    chunks.push(chunk);
-  }
-  if (sizeBytes === 0)
-    throw invalidParam('url', 'The url answers an empty body; send the address of an image.');
-  return concatenated(chunks);
-}
-
 function contentTypeOf({ headers }: IncomingMessage): string | null {
   return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() || null;
 }
 
 function extensionOf({ pathname }: URL): string | null {
   return /\.([a-z0-9]{1,8})$/i.exec(pathname)?.[1]?.toLowerCase() ?? null;
+}
+
+function undecoded({ fault, coding, cause }: CodingError, limitBytes: number): ApiError {
+  if (fault === 'large') return tooLarge(limitBytes);
+  const what =
+    fault === 'unknown'
+      ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${DECODED}`
+      : `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`;
+  const refusal = invalidParam('url', `The body of the url ${what}.`, { coding });
+  // The cause is only logged.
+  refusal.cause = cause;
+  return refusal;
 }
 
 function tooLarge(limitBytes: number): ApiError {

@@ -45,5 +45,5 @@ async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Arra
     response.destroy();
     throw unavailable(`The picture that the model made could not be fetched (HTTP ${response.statusCode}).`);
   }
-  return new Uint8Array(await orFault(signal, () => bytesOf(response, PICTURE_MAX_BYTES)));
+  return orFault(signal, () => bytesOf(response, PICTURE_MAX_BYTES));
 }

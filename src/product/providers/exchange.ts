@@ -1,6 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { MEGABYTE } from '../../platform/names/units.ts';
+import { CodingError, readBody } from '../../platform/outbound/codings.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
 import { refuseOtherAnswers } from '../../platform/outbound/exchange.ts';
 import { faultOf, redacted } from './error-class.ts';
@@ -118,16 +119,18 @@ async function httpRequestOf(
   return { method, headers: ofType(type), body: await written.bytes() };
 }
 
-/** Reads the body of an answer up to a limit. @throws ProviderFault when it is larger. */
-export async function bytesOf(response: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > limitBytes) throw unavailable(`The provider answered more than ${limitBytes} bytes.`);
-    chunks.push(chunk);
+/**
+ * Reads the body of an answer up to a limit, its content codings undone.
+ * @throws ProviderFault when it is larger, or does not decode.
+ */
+export async function bytesOf(response: IncomingMessage, limitBytes: number): Promise<Buffer<ArrayBuffer>> {
+  try {
+    return Buffer.from((await readBody(response, limitBytes)).buffer);
+  } catch (error) {
+    if (!(error instanceof CodingError)) throw error;
+    if (error.fault === 'large') throw unavailable(`The provider answered more than ${limitBytes} bytes.`);
+    throw unavailable(`The provider answered a body that cannot be decoded (${error.coding}).`);
   }
-  return Buffer.concat(chunks);
 }
 
 /** Maps an error of the connection to a fault of the provider that may pass; an abort is passed on. */

@@ -1,4 +1,6 @@
 // needs: pixels
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { ImageEditParamsNonStreaming, ImageGenerateParamsNonStreaming } from 'openai/resources/images';
 import sharp from 'sharp';
@@ -127,6 +129,13 @@ t.test(
       openai.behave(at('/made/2.png'), { bytes, type: 'image/png' });
       t.match(await run(call), { code: 'provider_unavailable', retryAfterMs: 10_000 });
     }
+    const coded = (body: Uint8Array, coding: string) => (_: unknown, response: ServerResponse) =>
+      response.writeHead(200, { 'content-encoding': coding }).end(body);
+    const answer = gzipSync(JSON.stringify(at('/made/3.png').json));
+    openai.behave(coded(answer, 'gzip'), coded(gzipSync(png), 'x-gzip'));
+    t.match(await run(call), { kind: 'image' }, 'its content codings are undone');
+    openai.behave(at('/made/4.png'), coded(png, 'gzip'));
+    t.match(await run(call), { code: 'provider_unavailable' });
     openai.behave({ json: { data: [{ b64_json: Buffer.from('nothing').toString('base64') }] } });
     t.match(await run(call), { code: 'provider_unavailable' });
     const elsewhere = await standIn(t);

@@ -1,10 +1,11 @@
 // needs: server
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
+import { serve } from '../../platform/outbound/listener.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 import { openCalls, pictureOf, refusalOf } from './calls.ts';
 
-const calls = await openCalls(t);
+const calls = await openCalls(t, { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
 const TYPE = 'image/svg+xml';
 const FULL = '<rect width="100%" height="100%" fill="#f00"/>';
 const svg = (root: string, content = FULL) =>
@@ -73,6 +74,34 @@ t.test('a compressed drawing is refused with the way to send it', async (t) => {
     details: { found: 'application/gzip' },
   });
   t.match(refused.json.error.message, /gunzip/);
+});
+
+t.test('a drawing that its host sends with a content coding is read by its url', needsCases(t), async (t) => {
+  const { server, key } = calls;
+  const bodies: Record<string, [body: Uint8Array, coding: string]> = {
+    '/a.svg': [caseFile('svg-gzipped.svg.gz'), 'gzip'],
+    '/cut.svg': [caseFile('svg-gzipped.svg.gz').slice(0, 60), 'gzip'],
+    '/odd.svg': [PAGE, 'compress'],
+    '/bomb.svg': [gzipSync(Buffer.alloc(40_000_000)), 'gzip'],
+  };
+  const { url } = await serve(t, (request, response) => {
+    const [body, coding] = bodies[request.url ?? ''] ?? [];
+    response.writeHead(200, { 'content-type': TYPE, 'content-encoding': coding }).end(body);
+  });
+  const call = (path: string, file: string) =>
+    server.call(path, { key, json: { url: `${url}/${file}.svg` } });
+  const convert = '/images/transform?op=convert&format=png';
+  const drawn = await pictureOf(await call(convert, 'a'));
+  t.same([drawn.width, drawn.height, drawn.at(10, 5)], [20, 10, [255, 0, 0, 255]]);
+  t.match(await call('/images/metadata', 'a'), { json: { data: { image: { width: 20, height: 10 } } } });
+  const uploaded = await call('/assets/upload', 'a');
+  t.match(uploaded, { status: 201, json: { data: { name: 'a.svg', image: { format: 'svg', width: 20 } } } });
+  const invalid = { status: 400, code: 'invalid_param', param: 'url' };
+  for (const path of [convert, '/images/metadata', '/assets/upload']) {
+    t.match(refusalOf(await call(path, 'cut')), { ...invalid, details: { coding: 'gzip' } });
+    t.match(refusalOf(await call(path, 'odd')), { ...invalid, details: { coding: 'compress' } });
+    t.match(refusalOf(await call(path, 'bomb')), { status: 413, code: 'payload_too_large', param: 'file' });
+  }
 });
 
 t.test('the cases come out right', needsCases(t), async (t) => {

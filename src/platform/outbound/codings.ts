@@ -1,0 +1,107 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { concatenated } from '../http/bodies/multipart.ts';
+
+/** The error of a body that is not decoded. */
+export class CodingError extends Error {
+  override readonly name = 'CodingError';
+  /** `unknown`: no such coding is undone. `damaged`: cut off, or not of its coding. `large`: above the limit. */
+  readonly fault: 'unknown' | 'damaged' | 'large';
+  /** The coding as it was named, shortened and in printable ASCII. */
+  readonly coding: string;
+
+  constructor(fault: CodingError['fault'], coding: string, cause?: unknown) {
+    super(`content coding ${coding}: ${fault}`, { cause });
+    this.fault = fault;
+    this.coding = coding;
+  }
+}
+
+type Decoder = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Uint8Array>;
+
+const inflate = promisify(zlib.inflate);
+const inflateRaw = promisify(zlib.inflateRaw);
+const gunzip = promisify(zlib.gunzip);
+const zstd = promisify(zlib.zstdDecompress);
+/** The window of 8 MB that RFC 9659 allows; each decoder holds one in memory. */
+const ZSTD_WINDOW = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
+
+const DECODERS: Readonly<Record<string, Decoder>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  // Some servers send the compressed data without its zlib header.
+  deflate: (bytes, options) => (hasZlibHeader(bytes) ? inflate : inflateRaw)(bytes, options),
+  br: promisify(zlib.brotliDecompress),
+  zstd: (bytes, options) => zstd(bytes, { ...options, ...ZSTD_WINDOW }),
+};
+/** The codings that are undone, for messages. */
+export const DECODED = 'gzip, deflate, br and zstd';
+const MOST_CODINGS = 4;
+const NAME_CHARACTERS = 40;
+/** Bytes by which a coded body may be larger than a decoded one, because it does not compress. */
+const CODING_ROOM_BYTES = 64 * 1024;
+
+/**
+ * Reads a body, and undoes its content codings (RFC 9110, 8.4), also those that were not asked for: object stores send
+ * a file as it was stored. No step makes more than the limit, so that a small body cannot fill the memory.
+ * @returns the bytes, in an ArrayBuffer of their own.
+ * @throws CodingError, for an unknown coding before the body is read; the error of the connection.
+ */
+export async function readBody(
+  response: IncomingMessage,
+  limitBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const codings = codingsOf(response);
+  if (codings.length === 0) return received(response, limitBytes);
+  const coded: Uint8Array<ArrayBuffer> = await received(response, limitBytes + CODING_ROOM_BYTES);
+  if (coded.length === 0) return coded;
+  let bytes: Uint8Array = coded;
+  for (const [index, { name, decode }] of codings.toReversed().entries()) {
+    const isLast = index === codings.length - 1;
+    const maxOutputLength = isLast ? limitBytes : limitBytes + CODING_ROOM_BYTES;
+    bytes = await decode(bytes, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
+      const fault = error.code === 'ERR_BUFFER_TOO_LARGE' ? 'large' : 'damaged';
+      throw new CodingError(fault, name, error);
+    });
+  }
+  return concatenated([bytes]);
+}
+
+/** The codings in the order in which they were applied. */
+function codingsOf({ headers }: IncomingMessage): { name: string; decode: Decoder }[] {
+  const names = (headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity');
+  const codings = names.map((name) => {
+    const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
+    if (decode === undefined) throw new CodingError('unknown', printable(name));
+    return { name, decode };
+  });
+  if (codings.length > MOST_CODINGS) throw new CodingError('unknown', printable(names.join(', ')));
+  return codings;
+}
+
+async function received(response: IncomingMessage, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = () => new CodingError('large', 'identity');
+  if (Number(response.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > limitBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return concatenated(chunks);
+}
+
+/** Whether the bytes begin with a zlib header (RFC 1950, 2.2): deflate, and a check of both bytes. */
+function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
+  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+}
+
+function printable(name: string): string {
+  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, NAME_CHARACTERS);
+}

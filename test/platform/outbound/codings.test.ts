@@ -1,0 +1,129 @@
+// needs: nothing
+import { createHash, randomBytes } from 'node:crypto';
+
+import zlib from 'node:zlib';
+import t from 'tap';
+import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
+import { serve } from './listener.ts';
+
+const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+const LIMIT_BYTES = 200_000;
+const fetchImage = (url: string) => outbound.fetchImage(url, { limitBytes: LIMIT_BYTES, timeoutMs: 10_000 });
+
+type Code = (bytes: Buffer) => Buffer;
+const CODERS: Record<string, Code> = {
+  gzip: (bytes) => zlib.gzipSync(bytes),
+  'x-gzip': (bytes) => zlib.gzipSync(bytes),
+  deflate: (bytes) => zlib.deflateSync(bytes),
+  'deflate ': (bytes) => zlib.deflateRawSync(bytes),
+  br: (bytes) => zlib.brotliCompressSync(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  zstd: (bytes) => zlib.zstdCompressSync(bytes),
+};
+const coders = Object.entries(CODERS);
+
+/** A host whose next body and coding the test chooses. */
+const next: { body: Buffer; codings: string[]; announced?: boolean } = {
+  body: Buffer.alloc(0),
+  codings: [],
+};
+const { url } = await serve(t, (_request, response) => {
+  const { body, codings, announced = true } = next;
+  response.setHeader('content-encoding', codings);
+  response.writeHead(200, announced ? { 'content-length': body.length } : {}).end(body);
+});
+async function fetched(body: Buffer, codings: string | string[], announced = true) {
+  Object.assign(next, { body, codings: [codings].flat(), announced });
+  return Buffer.from((await fetchImage(url)).bytes);
+}
+
+const sha1 = (bytes: Uint8Array) => createHash('sha1').update(bytes).digest('hex');
+const refused = (coding: string, message: RegExp) => ({
+  ...{ code: 'invalid_param', status: 400, param: 'url', details: { coding }, message },
+});
+const tooLarge = {
+  ...{ code: 'payload_too_large', status: 413, param: 'file', details: { limit: LIMIT_BYTES } },
+};
+
+t.test('each coding is undone, announced or not, in any spelling', async (t) => {
+  const text = Buffer.from('<svg/>'.repeat(10_000));
+  for (const [name, code] of coders) {
+    for (const announced of [true, false]) {
+      t.equal(sha1(await fetched(code(text), name, announced)), sha1(text), name);
+      t.equal(sha1(await fetched(code(text), ` ${name.toUpperCase()} , identity`, announced)), sha1(text));
+    }
+  }
+  for (const none of ['', 'identity', ' , Identity,'])
+    t.equal(sha1(await fetched(text, none)), sha1(text), none);
+  const { bytes } = await fetchImage(url);
+  t.equal(bytes.buffer.byteLength, bytes.byteLength, 'the array owns its whole buffer');
+});
+
+t.test('several codings are undone from the last to the first', async (t) => {
+  const text = randomBytes(20_000);
+  for (const [first, code] of coders) {
+    for (const [second, codeAgain] of coders) {
+      t.equal(sha1(await fetched(codeAgain(code(text)), `${first}, ${second}`)), sha1(text));
+      t.equal(sha1(await fetched(codeAgain(code(text)), [first, second])), sha1(text), 'in two headers');
+    }
+  }
+});
+
+t.test('decoded bytes are counted: the limit is exact, and a bomb stops there', async (t) => {
+  const full = randomBytes(LIMIT_BYTES);
+  const above = randomBytes(LIMIT_BYTES + 1);
+  const bomb = Buffer.alloc(20 * LIMIT_BYTES);
+  for (const [name, code] of coders) {
+    t.equal((await fetched(code(full), name)).length, LIMIT_BYTES, name);
+    await t.rejects(fetched(code(above), name), tooLarge, name);
+    await t.rejects(fetched(code(bomb), name), tooLarge, name);
+    await t.rejects(fetched(code(code(bomb)), `${name},${name}`), tooLarge, name);
+    await t.rejects(
+      fetched(code(Buffer.concat([code(Buffer.from('small')), bomb])), `gzip,${name}`),
+      tooLarge,
+    );
+  }
+});
+
+t.test('a body that is cut off, or is not of its coding, is refused', async (t) => {
+  const text = randomBytes(10_000);
+  for (const [spelt, code] of coders) {
+    const name = spelt.trim();
+    const message = new RegExp(`coded as ${name}, but does not decode`);
+    const coded = code(text);
+    const cuts = [1, 5, coded.length >> 1, coded.length - 1].map((end) => coded.subarray(0, end));
+    const others = [
+      text,
+      Buffer.from('\x89PNG\r\n\x1a\n'),
+      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+    ];
+    for (const broken of [...cuts, ...others])
+      await t.rejects(fetched(broken, name), refused(name, message), `${name}, ${broken.length} bytes`);
+  }
+});
+
+t.test('an unknown coding is refused by its name, and not read', async (t) => {
+  for (const name of ['compress', 'aws-chunked', 'constructor', '__proto__', 'gzip;q=1', 'gzip br'])
+    await t.rejects(
+      fetched(Buffer.alloc(2 * LIMIT_BYTES), `gzip, ${name}`),
+      refused(name, /which is not read/),
+    );
+  const long = 'x'.repeat(1_000);
+  await t.rejects(fetched(Buffer.from('x'), long), refused('x'.repeat(40), /gzip, deflate, br and zstd/));
+  const many = Array.from({ length: 50 }, () => 'gzip').join();
+  await t.rejects(fetched(Buffer.from('x'), many), { code: 'invalid_param', param: 'url' });
+});
+
+t.test('an empty body is refused as one, coded or not', async (t) => {
+  for (const [name, code] of coders)
+    for (const body of [Buffer.alloc(0), code(Buffer.alloc(0))])
+      await t.rejects(fetched(body, name), { code: 'invalid_param', param: 'url', message: /empty/ }, name);
+});
+
+t.test('a zstd frame may not ask for a large window', async (t) => {
+  const params = { [zlib.constants.ZSTD_c_windowLog]: 27, [zlib.constants.ZSTD_c_contentSizeFlag]: 0 };
+  const stream = zlib.createZstdCompress({ params });
+  stream.write(Buffer.alloc(1_000));
+  stream.end();
+  const coded = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
+  await t.rejects(fetched(coded, 'zstd'), refused('zstd', /does not decode/));
+});
