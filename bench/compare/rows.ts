@@ -41,6 +41,8 @@ const MEASURES = ['perSecond', 'p50', 'p95', 'p99', 'errorShare'] as const;
 const FEWEST_PAIRS = 3;
 /** Right answers of a side in each round for which a percentile is compared: five of them lie beyond it. */
 const CALLS_NEEDED: Partial<Record<ComparedMeasure, number>> = { p50: 10, p95: 100, p99: 500 };
+/** Worse rows that a conclusion names, the largest changes first. */
+const MOST_NAMED = 3;
 /**
  * Rows are corrected for their number within a family. CPU time is far less noisy than speed on a busy machine, and
  * so does not pay for the number of rows of the others.
@@ -140,13 +142,19 @@ export function conclusionOf(rows: readonly ComparedRow[]): string {
   const compared = rows.filter(({ change }) => change !== null);
   if (rows.length === 0) return 'Nothing could be compared: no stage was measured on both sides.';
   if (compared.length === 0) return `Nothing could be compared: ${rows[0]?.conclusion}`;
-  const worse = worseThan(rows, 0);
+  const worse = worseThan(rows, 0).toSorted((one, other) => sizeOf(other) - sizeOf(one));
   const better = compared.filter(({ change }) => change?.isShown).length - worse.length;
-  const list = worse.map((row) => `${nameOf(row)} ${row.conclusion}`).join('; ');
+  const named = worse.slice(0, MOST_NAMED).map((row) => `${nameOf(row)} ${row.conclusion}`);
+  const more = worse.length - named.length;
+  const list = [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
   const counts = `${worse.length} of ${compared.length} rows worse${better === 0 ? '' : `, ${better} better`}`;
   const left =
     compared.length === rows.length ? '' : ` ${compared.length} of ${rows.length} rows were compared.`;
   return `${counts}${list === '' ? '' : `: ${list}`}.${left}`;
+}
+
+function sizeOf({ change }: ComparedRow): number {
+  return Math.abs(change?.by ?? 0);
 }
 
 function pairOf({ a, b }: ComparedRound, stage: string): readonly [StageResult, StageResult] | undefined {

@@ -7,19 +7,27 @@ const SIDES = [
   ['CPU per answer (ms)', 'cpuMs'],
 ];
 
+/** For example `at least 20.2/s`. */
+function rateOf({ best, isAtLeast }) {
+  return best === null ? 'none' : `${isAtLeast ? 'at least ' : ''}${best.perSecond.toFixed(1)}/s`;
+}
+
 function summary() {
   const { host, at, url, objective, results } = report;
   add(main, element('h1', `Capacity for ${objective}`));
+  const found = results.map((result) => `${result.case} ${rateOf(result)}`).join(', ');
+  add(main, element('p', found === '' ? 'Nothing was measured.' : `Right answers: ${found}.`, 'verdict'));
   add(
     main,
     element('p', `${at} · ${url ?? 'started by the bench'} · ${host.cores} cores (${host.cpu}), ${host.memoryMegabytes} MB`, 'note'),
   );
-  const head = ['case', 'right answers per second', 'per CPU second', 'p50', 'p99', 'CPU ms per answer', 'MB of all processes'];
-  const rows = results.map(({ case: name, best, isAtLeast }) => {
-    if (best === null) return [name, 'none', '', '', '', '', ''];
-    const rate = `${isAtLeast ? 'at least ' : ''}${best.perSecond.toFixed(1)}/s`;
+  const head = ['case', 'right answers', 'p50 ms', 'p99 ms', 'CPU ms per answer', 'per CPU second', 'MB of all processes', 'why not more'];
+  const rows = results.map((result) => {
+    const { best, next } = result;
+    const why = next?.broken ?? '';
+    if (best === null) return [result.case, 'none', '', '', '', '', '', why];
     const perCpuSecond = best.cpuMs ? (1000 / best.cpuMs).toFixed(1) : '';
-    return [name, rate, perCpuSecond, best.p50 ?? 'none', best.p99 ?? 'none', best.cpuMs ?? '', best.megabytes ?? ''];
+    return [result.case, rateOf(result), best.p50 ?? 'none', best.p99 ?? 'none', best.cpuMs ?? '', perCpuSecond, best.megabytes ?? '', why];
   });
   add(main, table(head, rows));
 }

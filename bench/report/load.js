@@ -5,6 +5,7 @@ const PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'];
 function head() {
   const { host } = report;
   add(main, element('h1', report.suite));
+  verdict();
   add(main, element('p', report.description));
   add(
     main,
@@ -19,29 +20,59 @@ function head() {
   const settings = Object.entries(report.settings).map(([name, value]) => `${name}=${value}`);
   if (settings.length > 0) add(main, element('p', `Settings of the instance: ${settings.join(', ')}`, 'note'));
   add(main, element('p', `Pictures: ${report.pictures.join('; ')}.`, 'note'));
-  if (report.isStopped) add(main, element('p', 'Stopped by hand: the figures are of the time until then.', 'bad'));
-  const { thresholds, brokenThresholds } = report;
-  if (thresholds.length > 0 && brokenThresholds.length === 0) add(main, element('p', `All ${thresholds.length} thresholds hold.`));
+}
+
+/** The result of the run in its first lines: its thresholds, or its right answers, and what has no figures. */
+function verdict() {
+  const { thresholds, brokenThresholds, stages, isStopped } = report;
+  const results = stages.flatMap(({ cases }) => Object.values(cases));
+  const sum = (name) => results.reduce((total, result) => total + result[name], 0);
+  const limited = stages.filter(({ loader }) => loader.limit !== null).length;
+  const broken = brokenThresholds.length;
+  add(
+    main,
+    element(
+      'p',
+      [
+        thresholds.length === 0 ? '' : broken === 0 ? `All ${thresholds.length} thresholds hold.` : `${broken} of ${thresholds.length} thresholds broken.`,
+        `${sum('right')} of ${sum('sent')} calls were answered right.`,
+        limited === 0 ? '' : `${limited} of ${stages.length} stages have no figures: the loader was the limit.`,
+        isStopped ? 'Stopped by hand: the figures are of the time until then.' : '',
+      ]
+        .filter((sentence) => sentence !== '')
+        .join(' '),
+      'verdict',
+    ),
+  );
   for (const sentence of brokenThresholds) add(main, element('p', `Threshold: ${sentence}`, 'bad'));
 }
 
 /** A figure, or the word for one that could not be measured. */
 const figure = (value) => value ?? 'none';
 
+/** What matters most first: a narrow page shows the left columns. */
 function casesTable(stage) {
-  const columns = ['case', 'sent', 'right', 'wrong', 'unanswered', 'drained', 'sent late', 'asked/s', 'sent/s', 'right/s', 'items/s'];
-  const times = ['mean', 'p50', 'p90', 'p95', 'p99', 'p999', 'max'];
-  return table(
-    [...columns, 'errors', ...times.map((name) => name.replace('p999', 'p99.9')), 'MB/s'],
-    Object.entries(stage.cases).map(([name, result]) => {
-      const { sent, right, wrong, unanswered, drained, sentLate, askedPerSecond, errorShare } = result;
-      const share = errorShare === null ? 'none' : `${(errorShare * 100).toFixed(2)} %`;
-      const rates = [askedPerSecond ?? '', result.offeredPerSecond, result.perSecond, result.itemsPerSecond ?? ''];
-      const latencies = times.map((time) => figure(result.latencyMs?.[time]));
-      const counts = [sent, right, wrong, unanswered, drained, sentLate];
-      return [name, ...counts, ...rates, share, ...latencies, (result.bytesPerSecond / 1048576).toFixed(2)];
-    }),
-  );
+  const times = ['p50', 'p95', 'p99'];
+  const otherTimes = ['mean', 'p90', 'p999', 'max'];
+  const counts = ['sent', 'right', 'wrong', 'unanswered', 'drained'];
+  const head = ['case', 'right/s', ...times, 'errors', ...otherTimes.map((name) => name.replace('p999', 'p99.9')), 'items/s', 'asked/s', 'sent/s', ...counts, 'sent late', 'MB/s'];
+  const rows = Object.entries(stage.cases).map(([name, result]) => {
+    const { errorShare, latencyMs, perSecond, itemsPerSecond, askedPerSecond, offeredPerSecond, sentLate, bytesPerSecond } = result;
+    const share = errorShare === null ? 'none' : `${(errorShare * 100).toFixed(2)} %`;
+    const rates = [itemsPerSecond ?? '', askedPerSecond ?? '', offeredPerSecond];
+    const latency = (time) => figure(latencyMs?.[time]);
+    return [name, perSecond, ...times.map(latency), share, ...otherTimes.map(latency), ...rates, ...counts.map((count) => result[count]), sentLate, (bytesPerSecond / 1048576).toFixed(2)];
+  });
+  // A column that is empty in all rows, such as the asked rate of a closed stage, takes no room.
+  const used = head.map((_, column) => rows.some((row) => row[column] !== ''));
+  const shown = (cells) => cells.filter((_, column) => used[column]);
+  return table(shown(head), rows.map(shown));
+}
+
+/** CPU time of all processes of the instance per right answer; null where it ran elsewhere. */
+function cpuOf({ instanceCpuMs, cases }) {
+  const right = Object.values(cases).reduce((sum, result) => sum + result.right, 0);
+  return instanceCpuMs === undefined || right === 0 ? null : (instanceCpuMs / right).toFixed(2);
 }
 
 function errorsTable(stage) {
@@ -81,6 +112,8 @@ function stageSection(stage) {
     return;
   }
   const lag = `The loader used ${Math.round(stage.loader.cpuShare * 100)} % of a core; its event loop was ${stage.loader.lagP99Ms} ms late (p99).`;
+  const cpu = cpuOf(stage);
+  if (cpu !== null) add(main, element('p', `CPU of the whole instance per right answer: ${cpu} ms.`));
   add(main, element('p', `Latencies are milliseconds of right answers. ${lag}`, 'note'));
   add(main, casesTable(stage));
   const errors = errorsTable(stage);
@@ -95,7 +128,9 @@ function stageSection(stage) {
     add(main, element('p', `The loader sent calls late in these seconds, so their latencies are partly its own: ${list}.`, 'bad'));
   }
   const plots = add(main, element('div', undefined, 'plots'));
-  const longest = Math.max(0, ...Object.values(stage.timeline).map((seconds) => seconds.length));
+  // The last part of a second, and the answers behind the end of the stage, would be drawn as a fall.
+  const whole = Math.max(1, Math.floor(stage.seconds + 0.05));
+  const longest = Math.min(whole, Math.max(0, ...Object.values(stage.timeline).map((seconds) => seconds.length)));
   const seconds = Array.from({ length: longest }, (_, index) => index + 1);
   // A second without a right answer is a gap in the line of latency.
   const lines = (measures, empty) =>

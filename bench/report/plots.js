@@ -18,15 +18,24 @@ function add(parent, ...children) {
   return children[0];
 }
 
+/** Cells of a table that are aligned as numbers: a figure with its unit, or the word for none. */
+const NUMBER = /^(at least )?[-+−]?[\d.,]+( ?%|\/s)?$|^none$/;
+/** Longer texts are sentences, which are wrapped. */
+const LONGEST_WORD = 24;
+
 function table(head, rows) {
   const scroll = element('div', undefined, 'scroll');
   const made = add(scroll, element('table'));
   const header = add(made, element('thead')).appendChild(element('tr'));
-  for (const name of head) header.append(element('th', name));
+  const classOf = (text) => (NUMBER.test(text) ? 'number' : text.length > LONGEST_WORD ? 'sentence' : undefined);
+  head.forEach((name, column) => {
+    const isNumber = rows.some((row) => NUMBER.test(String(row[column])));
+    header.append(element('th', name, isNumber ? 'number' : undefined));
+  });
   const body = made.appendChild(element('tbody'));
   for (const row of rows) {
     const line = body.appendChild(element('tr'));
-    for (const value of row) line.append(element('td', String(value)));
+    for (const value of row) line.append(element('td', String(value), classOf(String(value))));
   }
   return scroll;
 }

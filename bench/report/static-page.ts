@@ -23,9 +23,14 @@ ${body}
 `;
 }
 
+/** Cells that are aligned as numbers: a figure, also with its interval, two of them, or the word for none. */
+const NUMBER = /^-?[\d.]+( ?%|\/s)?( \([^)]*\))?$|^\S+ → \S+$|^none$/;
+
 /** @param rows cells as HTML. */
 export function htmlTable(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  const body = rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('\n');
-  const names = head.map((name) => `<th>${name}</th>`).join('');
-  return `<div class="scroll"><table><thead><tr>${names}</tr></thead>\n<tbody>\n${body}\n</tbody></table></div>`;
+  const isNumber = (column: number) => rows.some((row) => NUMBER.test(row[column] ?? ''));
+  const names = head.map((name, column) => `<th${isNumber(column) ? ' class="number"' : ''}>${name}</th>`);
+  const cellOf = (cell: string) => `<td${NUMBER.test(cell) ? ' class="number"' : ''}>${cell}</td>`;
+  const body = rows.map((row) => `<tr>${row.map(cellOf).join('')}</tr>`).join('\n');
+  return `<div class="scroll"><table><thead><tr>${names.join('')}</tr></thead>\n<tbody>\n${body}\n</tbody></table></div>`;
 }

@@ -7,9 +7,10 @@ const WIDEST = 3;
 function suitePage() {
   const { suite, at, cores, node, method, rows, curves = [], missed = [] } = report;
   add(main, element('h1', suite));
+  if (missed.length > 0) add(main, element('p', `${missed.length === 1 ? 'One aim was' : `${missed.length} aims were`} missed.`, 'verdict'));
+  for (const sentence of missed) add(main, element('p', `Missed: ${sentence}`, 'bad'));
   add(main, element('p', method));
   add(main, element('p', `${at} · ${cores} cores · Node ${node}`, 'note'));
-  for (const sentence of missed) add(main, element('p', `Missed: ${sentence}`, 'bad'));
   const plots = add(main, element('div', undefined, 'plots'));
   for (const { title, xLabel, yLabel, points } of curves) {
     const sorted = points.toSorted((a, b) => a.x - b.x);

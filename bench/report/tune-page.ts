@@ -31,21 +31,21 @@ export function tunePage(result: TuneResult): string {
   const machine = `${host.cores} cores (${host.cpu}), ${host.memoryMegabytes} MB, ${host.platform}, Node ${host.node}, Darkroom ${host.darkroom}, sharp ${host.sharp}`;
   const now = Object.keys(result.current).length === 0 ? 'the default' : keyOf(result.current);
   const body = `<h1>tune</h1>
-<p>${escaped(result.reason)}</p>
+<p class="verdict">${escaped(result.reason)}</p>
 <p class="note">${escaped(result.at)} · ${result.seconds} s · ${escaped(machine)}</p>
 <p class="note">Set when it began: ${escaped(now)}</p>
 <h2>Trials</h2>
 <p class="note">Goodness is the weighted mean of the ratios of right answers per second, reduced by a longer p99; above 1 is better. CPU is the ratio of
 CPU time per call; below 1 is cheaper. Intervals of 95 %; the line is the other side.</p>
 ${htmlTable(
-  ['settings', 'against', 'rounds', 'goodness', `0 to ${WIDEST}`, 'CPU'],
+  ['settings', 'goodness', 'CPU', `0 to ${WIDEST}`, 'against', 'rounds'],
   result.trials.map((trial) => [
     escaped(nameOf(trial)),
+    figure(trial.goodness),
+    figure(trial.cpu),
+    plot(trial.goodness),
     escaped(keyOf(trial.base)),
     String(trial.rounds),
-    figure(trial.goodness),
-    plot(trial.goodness),
-    figure(trial.cpu),
   ]),
 )}
 <h2>Cases</h2>
@@ -94,7 +94,7 @@ function plot(difference: Difference | null): string {
   if (difference === null) return '';
   const at = (ratio: number) => (Math.min(WIDEST, Math.max(0, ratio)) / WIDEST) * 300;
   const { ratio, low, high } = difference;
-  return `<svg width="300" height="16" role="img" aria-label="${ratio.toFixed(3)}"><line x1="${at(1)}" x2="${at(1)}" y1="0" y2="16" stroke="currentColor" opacity="0.4"/><line x1="${at(low)}" x2="${at(high)}" y1="8" y2="8" stroke="var(--accent)" stroke-width="2"/><circle cx="${at(ratio)}" cy="8" r="4" fill="var(--accent)"/></svg>`;
+  return `<svg viewBox="0 0 300 16" preserveAspectRatio="none" role="img" aria-label="${ratio.toFixed(3)}"><line x1="${at(1)}" x2="${at(1)}" y1="0" y2="16" stroke="currentColor" opacity="0.4"/><line x1="${at(low)}" x2="${at(high)}" y1="8" y2="8" stroke="var(--accent)" stroke-width="2"/><circle cx="${at(ratio)}" cy="8" r="4" fill="var(--accent)"/></svg>`;
 }
 
 /** The result of a run on the running service as it is written as JSON. */

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { chromium, type Page } from 'playwright';
 import t, { type Test } from 'tap';
 import type { CapacityProbe, CapacityResult } from '../../bench/capacity/command.ts';
-import { compareRuns } from '../../bench/compare/rows.ts';
+import { compareRuns, conclusionOf } from '../../bench/compare/rows.ts';
 import type { Sample } from '../../bench/load/watch.ts';
 import { hostFacts, type LoadReport, memoryTrend } from '../../bench/report/load-report.ts';
 import { plottedPage } from '../../bench/report/plotted-page.ts';
@@ -30,7 +30,7 @@ const report: LoadReport = {
   instance: { version: '0.1.0', accounts: 1, limits: null },
   settings: {},
   memory: memoryTrend(samples),
-  thresholds: [],
+  thresholds: [{ stage: 'stage', case: 'calls', measure: 'p50', atMost: 4 }],
   pictures: ['camera.jpg 4000 × 3000, 3.10 MB'],
   brokenThresholds: ['stage, calls: p50 is 12.34, above 4.'],
   stages: [stageOf({ perSecond: 123.45, p50: 12.34 }, 0.1)],
@@ -57,6 +57,8 @@ async function opened(t: Test, html: string): Promise<{ page: Page; problems: st
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
   page.on('request', (request) => request.url().startsWith('file:') || problems.push(request.url()));
   await page.goto(pathToFileURL(file).href);
+  const width = await page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
+  t.equal(width, 360, 'a page of 360 px does not scroll sideways');
   return { page, problems };
 }
 
@@ -67,6 +69,12 @@ t.test('a page of a report needs no network, and shows the numbers of its JSON',
   for (const shown of ['123.45', '12.34', '100 MB', '102 MB', report.command, report.brokenThresholds[0]])
     t.ok(text.includes(String(shown)), `${shown} is on the page`);
   t.ok(text.includes(report.suite), 'text of a report is never markup');
+  t.equal(
+    await page.innerText('.verdict'),
+    '1 of 1 thresholds broken. 1000 of 1000 calls were answered right.',
+  );
+  const columns = await page.locator('.scroll').first().locator('th').allInnerTexts();
+  t.same(columns.slice(0, 6), ['case', 'right/s', 'p50', 'p95', 'p99', 'errors'], 'what matters comes first');
   t.equal(
     await page.locator('.uplot').count(),
     6,
@@ -82,7 +90,9 @@ t.test('the page of a comparison draws each interval', async (t) => {
     at: report.at,
     host: report.host,
     command: 'bench',
-    method: 'A and B.',
+    sides: { a: 'main (1234)', b: 'http://x' },
+    conclusion: conclusionOf(rows),
+    method: 'By rounds.',
     rows,
   };
   const { page, problems } = await opened(
@@ -90,7 +100,9 @@ t.test('the page of a comparison draws each interval', async (t) => {
     plottedPage({ title: 'proof', report: comparison, script: 'comparison.js' }),
   );
   t.same(problems, []);
-  t.match(await page.innerText('main'), String(rows[0]?.conclusion));
+  const text = await page.innerText('main');
+  for (const shown of [rows[0]?.conclusion, 'A is main (1234), B is http://x.']) t.match(text, String(shown));
+  t.match(await page.innerText('.verdict'), /^4 of 5 rows worse: stage, calls: p99 .*; and 1 more\.$/);
   t.equal(await page.locator('svg').count(), rows.filter(({ change }) => change !== null).length);
 });
 
@@ -144,6 +156,7 @@ t.test('the page of a capacity draws the curve of each case', async (t) => {
   );
   t.same(problems, []);
   const text = await page.innerText('main');
+  t.equal(await page.innerText('.verdict'), 'Right answers: camera 20.2/s.');
   for (const shown of ['20.2/s', '25.0', 'p99<200ms: 420.5 ms']) t.ok(text.includes(shown), shown);
   t.equal(await page.locator('.uplot').count(), 4);
 });
