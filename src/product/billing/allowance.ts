@@ -96,7 +96,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
 
   /** Subtracts a reservation from the count of its own period. */
   async function giveBack(accountId: string, { id, period, credits }: Reservation): Promise<void> {
-    const here = { 'processing.reservations.id': id };
+    const here = { 'processing.reservations': { $elemMatch: { id } } };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
     const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
     const wasCounted = await store.change(accountId, { ...here, 'processing.period': period }, counted);

@@ -218,7 +218,7 @@ function unchanged({ movement: last, processing }: Money, movement: Movement): F
   return {
     'movement.reference': last?.reference ?? null,
     ...(spent > 0 && covering(spent)),
-    ...(reservationId !== undefined && { 'processing.reservations.id': reservationId }),
+    ...(reservationId !== undefined && { 'processing.reservations': { $elemMatch: { id: reservationId } } }),
     ...(runs !== undefined && { 'processing.period': processing.period }),
     ...(isLimited && { 'processing.used': processing.used }),
   };

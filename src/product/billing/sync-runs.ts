@@ -126,7 +126,10 @@ export function createSyncRuns(
     const addOnce = () =>
       store.change(
         accountId,
-        { 'processing.period': { $gte: period }, 'processing.batches': { $ne: id } },
+        {
+          'processing.period': { $gte: period },
+          'processing.batches': { $not: { $elemMatch: { $eq: id } } },
+        },
         {
           $inc: { 'processing.used': count },
           $push: { 'processing.batches': { $each: [id], $slice: -REMEMBERED_BATCHES } },

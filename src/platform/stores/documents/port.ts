@@ -14,27 +14,23 @@ export interface Document {
 }
 
 /**
- * Supported: equality, dotted paths, $eq $ne $gt $gte $lt $lte $in $nin $exists $and $or $nor $not $elemMatch $size
- * $all, and $expr with $add $subtract $gte $gt $lte $lt $eq $ifNull over field paths. Null is equal to missing, but not
- * within $in. A filter that holds `undefined` is refused with a TypeError.
+ * A field, dotted where it is within an object, equals text, a number, true, false or null; or $eq $ne $gt $gte $lt
+ * $lte $in $exists $not. Null is equal to missing. A list is searched by $elemMatch alone: `{$elemMatch: {id: 'a'}}`
+ * for the fields of an entry, `{$elemMatch: {$eq: 'a'}}` for the entry itself. Filters are joined by $and and $or.
+ * $expr compares, by $gt $gte $lt or $lte, two sums of numbers and fields, by $add and $subtract. A filter that holds
+ * `undefined`, or anything else, is refused with a TypeError by the embedded documents.
  */
 export type Filter = Record<string, unknown>;
 
 /**
- * Supported: $set $unset $inc $min $max $push (with $each, $slice) $pull $addToSet $setOnInsert. Never a whole
- * document.
+ * Supported: $set $unset $inc $max $push (with $each, $slice), $pull of the entries that equal a value or have the
+ * fields of an object, and $setOnInsert. Never a whole document.
  */
 export type Update = {
-  [operator in
-    | '$set'
-    | '$unset'
-    | '$inc'
-    | '$min'
-    | '$max'
-    | '$push'
-    | '$pull'
-    | '$addToSet'
-    | '$setOnInsert']?: Record<string, unknown>;
+  [operator in '$set' | '$unset' | '$inc' | '$max' | '$push' | '$pull' | '$setOnInsert']?: Record<
+    string,
+    unknown
+  >;
 };
 
 /** Order of several fields, first one first: 1 ascending, -1 descending. Missing sorts before any value. */

@@ -74,7 +74,7 @@ export class AssetQuota {
   /** Marks a counted asset that is about to be removed. */
   async announce(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
-      { _id: accountId, 'moving.assetId': { $ne: assetId } },
+      { _id: accountId, moving: { $not: { $elemMatch: { assetId } } } },
       { $push: { moving: this.#mark(assetId) } },
     );
   }
@@ -82,7 +82,7 @@ export class AssetQuota {
   /** Gives back the unit of a marked asset. For an asset without a mark it does nothing. */
   async giveBack(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
-      { _id: accountId, 'moving.assetId': assetId },
+      { _id: accountId, moving: { $elemMatch: { assetId } } },
       { $inc: { stored: -1 }, $pull: { moving: { assetId } } },
     );
   }
@@ -90,7 +90,7 @@ export class AssetQuota {
   /** For the sweep: marks of all accounts that were made before an instant. */
   async leftOver(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
     const instant = before.toISOString();
-    const quota = await this.#quota.find({ 'moving.at': { $lt: instant } });
+    const quota = await this.#quota.find({ moving: { $elemMatch: { at: { $lt: instant } } } });
     return quota.flatMap(({ _id: accountId, moving }) =>
       moving.filter(({ at }) => at < instant).map(({ assetId }) => ({ accountId, assetId })),
     );

@@ -46,7 +46,7 @@ export class JobQuota {
     if (count === 0) return true;
     const take = () =>
       this.#quota.updateOne(
-        { _id: accountId, stored: { $lte: limit - count }, 'marks.jobId': { $ne: jobId } },
+        { _id: accountId, stored: { $lte: limit - count }, marks: { $not: { $elemMatch: { jobId } } } },
         { $inc: { stored: count }, $push: { marks: this.#mark(jobId, 'in', count) } },
       );
     if ((await take()).modified === 1) return true;
@@ -75,7 +75,7 @@ export class JobQuota {
     const mark = quota?.marks?.find((other) => other.jobId === jobId && other.token === token);
     if (mark !== undefined) {
       await this.#quota.updateOne(
-        { _id: accountId, 'marks.token': token },
+        { _id: accountId, marks: { $elemMatch: { token } } },
         { $inc: { stored: -mark.count }, $pull: { marks: { token } } },
       );
     }
@@ -97,7 +97,7 @@ export class JobQuota {
   /** For the sweep: jobs of all accounts with marks that were made before an instant. */
   async leftOver(before: Date): Promise<Array<{ accountId: string; jobId: string }>> {
     const instant = before.toISOString();
-    const quota = await this.#quota.find({ 'marks.at': { $lt: instant } });
+    const quota = await this.#quota.find({ marks: { $elemMatch: { at: { $lt: instant } } } });
     return quota.flatMap(({ _id: accountId, marks = [] }) =>
       marks.filter(({ at }) => at < instant).map(({ jobId }) => ({ accountId, jobId })),
     );

@@ -1,7 +1,7 @@
 // needs: documents
 import { constants, DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import { indexReadsOf } from '../../../../src/platform/stores/documents/embedded/index-read.ts';
+import { selectOf } from '../../../../src/platform/stores/documents/embedded/filter-sql.ts';
 import { LIMIT_OFFSET, quoted, shapeOf } from '../../../../src/platform/stores/documents/embedded/shape.ts';
 import type { CollectionSpec } from '../../../../src/platform/stores/documents/port.ts';
 
@@ -35,11 +35,8 @@ function open(t: Test) {
 
 t.test('a read by an index is planned once, however many rows are asked for', async (t) => {
   const { database, asked } = open(t);
-  const questionOf = (limit: number) => {
-    const read = indexReadsOf(SPEC)({ owner: 'one' }, { sort: [['_id', 1]], limit });
-    if (read === null) throw new Error('No index answers.');
-    return read;
-  };
+  const questionOf = (limit: number) =>
+    selectOf('body', { owner: 'one' }, { sort: [['_id', 1]], limit }, shapeOf(SPEC));
   const statement = database.prepare(questionOf(1).sql);
   const planned = asked.times;
   for (const limit of [1, 2, 3, -1])

@@ -1,11 +1,9 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Collection, CollectionSpec, Document, Documents, Filter, FindOptions } from '../port.ts';
-import { indexReadsOf } from './index-read.ts';
+import type { Collection, CollectionSpec, Document, Documents, Filter, FindOptions, Sort } from '../port.ts';
+import { selectOf } from './filter-sql.ts';
+import { keyOfValue } from './keys.ts';
 import { pick } from './pick.ts';
-import { quoted } from './shape.ts';
-
-/** A filter of equalities with texts, including `_id`. */
-type ById = { _id: string } & Record<string, string>;
+import { shapeOf } from './shape.ts';
 
 /**
  * The most text of several rows together, which takes some tenths of a millisecond to parse. Larger reads are left to
@@ -22,7 +20,7 @@ const LONGEST_READ = 64 * 1024;
  */
 export function readingDirectly(documents: Documents, path: string): Documents {
   let database: DatabaseSync | null = null;
-  /** The statements by kind of query, of which a collection has a few. */
+  /** The statements by their text, of which a collection has a few. */
   const statements = new Map<string, StatementSync>();
 
   function prepare(sql: string): StatementSync {
@@ -49,38 +47,24 @@ export function readingDirectly(documents: Documents, path: string): Documents {
   return {
     async collection<T extends Document>(spec: CollectionSpec): Promise<Collection<T>> {
       const collection = await documents.collection<T>(spec);
-      const readOf = indexReadsOf(spec);
-      const byId = `SELECT body FROM ${quoted(spec.name)} WHERE "_id" = ?`;
+      const shape = shapeOf(spec);
 
-      /** The document of a filter; null when there is none, undefined when the read fails. */
-      function readOne(filter: Filter, options: FindOptions): T | null | undefined {
-        if (isById(filter) && options.sort === undefined) {
-          const body = using(byId, (statement) => bodyOf(statement.get(filter._id)));
-          if (body === undefined || body === null) return body;
-          return matches(JSON.parse(body) as T & Record<string, unknown>, filter);
-        }
-        const found = readMany(filter, { ...options, limit: 1 });
-        return found && (found[0] ?? null);
-      }
-
-      function readMany(filter: Filter, options: FindOptions): T[] | undefined {
-        const read = readOf(filter, options);
-        if (read === null) return undefined;
-        const bodies = using(read.sql, (statement) => bodiesOf(statement.iterate(...read.params)));
-        return bodies?.map((body) => JSON.parse(body) as T);
+      /** The documents of a filter; undefined when they are not read here, or the read fails. */
+      function read(filter: Filter, options: FindOptions): T[] | undefined {
+        if (!isReadByIndex(spec, filter, options)) return undefined;
+        const { sql, params } = selectOf('body', filter, options, shape);
+        const bodies = using(sql, (statement) => bodiesOf(statement.iterate(...params)));
+        return bodies?.map((body) => picked(JSON.parse(body) as T, options.fields));
       }
 
       return {
         ...collection,
         async findOne(filter, options = {}) {
-          const document = readOne(filter, options);
-          if (document === undefined) return collection.findOne(filter, options);
-          return document && picked(document, options.fields);
+          const found = read(filter, { ...options, limit: 1 });
+          return found === undefined ? collection.findOne(filter, options) : (found[0] ?? null);
         },
         async find(filter, options = {}) {
-          const found = readMany(filter, options);
-          if (found === undefined) return collection.find(filter, options);
-          return found.map((document) => picked(document, options.fields));
+          return read(filter, options) ?? collection.find(filter, options);
         },
       };
     },
@@ -94,17 +78,12 @@ export function readingDirectly(documents: Documents, path: string): Documents {
   };
 }
 
-/** The text of a row, which is a list of its only column; null when there is no row. */
-function bodyOf(row: unknown): string | null {
-  return row === undefined ? null : String((row as unknown[])[0]);
-}
-
 /** The texts of rows; undefined when they are too long in total. */
 function bodiesOf(rows: Iterable<unknown>): string[] | undefined {
   const bodies: string[] = [];
   let length = 0;
   for (const row of rows) {
-    const body = bodyOf(row) ?? '';
+    const body = String((row as unknown[])[0]);
     length += body.length;
     if (length > LONGEST_READ && bodies.length > 0) return undefined;
     bodies.push(body);
@@ -116,19 +95,31 @@ function picked<T extends Document>(document: T, fields: readonly string[] | und
   return fields === undefined ? document : (pick(document, fields) as T);
 }
 
-function isById(filter: Filter): filter is ById {
-  if (typeof filter._id !== 'string') return false;
-  for (const name in filter)
-    if (typeof filter[name] !== 'string' || name.startsWith('$') || name.includes('.')) return false;
-  return true;
+/**
+ * Whether one index answers a query completely, so that SQLite reads only rows of the result and sorts nothing: the
+ * filter fixes the `_id`, or exactly the first fields of an index, each to one value, and the sort is that of its next
+ * fields.
+ */
+function isReadByIndex(spec: CollectionSpec, filter: Filter, { sort = [], skip = 0 }: FindOptions): boolean {
+  const fixed = Object.keys(filter);
+  if (skip > 0 || fixed.length === 0 || !fixed.every((field) => isKey(filter[field]))) return false;
+  if (Object.hasOwn(filter, '_id')) return true;
+  // A partial index lacks some documents.
+  return spec.indexes.some(({ fields, whenPresent }) => !whenPresent && answers(fields, fixed, sort));
 }
 
-/** A list matches by its elements, which is left to the evaluation of filters. */
-function matches<T extends Record<string, unknown>>(document: T, filter: ById): T | null | undefined {
-  let isMatch = true;
-  for (const name in filter) {
-    if (Array.isArray(document[name])) return undefined;
-    isMatch &&= document[name] === filter[name];
-  }
-  return isMatch ? document : null;
+function isKey(operand: unknown): boolean {
+  return operand !== undefined && keyOfValue(operand) !== undefined;
+}
+
+/** Whether the fixed fields come first in an index, and the sort after them, forwards or backwards. */
+function answers(fields: Sort, fixed: readonly string[], sort: Sort): boolean {
+  const first = fields.slice(0, fixed.length).map(([field]) => field);
+  if (first.length < fixed.length || !first.every((field) => fixed.includes(field))) return false;
+  const next = fields.slice(fixed.length, fixed.length + sort.length);
+  const directions = sort.map(([field, direction], at) => {
+    const [name, kept] = next[at] ?? [];
+    return name === field && kept !== undefined ? direction * kept : 0;
+  });
+  return [1, -1].some((direction) => directions.every((one) => one === direction));
 }

@@ -51,8 +51,7 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
  * every execution, because its plan depends on the bound number; that costs several times the read. The plan does not
  * depend on a sum.
  */
-export const FIRST_ROWS = 'LIMIT ? + 0';
-export const LIMIT_OFFSET = `${FIRST_ROWS} OFFSET ? + 0`;
+export const LIMIT_OFFSET = 'LIMIT ? + 0 OFFSET ? + 0';
 
 /** Quotes a name for a statement. */
 export function quoted(name: string): string {

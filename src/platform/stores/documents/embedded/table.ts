@@ -1,5 +1,4 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { Query } from 'mingo';
 import {
   type Collection,
   type Document,
@@ -13,11 +12,11 @@ import {
   type UpdateResult,
 } from '../port.ts';
 import type { Database } from './database.ts';
+import { conditionOf, selectOf } from './filter-sql.ts';
 import { groupedSums } from './grouped-sums.ts';
 import { type Key, keyOfField, valueAt } from './keys.ts';
-import { narrow, orderBy } from './narrowing.ts';
 import { pick } from './pick.ts';
-import { LIMIT_OFFSET, quoted, type Shape } from './shape.ts';
+import { quoted, type Shape } from './shape.ts';
 import { applyUpdate, upserted } from './update.ts';
 
 /** A collection in the thread that owns the database, where all methods are synchronous. */
@@ -46,27 +45,9 @@ export function tableOf(database: Database, shape: Shape): Table {
   const table = quoted(shape.table);
 
   /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
-  function* matches(
-    filter: Filter,
-    { sort = [], skip = 0, limit }: Omit<FindOptions, 'fields'> = {},
-  ): Generator<Row, void> {
-    const { where, params, exact } = narrow(filter, shape);
-    const sql = `SELECT rowid, body FROM ${table} WHERE ${where} ${orderBy(sort, shape)}`;
-    if (exact) {
-      const page = [...params, limit ?? -1, skip];
-      for (const row of database.iterate(`${sql} ${LIMIT_OFFSET}`, page)) yield rowOf(row);
-      return;
-    }
-    const query = new Query(filter);
-    let passed = 0;
-    if (limit === 0) return;
-    for (const found of database.iterate(sql, params)) {
-      const row = rowOf(found);
-      if (!query.test(row.document)) continue;
-      passed += 1;
-      if (passed > skip) yield row;
-      if (limit !== undefined && passed === skip + limit) return;
-    }
+  function* matches(filter: Filter, options: Omit<FindOptions, 'fields'> = {}): Generator<Row, void> {
+    const { sql, params } = selectOf('rowid, body', filter, options, shape);
+    for (const row of database.iterate(sql, params)) yield rowOf(row);
   }
 
   function first(filter: Filter, sort: Sort = []): Row | null {
@@ -197,20 +178,12 @@ export function tableOf(database: Database, shape: Shape): Table {
       return row === null ? 0 : remove(row);
     },
     deleteMany(filter) {
-      const { where, params, exact } = narrow(filter, shape);
-      if (exact) return write(`DELETE FROM ${table} WHERE ${where}`, params);
-      let deleted = 0;
-      for (const row of fixedMatches(filter)) deleted += remove(row);
-      return deleted;
+      const { sql, params } = conditionOf(filter, shape);
+      return write(`DELETE FROM ${table} WHERE ${sql}`, params);
     },
     count(filter) {
-      const { where, params, exact } = narrow(filter, shape);
-      if (exact) {
-        return Number(database.get(`SELECT count(*) AS count FROM ${table} WHERE ${where}`, params)?.count);
-      }
-      let count = 0;
-      for (const _match of matches(filter)) count += 1;
-      return count;
+      const { sql, params } = conditionOf(filter, shape);
+      return Number(database.get(`SELECT count(*) AS count FROM ${table} WHERE ${sql}`, params)?.count);
     },
     group: ({ filter, ...spec }) =>
       groupedSums(

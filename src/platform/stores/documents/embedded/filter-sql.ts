@@ -1,0 +1,209 @@
+import type { SQLInputValue } from 'node:sqlite';
+import { isOperators } from '../filter.ts';
+import type { Filter, FindOptions, Sort } from '../port.ts';
+import { type Key, keyOfValue } from './keys.ts';
+import { LIMIT_OFFSET, quoted, type Shape } from './shape.ts';
+
+/** A part of a statement, with its parameters in the order of their question marks. */
+export interface Sql {
+  sql: string;
+  params: SQLInputValue[];
+}
+
+/** Where the fields of a filter are: in a document, or in an entry of a list, which has no columns. */
+interface Place {
+  /** The path of a field in the JSON text of the row, as an SQL expression. */
+  pathOf(field: string): string;
+  columnOf(field: string): string | undefined;
+  presenceOf(field: string): string | undefined;
+  /** How many lists the place is within. */
+  depth: number;
+}
+
+/** The statement that reads the rows of a filter. */
+export function selectOf(
+  columns: string,
+  filter: Filter,
+  { sort = [], skip = 0, limit = -1 }: Omit<FindOptions, 'fields'>,
+  shape: Shape,
+): Sql {
+  const { sql, params } = conditionOf(filter, shape);
+  const rows = `SELECT ${columns} FROM ${quoted(shape.table)} WHERE ${sql}`;
+  return { sql: `${rows} ${orderBy(sort, shape)} ${LIMIT_OFFSET}`, params: [...params, limit, skip] };
+}
+
+/**
+ * A filter as a condition over the columns of its indexed fields, and over the JSON text for the others.
+ * @throws TypeError for an operator that the port does not have, or an operand that it does not take.
+ */
+export function conditionOf(filter: Filter, shape: Shape): Sql {
+  return allOf(filter, {
+    pathOf: (field) => literal(`$${namesIn(field)}`),
+    columnOf: (field) => shape.keys.get(field),
+    presenceOf: (field) => shape.presences.get(field),
+    depth: 0,
+  });
+}
+
+/** The ORDER BY of a sort, or nothing. */
+export function orderBy(sort: Sort, shape: Shape): string {
+  const terms = sort.map(([field, direction]) => {
+    const column = shape.keys.get(field);
+    const key = column === undefined ? keyAt(literal(`$${namesIn(field)}`)) : quoted(column);
+    return `${key} ${direction === -1 ? 'DESC' : 'ASC'}`;
+  });
+  return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
+}
+
+function allOf(filter: Filter, place: Place): Sql {
+  return joined(
+    Object.entries(filter).map(([name, condition]) => partOf(name, condition, place)),
+    'AND',
+  );
+}
+
+function partOf(name: string, condition: unknown, place: Place): Sql {
+  if (name === '$and' || name === '$or') {
+    const parts = (condition as Filter[]).map((part) => allOf(part, place));
+    return joined(parts, name === '$and' ? 'AND' : 'OR');
+  }
+  if (name === '$expr') return comparisonOf(condition as Record<string, unknown>, place);
+  if (name.startsWith('$')) throw new TypeError(`There is no filter operator ${name}.`);
+  return fieldIs(name, isOperators(condition) ? condition : { $eq: condition }, place);
+}
+
+function fieldIs(field: string, operators: Record<string, unknown>, place: Place): Sql {
+  const parts = Object.entries(operators).map(([operator, operand]) => {
+    const path = place.pathOf(field);
+    const presence = place.presenceOf(field);
+    if (operator === '$exists') {
+      if (presence !== undefined) return { sql: `${quoted(presence)} = ?`, params: [operand ? 1 : 0] };
+      return { sql: `json_type(body, ${path}) IS ${operand ? 'NOT NULL' : 'NULL'}`, params: [] };
+    }
+    if (operator === '$not') {
+      const { sql, params } = fieldIs(field, operand as Record<string, unknown>, place);
+      return { sql: `NOT (${sql})`, params };
+    }
+    if (operator === '$elemMatch') return anyEntryOf(path, operand as Filter, place);
+    const column = place.columnOf(field);
+    const key = keyIs(column === undefined ? keyAt(path) : quoted(column), operator, operators);
+    // This condition is added even if the key implies it, because SQLite needs it to use a partial index.
+    const isPresent = presence !== undefined && operator !== '$ne' && operand !== null;
+    return isPresent ? { sql: `${quoted(presence)} = 1 AND ${key.sql}`, params: key.params } : key;
+  });
+  return joined(parts, 'AND');
+}
+
+/** An entry of the list at a path matches: by its fields, or itself by operators such as `{$eq: 'a'}`. */
+function anyEntryOf(path: string, filter: Filter, { depth }: Place): Sql {
+  const entry = `entry${depth}`;
+  const within: Place = {
+    pathOf: (field) => `${entry}.fullkey${field === '' ? '' : ` || ${literal(namesIn(field))}`}`,
+    columnOf: () => undefined,
+    presenceOf: () => undefined,
+    depth: depth + 1,
+  };
+  const isOfFields = !isOperators(filter);
+  const { sql, params } = isOfFields ? allOf(filter, within) : fieldIs('', filter, within);
+  const matching = isOfFields ? `${entry}.type IS 'object' AND ${sql}` : sql;
+  const entries = `SELECT 1 FROM json_each(body, ${path}) AS ${entry}`;
+  return { sql: `(json_type(body, ${path}) IS 'array' AND EXISTS (${entries} WHERE ${matching}))`, params };
+}
+
+const SIGNS = new Map(Object.entries({ $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }));
+
+/** A key, in a column or computed, fulfils one of the operators of its field. */
+function keyIs(key: string, operator: string, operators: Record<string, unknown>): Sql {
+  const operand = operators[operator];
+  if (operator === '$in') return keyIsIn(key, operand);
+  const sign = SIGNS.get(operator);
+  if (sign !== undefined) return keyIsInRange(key, operator, sign, operators);
+  if (operator !== '$eq' && operator !== '$ne')
+    throw new TypeError(`There is no filter operator ${operator}.`);
+  const value = keyOfValue(operand);
+  if (value === undefined) throw new TypeError(`${operator} takes text, a number, true, false or null.`);
+  return { sql: `${key} ${operator === '$eq' ? '=' : '<>'} ?`, params: [value] };
+}
+
+function keyIsIn(key: string, operand: unknown): Sql {
+  if (!Array.isArray(operand) || !operand.every((one) => typeof one === 'string' || typeof one === 'number'))
+    throw new TypeError('$in takes a list of texts and numbers.');
+  // With a single value, SQLite can use the order of the index; with a list it cannot.
+  if (operand.length === 1) return { sql: `${key} = ?`, params: [operand[0] as Key] };
+  return { sql: `${key} IN (SELECT value FROM json_each(?))`, params: [JSON.stringify(operand)] };
+}
+
+/** As with MongoDB, numbers are compared only with numbers, and text with text. */
+function keyIsInRange(key: string, operator: string, sign: string, operators: Record<string, unknown>): Sql {
+  const operand = operators[operator];
+  if (typeof operand !== 'number' && typeof operand !== 'string')
+    throw new TypeError(`${operator} takes text or a number.`);
+  const fromBelow = sign.startsWith('>');
+  const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
+  // SQLite searches an index between one bound on each side, and chooses one of two by itself. So the bound of the type
+  // is added only if the filter has none.
+  if (opposite.some((other) => typeof operators[other] === typeof operand))
+    return { sql: `${key} ${sign} ?`, params: [operand] };
+  const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];
+  return { sql: `${key} ${sign} ? AND ${key} ${fromBelow ? most : least}`, params: [operand] };
+}
+
+/** Two sums of numbers and fields compared, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`. */
+function comparisonOf(expression: Record<string, unknown>, place: Place): Sql {
+  const [operator = '', ...others] = Object.keys(expression);
+  const sign = SIGNS.get(operator);
+  if (sign === undefined || others.length > 0)
+    throw new TypeError('$expr takes one of $gt, $gte, $lt and $lte.');
+  const { sql, params } = joined(
+    (expression[operator] as unknown[]).map((operand) => sumOf(operand, place)),
+    sign,
+  );
+  return { sql: `(${sql}) IS TRUE`, params };
+}
+
+const SUMS = new Map(Object.entries({ $add: '+', $subtract: '-' }));
+
+function sumOf(operand: unknown, place: Place): Sql {
+  if (typeof operand === 'number') return { sql: '?', params: [operand] };
+  if (typeof operand === 'string' && operand.startsWith('$'))
+    return { sql: `json_extract(body, ${place.pathOf(operand.slice(1))})`, params: [] };
+  const [[operator, operands] = ['', []]] = Object.entries((operand ?? {}) as Record<string, unknown[]>);
+  const sign = SUMS.get(operator);
+  if (sign === undefined) throw new TypeError('A sum of $expr is a number, a field, $add or $subtract.');
+  return joined(
+    operands.map((part) => sumOf(part, place)),
+    sign,
+  );
+}
+
+function joined(parts: Sql[], operator: string): Sql {
+  if (parts.length === 0) return { sql: operator === 'OR' ? 'FALSE' : 'TRUE', params: [] };
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return only;
+  // AND binds closest, so that its parts need no parentheses of their own but where one is an OR, which has them.
+  const sql = parts.map((part) => part.sql).join(` ${operator} `);
+  return { sql: operator === 'AND' ? sql : `(${sql})`, params: parts.flatMap((part) => part.params) };
+}
+
+/**
+ * The key of a field that has no column. As in a column, null and missing are one key, which is no number of JSON;
+ * lists and objects have one that no operand has, and come last.
+ */
+function keyAt(path: string): string {
+  const read = `json_extract(body, ${path})`;
+  const special = `WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN x'02' WHEN 'object' THEN x'02'`;
+  return `coalesce(CASE json_type(body, ${path}) ${special} ELSE ${read} END, -9e999)`;
+}
+
+/** The names of a dotted field, as JSON paths spell them. */
+function namesIn(field: string): string {
+  if (field.includes('"')) throw new TypeError(`${field} is no name of a field.`);
+  return field
+    .split('.')
+    .map((name) => `."${name}"`)
+    .join('');
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
