@@ -22,7 +22,8 @@ type Layout = typeof CLASSIC & { littleEndian: boolean };
 const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
 const BYTE = 1;
 export const SHORT = 3;
-const LONG = 4;
+export const LONG = 4;
+const FRACTION = 5;
 const LONG8 = 16;
 const WHOLE_NUMBERS: readonly number[] = [BYTE, SHORT, LONG, LONG8];
 
@@ -185,15 +186,41 @@ function overlap(one: TiffDirectory, other: TiffDirectory): boolean {
  * The first value of an entry, where it is an unsigned integer; undefined for any other type and for a value outside of
  * the file.
  */
-export function firstNumber(
+export function firstNumber(bytes: Bytes, directory: TiffDirectory, entry: TiffEntry): number | undefined {
+  return WHOLE_NUMBERS.includes(entry.type) ? numberAt(bytes, directory, entry, 0) : undefined;
+}
+
+/** The values of an entry, at most `most`, where they are unsigned integers or fractions in the file; else none. */
+export function numbersIn(bytes: Bytes, directory: TiffDirectory, entry: TiffEntry, most: number): number[] {
+  const values = Array.from({ length: Math.min(entry.count, most) }, (_, index) =>
+    numberAt(bytes, directory, entry, index),
+  );
+  return values.includes(undefined) ? [] : (values as number[]);
+}
+
+function numberAt(
   bytes: Bytes,
   { littleEndian }: TiffDirectory,
   { type, valueAt }: TiffEntry,
+  index: number,
 ): number | undefined {
-  if (!WHOLE_NUMBERS.includes(type) || valueAt + (TYPE_BYTES[type] ?? 0) > bytes.length) return undefined;
-  if (type === BYTE) return bytes.u8(valueAt);
-  if (type === SHORT) return bytes.u16(valueAt, littleEndian);
-  return type === LONG ? bytes.u32(valueAt, littleEndian) : bytes.u64(valueAt, littleEndian);
+  const size = TYPE_BYTES[type] ?? 0;
+  const at = valueAt + index * size;
+  if (at + size > bytes.length) return undefined;
+  switch (type) {
+    case BYTE:
+      return bytes.u8(at);
+    case SHORT:
+      return bytes.u16(at, littleEndian);
+    case LONG:
+      return bytes.u32(at, littleEndian);
+    case LONG8:
+      return bytes.u64(at, littleEndian);
+    case FRACTION:
+      return bytes.u32(at, littleEndian) / bytes.u32(at + 4, littleEndian);
+    default:
+      return undefined;
+  }
 }
 
 /** The TIFF structure of an EXIF block. */

@@ -1,7 +1,6 @@
 import type { Failure } from '../protocol.ts';
-import { tooLarge, unreadable } from './input.ts';
 import type { StepOperation } from './operations/index.ts';
-import { BadArgument, invalid, Refusal } from './refusal.ts';
+import { BadArgument, invalid, Refusal, tooLarge, unreadable } from './refusal.ts';
 
 /** Nobody waits for the answer any more. */
 export class TooLate extends Error {

@@ -3,7 +3,7 @@ import { type Decode, type InputHeader, LIMIT_PIXELS, type TransformTask } from 
 import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
-import { invalid, unsupported } from './refusal.ts';
+import { invalid, tooLarge, unreadable } from './refusal.ts';
 
 /** The loaders that may read input. libvips has more (SVG, PDF, its own formats); they stay blocked as a risk. */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
@@ -209,16 +209,4 @@ export function openPixels({ data, width, height, channels, frames }: Pixels | D
   const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
   const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
   return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;
-}
-
-export function unreadable() {
-  return unsupported(
-    'The image cannot be decoded: it is damaged, cut short, or not of a format that is read here.',
-  );
-}
-
-export function tooLarge() {
-  return unsupported(
-    `The image has more than ${LIMIT_PIXELS / 1e6} megapixels, its frames counted together.`,
-  );
 }

@@ -95,7 +95,8 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
 async function open(sent: TransformTask): Promise<Work> {
   const { decode, encode: asked } = foldSettings(sent.pass);
-  const { input, formerFormat, isHdr } = await readableFile(sent.input, sent);
+  const page = typeof decode.frame === 'number' ? decode.frame : 0;
+  const { input, formerFormat, isHdr, isConverted } = await readableFile(sent.input, { ...sent, page });
   const keepsTexts = asked.metadata === 'keep' && sent.raw === undefined;
   const task = { ...sent, input: keepsTexts ? withProfileChunks(input) : input };
   const planned = planSteps(task.pass.steps);
@@ -129,6 +130,7 @@ async function open(sent: TransformTask): Promise<Work> {
     steps,
     encode,
     source,
+    isConverted,
     chosen,
     carried,
     profile,

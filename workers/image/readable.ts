@@ -1,41 +1,56 @@
 import type { RawPixels, Readings } from '../protocol.ts';
 import { withAvifColours } from './colour/avif-colours.ts';
 import { type ColouredFile, withPngProfile } from './colour/png-colours.ts';
+import { withPlainSamples } from './colour/tiff-colours.ts';
 import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import { withStillBrand } from './still-brand.ts';
 
 /** A file that libvips reads correctly. */
 export interface ReadableFile extends ColouredFile {
-  /** The file from which its facts are read: before its colours were named in another way. */
-  original: Uint8Array<ArrayBuffer>;
+  /** The file whose facts are described: before its colours were named in another way. */
+  described: Uint8Array<ArrayBuffer>;
+  /** Whether its pixels or the meaning of its colours were written anew, so that it is no result. */
+  isConverted: boolean;
+  /** Bits of a channel of the file, where they were others before it was converted. */
+  bitDepth?: number;
   /** Its former format, where it was converted to another one. */
   formerFormat?: 'avif';
 }
 
-/** The first byte of a PNG, and of a file of boxes, whose length it begins. */
+/** The first byte of a PNG, of a file of boxes, whose length it begins, and of a TIFF in either byte order. */
 const PNG = 0x89;
 const BOX = 0x00;
+const LITTLE_ENDIAN = 0x49;
+const BIG_ENDIAN = 0x4d;
 
 /**
  * Makes a file readable: without what is costly to read, and with colours and pixels as libvips understands them. Most
  * files are returned as they are.
  * @param raw describes pixels, which are no file and are returned as they are.
  * @param pictures number of pictures in an AVIF.
+ * @param page the page of a TIFF that is read.
  */
 export async function readableFile(
   input: Uint8Array<ArrayBuffer>,
-  { raw, pictures = 1 }: Readings & { raw?: RawPixels } = {},
+  { raw, pictures = 1, page = 0 }: Readings & { raw?: RawPixels; page?: number } = {},
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
     case PNG: {
-      const original = withoutBulkyTexts(input);
-      return { original, ...(await withPngProfile(original)) };
+      const described = withoutBulkyTexts(input);
+      const coloured = await withPngProfile(described);
+      return { ...coloured, described, isConverted: coloured.input !== described };
     }
     case BOX: {
-      const original = withStillBrand(input);
-      return { original, ...(await withAvifColours(original, pictures)) };
+      const described = withStillBrand(input);
+      const coloured = await withAvifColours(described, pictures);
+      return { ...coloured, described, isConverted: coloured.input !== described };
+    }
+    case LITTLE_ENDIAN:
+    case BIG_ENDIAN: {
+      const plain = await withPlainSamples(input, page);
+      return { ...plain, described: plain.input, isConverted: plain.input !== input, isHdr: false };
     }
     default:
-      return { original: input, input, isHdr: false };
+      return { input, described: input, isConverted: false, isHdr: false };
   }
 }

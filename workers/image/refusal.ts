@@ -1,4 +1,4 @@
-import type { Failure } from '../protocol.ts';
+import { type Failure, LIMIT_PIXELS } from '../protocol.ts';
 
 /** Ends a pass with a failure that the caller can fix. It is thrown within the thread and returned as plain data. */
 export class Refusal extends Error {
@@ -16,8 +16,20 @@ export function invalid(param: string, message: string, details?: Record<string,
   return new Refusal({ code: 'invalid_param', param, message, ...(details && { details }) });
 }
 
-export function unsupported(message: string): Refusal {
+function unsupported(message: string): Refusal {
   return new Refusal({ code: 'unsupported_format', message });
+}
+
+export function unreadable(): Refusal {
+  return unsupported(
+    'The image cannot be decoded: it is damaged, cut short, or not of a format that is read here.',
+  );
+}
+
+export function tooLarge(): Refusal {
+  return unsupported(
+    `The image has more than ${LIMIT_PIXELS / 1e6} megapixels, its frames counted together.`,
+  );
 }
 
 /**

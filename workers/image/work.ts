@@ -20,6 +20,8 @@ export interface Work {
   steps: PlannedStep[];
   encode: Encode & { format: OutputFormat };
   source: Source;
+  /** Whether the input was written anew to be read, so that it is no result. */
+  isConverted: boolean;
   chosen: Chosen;
   /** The metadata of the file that is carried to the result. */
   carried: CarriedBlocks;

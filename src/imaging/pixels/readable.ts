@@ -29,16 +29,8 @@ export function readable(
 ): Header {
   const header = known ?? readHeader(bytes);
   if (!isSupported(header)) throw unsupported(bytes, 'file');
-  if (header.stillMissing) {
-    throw unsupportedFormat(
-      'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.',
-      {
-        received: header.mimeType,
-      },
-    );
-  }
   checkPixels(header, framesOf?.(header) ?? header.frames);
-  if (header.truncated) throw unsupportedFormat('The image ends inside of a frame; send the whole file.');
+  if (header.unread !== undefined) throw unsupportedFormat(header.unread, { received: header.mimeType });
   return header;
 }
 

@@ -40,6 +40,24 @@ const ROWS: Row[] = [
     size: [40, 40],
     colours: PREMULTIPLIED,
   },
+  ...[PNG, { op: 'flip', axis: 'both', format: 'png' }].map(
+    (query): Row => ({
+      file: 'tiff-five-samples.tif',
+      query,
+      size: [8, 8],
+      colours: [[4, 4, [199, 99, 49, 128]]],
+    }),
+  ),
+  {
+    file: 'tiff-ycbcr-deflate.tif',
+    query: PNG,
+    size: [32, 16],
+    colours: [
+      [2, 8, [231, 40, 30, 255]],
+      [29, 8, [30, 60, 220, 255]],
+    ],
+  },
+  { file: 'tiff-lab-8.tif', query: PNG, size: [16, 16], colours: [[8, 8, [255, 0, 1, 255]]], within: 12 },
   { file: 'png-12000x300.png', query: { op: 'thumbnail', size: 512 }, size: [512, 512], colours: [] },
   {
     file: 'png-12000x300.png',
@@ -71,6 +89,12 @@ t.test('the facts of a file are those of the colours that it shows', cases, asyn
     width: 64,
     height: 64,
   });
+  t.match(await factsOf('tiff-five-samples.tif', 'image/tiff'), {
+    averageColor: '#c76432',
+    hasAlpha: true,
+    bitDepth: 8,
+  });
+  t.match(await factsOf('tiff-lab-8.tif', 'image/tiff'), { bitDepth: 8, width: 16 });
   const premultiplied = await factsOf('avif-premultiplied.avif', 'image/avif');
   t.match(premultiplied, {
     averageColor: '#ff0000',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
+import { avifColours } from '../../../workers/formats/avif-colours.ts';
 import { isoBoxes } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
@@ -8,6 +9,7 @@ import { heifAssociations, heifItems, heifMeta, heifReferences } from '../../../
 import { jpegSegments } from '../../../workers/formats/jpeg.ts';
 import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
 import { pngChunks } from '../../../workers/formats/png.ts';
+import { pngColours } from '../../../workers/formats/png-colours.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPages } from '../../../workers/formats/tiff.ts';
 import { isBare } from '../../../workers/image/encode/bare-file.ts';
@@ -60,14 +62,17 @@ export async function targets(): Promise<Target[]> {
     tiff,
     bigTiff,
   ];
+  const pngs = [...filesNamed(/\.png$/), pngOf(3, 2)];
   const heifs = [...filesNamed(/\.(avif|heic)$/), avifOf(3, 2)];
   return [
-    inParts('png', [...filesNamed(/\.png$/), pngOf(3, 2)], pngChunks),
+    inParts('png', pngs, pngChunks),
     inParts('jpeg', [...filesNamed(/\.jpe?g$/), jpegOf(3, 2), jpeg], jpegSegments),
     inParts('gif', [...filesNamed(/\.gif$/), gifOf(3, 2, 3)], gifBlocks),
     inParts('riff', [...filesNamed(/\.webp$/), webpOf(3, 2, 3)], webpChunks),
     inParts('boxes', heifs, isoBoxes, boxOffsets),
     targetOf('heif', heifs, heifParts, (file) => bounded(file, heifParts), boxOffsets),
+    targetOf('colours of a png', pngs, coloursOfPng, (file) => bounded(file, coloursOfPng), pngOffsets),
+    targetOf('colours of an avif', heifs, coloursOfAvif, (file) => bounded(file, coloursOfAvif), boxOffsets),
     inDirectories('tiff pages', tiffs, tiffPages),
     inDirectories('exif', [exif.subarray(6), ...tiffs], exifDirectories),
   ];
@@ -94,6 +99,28 @@ function* heifParts(bytes: Bytes): Generator<unknown> {
   yield* heifItems(bytes, meta);
   yield* heifReferences(bytes, meta);
   yield* heifAssociations(bytes, meta);
+}
+
+function coloursOfPng(bytes: Bytes): unknown[] {
+  return [readAll(() => pngColours(bytes))];
+}
+
+function coloursOfAvif(bytes: Bytes): unknown[] {
+  return [readAll(() => avifColours(bytes))];
+}
+
+/** What a reader reads, or that it read past the end of the file, which ends the reading. */
+function readAll<R>(read: () => R): R | 'past the end' {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError && !(error instanceof TooManyParts)) return 'past the end';
+    throw error;
+  }
+}
+
+function pngOffsets(bytes: Bytes): number[] {
+  return [...pngChunks(bytes)].map(({ at }) => at);
 }
 
 /** Most faults of boxes are possible only inside the meta box. */

@@ -191,12 +191,20 @@ async function untouchedInput(work: Work): Promise<Written | undefined> {
 }
 
 /** The input of a pass that asks only for a smaller file of the same format; undefined for any other pass. */
-function originalOf({ task, steps, encode, source, chosen, picture }: Work): Original | undefined {
+function originalOf({
+  task,
+  steps,
+  encode,
+  source,
+  isConverted,
+  chosen,
+  picture,
+}: Work): Original | undefined {
   const { input } = task;
   const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
   const asksMore = Object.keys(encode).some((key) => !NEUTRAL_KEYS.includes(key));
   const isChanged = steps.length > 0 && !picture.isUntouched;
-  if (task.raw !== undefined || isChanged || !isSame || asksMore) return undefined;
+  if (task.raw !== undefined || isConverted || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
   // Kept metadata also loses its previews, which happens only to a file that is written again.
   if (source.orientation > 1 || !isBare(input, encode.format)) return { bytes };

@@ -12,10 +12,11 @@ import { localOutputOf, type Output } from '../../transport/output.ts';
 import { measure } from '../facts/measure.ts';
 import { type Sample, WORKING_PX } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
-import { tooLarge, toSrgb, unreadable } from '../input.ts';
+import { toSrgb } from '../input.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
 import { isFull } from '../pixels/pixels.ts';
 import { readableFile } from '../readable.ts';
+import { tooLarge, unreadable } from '../refusal.ts';
 import { readTags } from './tags.ts';
 
 /**
@@ -49,7 +50,7 @@ export async function describe(
   const decoded = await decode(input, raw, readings).catch((error: unknown) => failureOf(error, true));
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
-  const { header, copy, isOpaque } = decoded;
+  const { header, copy, isOpaque, bitDepth } = decoded;
   const metadata = raw === undefined ? readTags(input, header) : {};
   const image: ImageFacts = {
     ...(raw === undefined ? fileFacts(input, header) : NO_FILE),
@@ -61,7 +62,7 @@ export async function describe(
     frames: pagesOf(header, readings),
     density: densityOf(header, metadata),
     colorSpace: header.space,
-    bitDepth: header.bitsPerSample ?? BITS_BY_DEPTH[header.depth] ?? 8,
+    bitDepth,
     ...measure(copy),
   };
   // The copy is freed at once, because memory left to the garbage collector causes full collections: a fifth of the
@@ -73,14 +74,21 @@ export async function describe(
 
 /** The header of a file, and the pixels decoded from it. */
 async function decode(file: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined, readings: Readings) {
-  const { input, original } = await readableFile(file, { ...readings, ...(raw !== undefined && { raw }) });
-  const header = await open(original, raw).metadata();
+  const { input, described, bitDepth } = await readableFile(file, {
+    ...readings,
+    ...(raw !== undefined && { raw }),
+  });
+  const header = await open(described, raw).metadata();
   const pixels = header.width * header.height;
   if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
-  const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== original);
+  const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
   const copy = await workingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
-  return { header, copy, isOpaque };
+  return { header, copy, isOpaque, bitDepth: bitDepth ?? bitDepthOf(header) };
+}
+
+function bitDepthOf({ bitsPerSample, depth }: Metadata): number {
+  return bitsPerSample ?? BITS_BY_DEPTH[depth] ?? 8;
 }
 
 /** Number of pages. libvips also counts the tiles of a HEIF file. */

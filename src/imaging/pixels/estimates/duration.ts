@@ -22,6 +22,8 @@ const DECODE_MS: Readonly<Record<string, number>> = {
   gif: 20,
   tiff: 20,
 };
+/** A page whose samples are converted first. */
+const REWRITE_MS = 80;
 /** All scans of a progressive or interlaced file, or two bytes per channel. */
 const TWICE = 2;
 /** A description reads all pixels once or twice, and looks at a small copy. */
@@ -83,8 +85,11 @@ function readFrames(header: Header, pass: Pass): number {
 }
 
 /** The whole file is read for a description, and for a pass over all its frames. */
-function decodingMs({ format, progressive, bitDepth, pixels, frames }: Header, framesRead: number): number {
-  const once = DECODE_MS[format] ?? 0;
+function decodingMs(
+  { format, progressive, bitDepth, pixels, frames, rewritten }: Header,
+  framesRead: number,
+): number {
+  const once = rewritten ? REWRITE_MS : (DECODE_MS[format] ?? 0);
   const perMegapixel = progressive || bitDepth > 8 ? once * TWICE : once;
   return BASE_MS + framesRead * FRAME_MS + ((pixels / 1e6) * perMegapixel * framesRead) / frames;
 }

@@ -33,6 +33,8 @@ export function estimatedBytes(header: Header, pass: Pass | null): number {
 
 function decodeBytes(header: Header): number {
   if (header.format === 'avif') return header.pixels * AVIF_DECODE;
+  // A page that is written anew is held as its samples, as its pixels, and as a file.
+  if (header.rewritten) return 3 * header.pixels * bytesPerPixel(header);
   return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
 }
 

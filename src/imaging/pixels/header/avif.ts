@@ -19,6 +19,9 @@ import { type Header, headerOf } from './facts.ts';
 const AVIF_BRANDS = ['avif', 'avis'];
 /** The brands of pictures that are not coded as AV1. */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
+/** Nothing here decodes an animation that has no still picture of its own. */
+const STILL_MISSING =
+  'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.';
 const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
 const IMAGE_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2k1', 'unci', 'vvc1'];
 
@@ -42,7 +45,7 @@ export function readAvif(bytes: Bytes): Header | null {
     channels: hasAlpha ? 4 : 3,
     hasAlpha,
     animated: sequence !== null,
-    ...(still === null && { stillMissing: true }),
+    ...(still === null && { unread: STILL_MISSING }),
   });
 }
 

@@ -19,10 +19,10 @@ export interface Header {
   animated: boolean;
   /** Its pixels are indexes into a palette, or have fewer than 8 bits of grey. */
   indexed?: true;
-  /** An animation without a still picture of its own, which nothing here decodes. */
-  stillMissing?: true;
-  /** The file ends inside of a frame, which its decoder takes as complete. */
-  truncated?: true;
+  /** Why no pixel of the file is read, and what to send instead, as a sentence. */
+  unread?: string;
+  /** The worker writes its pixels anew before it reads them. */
+  rewritten?: true;
 }
 
 type Known = Pick<Header, 'format' | 'width' | 'height' | 'channels'> & Partial<Header>;

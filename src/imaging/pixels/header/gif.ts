@@ -46,7 +46,8 @@ export function readGif(bytes: Bytes): Header | null {
     hasAlpha,
     progressive,
     animated: frames > 1,
-    ...(endsInFrame && { truncated: true }),
+    // The decoder would take the frame as complete.
+    ...(endsInFrame && { unread: 'The image ends inside of a frame; send the whole file.' }),
   });
 }
 

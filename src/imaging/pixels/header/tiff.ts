@@ -1,16 +1,11 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
-import { firstNumber, type TiffDirectory, tiffPages } from '../../../../workers/formats/tiff.ts';
+import { tiffPages } from '../../../../workers/formats/tiff.ts';
+import { isForeign, type TiffPage, tiffPage } from '../../../../workers/formats/tiff-page.ts';
+import { present } from '../../../platform/names/present.ts';
 import { validOrientation } from './exif.ts';
 import { type Header, headerOf } from './facts.ts';
+import { unreadTiff } from './unread-tiff.ts';
 
-const TAG = {
-  width: 256,
-  height: 257,
-  bitsPerSample: 258,
-  orientation: 274,
-  samples: 277,
-  extraSamples: 338,
-} as const;
 /** Null when the directory of a page is truncated: its size is then unknown. */
 export function readTiff(bytes: Bytes): Header | null {
   let first: Header | null = null;
@@ -18,7 +13,7 @@ export function readTiff(bytes: Bytes): Header | null {
   let pixels = 0;
   for (const directory of tiffPages(bytes)) {
     if (directory.truncated) return null;
-    const page = pageOf(numbersOf(bytes, directory));
+    const page = headerOfPage(tiffPage(bytes, directory));
     first ??= page;
     frames += 1;
     pixels += page.pixels;
@@ -26,24 +21,16 @@ export function readTiff(bytes: Bytes): Header | null {
   return first === null ? null : { ...first, frames, pixels };
 }
 
-/** The first value of each tag that is a whole number; of a repeated tag, the first such value. */
-function numbersOf(bytes: Bytes, directory: TiffDirectory): Map<number, number> {
-  const numbers = new Map<number, number>();
-  for (const entry of directory.entries) {
-    const number = numbers.has(entry.tag) ? undefined : firstNumber(bytes, directory, entry);
-    if (number !== undefined) numbers.set(entry.tag, number);
-  }
-  return numbers;
-}
-
-function pageOf(tags: Map<number, number>): Header {
+function headerOfPage(page: TiffPage): Header {
   return headerOf({
     format: 'tiff',
-    width: tags.get(TAG.width) ?? 0,
-    height: tags.get(TAG.height) ?? 0,
-    orientation: validOrientation(tags.get(TAG.orientation) ?? 1),
-    bitDepth: tags.get(TAG.bitsPerSample) ?? 1,
-    channels: tags.get(TAG.samples) ?? 1,
-    hasAlpha: tags.has(TAG.extraSamples),
+    width: page.width,
+    height: page.height,
+    orientation: validOrientation(page.orientation),
+    bitDepth: page.bits,
+    channels: page.samples,
+    hasAlpha: page.entries.has(338),
+    ...present({ unread: unreadTiff(page) }),
+    ...(isForeign(page) && { rewritten: true }),
   });
 }

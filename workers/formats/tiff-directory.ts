@@ -1,0 +1,62 @@
+import { LONG, SHORT, type TiffDirectory } from './tiff.ts';
+
+/** One entry: a number, or an entry of another directory in the same byte order, whose values stay where they are. */
+export type NewEntry = { tag: number; value: number } | { tag: number; copied: Uint8Array };
+
+/** The largest number that is written as two bytes. */
+const MOST_SHORT = 0xffff;
+
+/**
+ * Builds a directory of a TIFF or BigTIFF.
+ * @param next offset of the directory after it; 0 for none.
+ */
+export function encodedDirectory(
+  { littleEndian, isBig }: Pick<TiffDirectory, 'littleEndian' | 'isBig'>,
+  entries: readonly NewEntry[],
+  next: number,
+): Buffer {
+  const [countBytes, entryBytes, wordBytes] = isBig ? [8, 20, 8] : [2, 12, 4];
+  const directory = Buffer.alloc(countBytes + entries.length * entryBytes + wordBytes);
+  const view = new DataView(directory.buffer, directory.byteOffset, directory.byteLength);
+  const writeWord = (at: number, value: number) =>
+    isBig ? view.setBigUint64(at, BigInt(value), littleEndian) : view.setUint32(at, value, littleEndian);
+  if (isBig) writeWord(0, entries.length);
+  else view.setUint16(0, entries.length, littleEndian);
+  for (const [index, entry] of entries.toSorted((one, other) => one.tag - other.tag).entries()) {
+    const at = countBytes + index * entryBytes;
+    if ('copied' in entry) {
+      directory.set(entry.copied, at);
+      continue;
+    }
+    const isShort = entry.value <= MOST_SHORT;
+    view.setUint16(at, entry.tag, littleEndian);
+    view.setUint16(at + 2, isShort ? SHORT : LONG, littleEndian);
+    writeWord(at + 4, 1);
+    if (isShort) view.setUint16(at + 4 + wordBytes, entry.value, littleEndian);
+    else view.setUint32(at + 4 + wordBytes, entry.value, littleEndian);
+  }
+  writeWord(directory.length - wordBytes, next);
+  return directory;
+}
+
+/** Bytes of an entry. */
+export function entryBytesOf({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
+  return isBig ? 20 : 12;
+}
+
+/** Writes the offset of a directory where another one, or the head of the file, points to it. */
+export function pointTo(
+  file: Buffer,
+  { littleEndian, isBig }: TiffDirectory,
+  at: number,
+  offset: number,
+): void {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  if (isBig) view.setBigUint64(at, BigInt(offset), littleEndian);
+  else view.setUint32(at, offset, littleEndian);
+}
+
+/** Offset of the field in the head of the file that points to the first directory. */
+export function firstPointerAt({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
+  return isBig ? 8 : 4;
+}

@@ -1,0 +1,251 @@
+import { Bytes } from '../../formats/bytes.ts';
+import { numbersIn, type TiffDirectory, tiffPages } from '../../formats/tiff.ts';
+import {
+  encodedDirectory,
+  entryBytesOf,
+  firstPointerAt,
+  type NewEntry,
+  pointTo,
+} from '../../formats/tiff-directory.ts';
+import {
+  COMPRESSION,
+  coloursOf,
+  EXTRA,
+  isConvertible,
+  isForeign,
+  PHOTOMETRIC,
+  SAMPLE_FORMAT,
+  TAG,
+  type TiffPage,
+  tiffPage,
+} from '../../formats/tiff-page.ts';
+import { unreadable } from '../refusal.ts';
+import { divideByAlpha } from './as-png.ts';
+import { isSubsampled, type TiffSamples, tiffSamples } from './tiff-samples.ts';
+
+/** Pixels that libvips reads correctly: colours, then alpha where there is one. */
+interface PlainPixels {
+  data: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
+  channels: number;
+  hasAlpha: boolean;
+  photometric: number;
+}
+
+/** Tags that describe the stored samples, which are replaced. */
+const STORED: ReadonlySet<number> = new Set([
+  ...Object.values(TAG).filter((tag) => tag !== TAG.orientation),
+  // Smallest and largest values, free parts, and the curve of grey values.
+  280,
+  281,
+  288,
+  289,
+  290,
+  291,
+  340,
+  341,
+]);
+
+/**
+ * Writes a page of a TIFF anew where libvips takes its samples for others. The new pixels and their directory stand at
+ * the end of the file; all that describes the picture stays. Any other file is returned as it is.
+ * @param index the number of the page, from 0.
+ * @returns with it the bits of a stored sample, where the page was written anew.
+ * @throws Refusal where the page cannot be converted; another error where it is damaged.
+ */
+export async function withPlainSamples(
+  input: Uint8Array<ArrayBuffer>,
+  index: number,
+): Promise<{ input: Uint8Array<ArrayBuffer>; bitDepth?: number }> {
+  const bytes = new Bytes(input);
+  const directories = [...tiffPages(bytes)];
+  const directory = directories[index];
+  if (directory === undefined || directory.truncated) return { input };
+  const page = tiffPage(bytes, directory);
+  if (!isForeign(page)) return { input };
+  if (!isConvertible(page)) throw unreadable();
+  const pixels = plainPixels(bytes, directory, page, await tiffSamples(input, directory, page));
+  const plain = withPage(input, { directory, before: directories[index - 1], page, pixels });
+  return { input: plain, bitDepth: page.bits };
+}
+
+function plainPixels(
+  bytes: Bytes,
+  directory: TiffDirectory,
+  page: TiffPage,
+  samples: TiffSamples,
+): PlainPixels {
+  const { photometric, samples: perPixel } = page;
+  const colours = coloursOf(page) ?? perPixel;
+  const alphaAt = page.extraSamples.findIndex((meaning) => meaning !== EXTRA.unspecified);
+  // One sample more counts as alpha whatever it is, as in all other TIFFs.
+  const hasAlpha = alphaAt !== -1 || (perPixel === colours + 1 && !isSubsampled(page));
+  const alpha = hasAlpha ? colours + Math.max(0, alphaAt) : undefined;
+  const isPremultiplied = page.extraSamples[alphaAt] === EXTRA.associatedAlpha;
+  const channels = colours + Number(hasAlpha);
+  if (isSubsampled(page))
+    return {
+      data: fromBlocks(page, samples, converterOf(bytes, directory, page)),
+      channels: 3,
+      hasAlpha: false,
+      photometric: PHOTOMETRIC.rgb,
+    };
+  const data = chosen(page, samples.data, { colours, alpha });
+  if (photometric === PHOTOMETRIC.yCbCr) {
+    const toRgb = converterOf(bytes, directory, page);
+    for (let at = 0; at < data.length; at += channels)
+      toRgb(data[at] as number, data[at + 1] as number, data[at + 2] as number, data, at);
+  }
+  if (isPremultiplied) divideByAlpha({ data, channels: channels as 4 });
+  return { data, channels, hasAlpha, photometric: photometricAfter(page) };
+}
+
+function photometricAfter({ photometric }: TiffPage): number {
+  if (photometric === PHOTOMETRIC.yCbCr) return PHOTOMETRIC.rgb;
+  return photometric === PHOTOMETRIC.iccLab ? PHOTOMETRIC.cieLab : photometric;
+}
+
+/** The samples of colours and alpha, in 8 bits where they have 8, else in 16. */
+function chosen(
+  page: TiffPage,
+  data: TiffSamples['data'],
+  { colours, alpha }: { colours: number; alpha: number | undefined },
+): PlainPixels['data'] {
+  const { width, height, samples } = page;
+  const from = [...Array(colours).keys(), ...(alpha === undefined ? [] : [alpha])];
+  const values = from.map((sample) => conversionOf(page, sample));
+  const isNarrow = page.bits === 8 && !isLab(page);
+  const pixels = width * height;
+  const result = isNarrow ? new Uint8Array(pixels * from.length) : new Uint16Array(pixels * from.length);
+  for (let pixel = 0, to = 0; pixel < pixels; pixel++) {
+    for (let channel = 0; channel < from.length; channel++, to++) {
+      const convert = values[channel] as (value: number) => number;
+      result[to] = convert(data[pixel * samples + (from[channel] as number)] as number);
+    }
+  }
+  return result;
+}
+
+function isLab({ photometric }: TiffPage): boolean {
+  return photometric === PHOTOMETRIC.cieLab || photometric === PHOTOMETRIC.iccLab;
+}
+
+/** The conversion of one sample of a pixel to the value that libvips understands; a negative one counts as 0. */
+function conversionOf(page: TiffPage, sample: number): (value: number) => number {
+  const { bits, sampleFormat, photometric } = page;
+  if (isLab(page)) return labValueOf(bits, photometric, sample);
+  const isSigned = sampleFormat === SAMPLE_FORMAT.signed;
+  const shift = Math.max(0, bits - 16);
+  if (!isSigned) return (value) => value >>> shift;
+  const most = 2 ** (bits - 1) - 1;
+  const factor = (2 ** Math.min(bits, 16) - 1) / most;
+  return (value) => (value > most ? 0 : Math.round(value * factor));
+}
+
+/** L* from 0 to 65535, and a* and b* as signed numbers of which 256 are a unit (TIFF 6.0, section 23). */
+function labValueOf(bits: number, photometric: number, sample: number): (value: number) => number {
+  const isByte = bits === 8;
+  if (sample > 2) return isByte ? (value) => value * 257 : (value) => value;
+  const isIcc = photometric === PHOTOMETRIC.iccLab;
+  if (sample === 0)
+    return isByte ? (value) => value * 257 : (value) => Math.min(65_535, (value * 65_535) / 65_280);
+  const zero = isIcc ? (isByte ? 128 : 32_768) : 0;
+  return isByte ? (value) => (value - zero) * 256 : (value) => value - zero;
+}
+
+/** Writes one pixel of YCbCr as RGB. */
+type ToRgb = (y: number, cb: number, cr: number, to: PlainPixels['data'], at: number) => void;
+
+/** Shares of red, green and blue in Y by ITU-R BT.601, and the values of black and white, where a file gives none. */
+const COEFFICIENTS = [0.299, 0.587, 0.114];
+const REFERENCES = [0, 255, 128, 255, 128, 255];
+
+/** TIFF 6.0, sections 20 and 21. */
+function converterOf(bytes: Bytes, directory: TiffDirectory, { entries }: TiffPage): ToRgb {
+  const listOf = (tag: number, fallback: readonly number[]) => {
+    const entry = entries.get(tag);
+    const list = entry === undefined ? [] : numbersIn(bytes, directory, entry, fallback.length);
+    return list.length === fallback.length && list.every(Number.isFinite) ? list : fallback;
+  };
+  const [red = 0, green = 1, blue = 0] = listOf(TAG.coefficients, COEFFICIENTS);
+  const references = listOf(TAG.referenceBlackWhite, REFERENCES);
+  const levels = (channel: number, range: number) => {
+    const [black = 0, white = 255] = references.slice(2 * channel);
+    return Float64Array.from({ length: 256 }, (_, code) => ((code - black) * range) / (white - black || 1));
+  };
+  const [luma, blues, reds] = [levels(0, 255), levels(1, 127), levels(2, 127)];
+  const byte = (value: number) => Math.min(255, Math.max(0, Math.round(value)));
+  return (y, cb, cr, to, at) => {
+    const light = luma[y] as number;
+    const r = light + (reds[cr] as number) * (2 - 2 * red);
+    const b = light + (blues[cb] as number) * (2 - 2 * blue);
+    to[at] = byte(r);
+    to[at + 1] = byte((light - blue * b - red * r) / (green || 1));
+    to[at + 2] = byte(b);
+  };
+}
+
+/** The pixels of subsampled YCbCr: each block holds the Y of its pixels, and one Cb and Cr for all of them. */
+function fromBlocks(
+  { width, height, subsampling }: TiffPage,
+  { data, rowLength }: TiffSamples,
+  toRgb: ToRgb,
+) {
+  const { across, down } = subsampling;
+  const luma = across * down;
+  const result = new Uint8Array(width * height * 3);
+  for (let y = 0, to = 0; y < height; y++) {
+    const row = Math.floor(y / down) * rowLength + (y % down) * across;
+    for (let x = 0; x < width; x++, to += 3) {
+      const block = row + Math.floor(x / across) * (luma + 2);
+      const blues = block - (y % down) * across + luma;
+      toRgb(
+        data[block + (x % across)] as number,
+        data[blues] as number,
+        data[blues + 1] as number,
+        result,
+        to,
+      );
+    }
+  }
+  return result;
+}
+
+interface NewPage {
+  directory: TiffDirectory;
+  /** The directory that points to it; undefined for the first one. */
+  before: TiffDirectory | undefined;
+  page: TiffPage;
+  pixels: PlainPixels;
+}
+
+/** The file with other pixels for a page, and all other entries of its directory. */
+function withPage(file: Uint8Array, { directory, before, page, pixels }: NewPage): Uint8Array<ArrayBuffer> {
+  const { data, channels, hasAlpha, photometric } = pixels;
+  const { littleEndian } = directory;
+  const stored = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (data.BYTES_PER_ELEMENT === 2 && !littleEndian) stored.swap16();
+  const pixelsAt = file.length + (file.length % 2);
+  const directoryAt = pixelsAt + stored.length + (stored.length % 2);
+  const kept = directory.entries
+    .filter(({ tag }) => !STORED.has(tag))
+    .map(({ tag, at }): NewEntry => ({ tag, copied: file.subarray(at, at + entryBytesOf(directory)) }));
+  const entries: NewEntry[] = [
+    ...kept,
+    { tag: TAG.width, value: page.width },
+    { tag: TAG.height, value: page.height },
+    { tag: TAG.bits, value: 8 * data.BYTES_PER_ELEMENT },
+    { tag: TAG.compression, value: COMPRESSION.none },
+    { tag: TAG.photometric, value: photometric },
+    { tag: TAG.stripOffsets, value: pixelsAt },
+    { tag: TAG.samples, value: channels },
+    { tag: TAG.rowsPerStrip, value: page.height },
+    { tag: TAG.stripBytes, value: stored.length },
+    ...(hasAlpha ? [{ tag: TAG.extraSamples, value: EXTRA.alpha }] : []),
+  ];
+  const result = Buffer.alloc(directoryAt);
+  result.set(file);
+  result.set(stored, pixelsAt);
+  const whole = Buffer.concat([result, encodedDirectory(directory, entries, directory.next)]);
+  pointTo(whole, directory, before?.nextAt ?? firstPointerAt(directory), directoryAt);
+  return whole;
+}
