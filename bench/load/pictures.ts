@@ -53,3 +53,19 @@ async function ownPictures(): Promise<Picture[]> {
     { name: 'small.jpg', type: 'image/jpeg', bytes: await sized(200, 150).jpeg({ quality: 85 }).toBuffer() },
   ];
 }
+
+const CAMERA_BYTES = { least: 3e6, most: 8e6 };
+
+/** The files of 3 to 8 MB among some pictures, as cameras write them; where there are none, three that are made. */
+export async function cameraFiles(pictures: readonly Picture[]): Promise<readonly Picture[]> {
+  const { least, most } = CAMERA_BYTES;
+  const own = pictures.filter(({ bytes }) => bytes.length >= least && bytes.length <= most);
+  if (own.length > 0) return own;
+  const photo = await photograph();
+  const made = async (width: number, height: number, quality: number): Promise<Picture> => ({
+    name: `camera of ${Math.round((width * height) / 1e6)} megapixels`,
+    type: 'image/jpeg',
+    bytes: await sharp(photo).resize(width, height, { fit: 'cover' }).jpeg({ quality }).toBuffer(),
+  });
+  return [await made(4000, 3000, 97), await made(5200, 3900, 97), await made(6000, 4000, 98)];
+}

@@ -1,4 +1,5 @@
 import { readHeader } from '../../src/imaging/pixels/header/header.ts';
+import { cameraFiles } from '../load/pictures.ts';
 import type { Answer, Call, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
 
 /** The kinds of calls that several suites send. */
@@ -53,6 +54,23 @@ export function transforms(megapixels: number, query: string): LoadCase {
     },
   };
 }
+
+/** Sends files of 3 to 8 MB, as cameras write them, through one query in turn. */
+export function cameraBodies(query: string): LoadCase {
+  return {
+    description: `Files of 3 to 8 MB as bodies: ${query}.`,
+    async prepare({ pictures }) {
+      const calls = (await cameraFiles(pictures)).map((picture) => transformOf(query, picture));
+      return (turn) => calls[turn % calls.length] as Call;
+    },
+  };
+}
+
+/** The probe of a load balancer, which a loaded host must still answer. */
+export const health: LoadCase = {
+  description: 'Probes of /healthz, which cost no pixels and which balancers ask for.',
+  prepare: async () => () => ({ method: 'GET', path: '/healthz' }),
+};
 
 /** A web page's pictures: uploaded once, then requested in the widths that pages use. */
 export const webPages: LoadCase = {

@@ -8,7 +8,9 @@ import { helpOf, mainHelp } from '../../bench/help.ts';
 import { importSuite, mistakesIn } from '../../bench/load/checked-suite.ts';
 import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load/instance.ts';
 import { overridden } from '../../bench/load/overrides.ts';
+import { cameraFiles } from '../../bench/load/pictures.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
+import { apiOf } from '../../bench/load/target.ts';
 import { readBenchOptions } from '../../bench/options.ts';
 import { LOAD_SUITES, MEASURED_SUITES } from '../../bench/registry.ts';
 import { writeResult } from '../../bench/results.ts';
@@ -185,6 +187,28 @@ t.test('an instance is named before it is loaded, with what its limits do not al
     'two accounts have twice the limits',
   );
   t.match(remarksOn({ version: null, accounts: 1, limits: null }, suite), [/does not answer as a Darkroom/]);
+});
+
+t.test('the page of another server is not printed where a suite cannot be prepared', async (t) => {
+  const { url } = await serve(t, (_request, response) => {
+    response.writeHead(404, { 'content-type': 'text/html; charset=utf-8' });
+    response.end('<h1>not found</h1>');
+  });
+  const upload = apiOf({ url, key: 'k' }).post('/assets/upload', {});
+  await t.rejects(upload, {
+    message: 'POST /assets/upload was answered with 404: text/html; charset=utf-8, so no Darkroom',
+  });
+});
+
+t.test("the files of a camera are the user's own where there are some", async (t) => {
+  const picture = (name: string, megabytes: number) => ({
+    ...{ name, type: 'image/jpeg', bytes: Buffer.alloc(megabytes * 1e6) },
+  });
+  const own = await cameraFiles([picture('small', 1), picture('camera', 4), picture('huge', 9)]);
+  t.same(
+    own.map(({ name }) => name),
+    ['camera'],
+  );
 });
 
 t.test('an instance answers for its version and for each key', async (t) => {

@@ -307,7 +307,7 @@ t.test('the page has the figures, the cases, the weights and the host', async (t
     ...{ weights: { web: 2 }, cases: { web: 'Pages <b> ask.' } },
   });
   t.match(page, '12.5 → 13.5');
-  t.match(page, '<td>web</td><td>2</td><td>Pages &lt;b>');
+  t.match(page, '<td>web</td><td class="number">2</td><td>Pages &lt;b>');
   t.match(page, /\d+ cores/);
   t.match(page, 'PROCESSES=1');
   for (const unit of ['requests/s', 'p99 ms', 'CPU ms a call']) t.match(page, unit);
