@@ -44,6 +44,8 @@ export interface AppOptions {
   log: Logger;
   hostId: string;
   processId: string;
+  /** The mark of the documents, for the doctor. Absent: no other deployment can be met. */
+  deployment?: string;
   now: () => Date;
   /** When the embedded stores were opened; absent where other hosts share the stores. */
   storesOpenedAt?: Date;
@@ -167,7 +169,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const endControls = await answerControls(
     stores.coordination,
     options,
-    processControls({ pixels, renders, capacity, clock, log }),
+    processControls({ pixels, renders, capacity, clock, log, deployment: options.deployment ?? '' }),
   );
 
   async function drain(timeoutMs: number): Promise<void> {

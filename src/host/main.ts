@@ -11,6 +11,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
 import { systemClock } from '../platform/clock/clock.ts';
+import { openSignatures } from '../platform/http/signatures.ts';
 import { createHostMeter } from '../platform/metrics/host.ts';
 import { createRestartMeter } from '../platform/metrics/restarts.ts';
 import { randomText } from '../platform/names/ids.ts';
@@ -32,6 +33,7 @@ import { chooseAllocator } from './processes/allocator.ts';
 import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
 import { grantedCores, processesChosen } from './processes/cpu-quota.ts';
+import { deploymentMark, holdPrefix } from './processes/deployment.ts';
 import { checkAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
@@ -86,8 +88,15 @@ async function main(): Promise<void> {
     // The driver is loaded only when it is needed.
     const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
     await verifyMongoDB(settings.stores.MONGODB_URL);
+    const { verifyRedis } = await import('../platform/stores/coordination/redis-verification.ts');
+    await verifyRedis(settings.stores.REDIS_URL);
   }
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
+  const deployment = deploymentMark(await openSignatures(stores.documents), settings.stores);
+  if (!isEmbedded(settings.stores)) {
+    const { REDIS_PREFIX: prefix } = settings.stores;
+    await holdPrefix(stores.coordination, { mark: deployment, prefix, log });
+  }
   const restarts = createRestartMeter();
   const metrics = createMetricsCollection();
   const { DATA_DIR } = settings.stores;
@@ -113,6 +122,7 @@ async function main(): Promise<void> {
         ...allocator.environment,
         DARKROOM_HOST_ID: hostId,
         DARKROOM_STARTED_AT: startedAt,
+        DARKROOM_DEPLOYMENT: deployment,
         DARKROOM_PROCESS_ID: String(forked),
         // With PORT=0, a process that replaces the only one would listen on another port than the printed one.
         PORT: String(chosenPort),

@@ -45,6 +45,7 @@ const app = await buildApp({
   log,
   hostId: process.env.DARKROOM_HOST_ID ?? 'host',
   processId,
+  deployment: process.env.DARKROOM_DEPLOYMENT ?? '',
   now: () => new Date(),
   ...(isEmbedded(settings.stores) && { storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0) }),
   tracing,

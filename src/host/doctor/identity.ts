@@ -33,8 +33,8 @@ export async function checkIdentity(publicUrl: string, stores: Settings['stores'
       );
 }
 
-/** Null when no service has been started on the stores. */
-async function signaturesIn(stores: Settings['stores']): Promise<Signatures | null> {
+/** The signing key of the stores; null when no service has been started on them. */
+export async function signaturesIn(stores: Settings['stores']): Promise<Signatures | null> {
   const value = isEmbedded(stores) ? secretInFile(stores.DATA_DIR) : await secretInMongo(stores.MONGODB_URL);
   return value === null ? null : signaturesOf(value);
 }

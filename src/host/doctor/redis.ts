@@ -1,59 +1,59 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
+import type { Signatures } from '../../platform/http/signatures.ts';
+import { askRedis, faultOf } from '../../platform/stores/coordination/redis-verification.ts';
 import { connectCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
+import { APART, deploymentMark } from '../processes/deployment.ts';
 import { judgeClock, judgeLatency, timesOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { signaturesIn } from './identity.ts';
 
-const CONNECT_TIMEOUT_MS = 5_000;
+/** One for commands, one for messages. */
+const CONNECTIONS_PER_PROCESS = 2;
+/** A few hosts, while their processes are replaced. */
+const ENOUGH_CONNECTIONS = 128;
 /** The first version with ZADD … LT, which the schedule of webhooks uses. */
 const LEAST_VERSION = [6, 2] as const;
 
 const REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
 /** Redis: version, eviction, persistence, clock and latency. */
-export async function checkRedis({ stores }: Settings, now: () => Date): Promise<Finding[]> {
+export async function checkRedis({ stores, processes }: Settings, now: () => Date): Promise<Finding[]> {
   if (stores.REDIS_URL === '') return [ok('Coordination is embedded: there is no Redis to check.')];
-  const client = new Redis(stores.REDIS_URL, {
-    lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: CONNECT_TIMEOUT_MS,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  });
-  // The error of the socket: `connect` rejects only with "Connection is closed".
-  let lastError: unknown;
-  client.on('error', (error) => {
-    lastError = error;
-  });
   return orProblem(
-    async () => {
-      await client.connect().catch((error) => {
-        throw lastError ?? error;
-      });
-      const facts = factsIn(await client.info());
-      const [seconds, microseconds] = await client.time();
-      return [
-        judgeVersion(facts.get('redis_version') ?? ''),
-        judgeEviction(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
-        judgePersistence(facts.get('aof_enabled') === '1'),
-        judgeClock('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
-        judgeLatency('Redis', await timesOf(() => client.ping())),
-      ];
-    },
+    () => askRedis(stores.REDIS_URL, (client) => judgeRedis(client, processes.PROCESSES, now)),
     (reason) => `Redis does not answer: ${reason}.`,
     REMEDY,
-  ).finally(() => client.disconnect());
+  );
 }
 
-/** Examines the clocks of all hosts with the same Redis, as measured by their processes. */
+async function judgeRedis(client: Redis, processes: number, now: () => Date): Promise<Finding[]> {
+  const fault = await faultOf(client);
+  const facts = factsIn(await client.info());
+  const [seconds, microseconds] = await client.time();
+  return [
+    ...(fault === null ? [] : [problem(fault.message, fault.remedy)]),
+    judgeVersion(facts.get('redis_version') ?? ''),
+    judgeConnections(facts.has('maxclients') ? Number(facts.get('maxclients')) : null, processes),
+    judgeEviction(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
+    judgePersistence(facts.get('aof_enabled') === '1'),
+    judgeClock('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
+    judgeLatency('Redis', await timesOf(() => client.ping())),
+  ];
+}
+
+/** Examines the hosts with the same Redis and prefix: whether all have the same documents, and their clocks. */
 export async function checkHosts({ stores }: Settings): Promise<Finding[]> {
   if (stores.REDIS_URL === '') return [ok('The stores are embedded: there are no other hosts.')];
   return orProblem(
     async () => {
       const coordination = await connectCoordination(stores);
       try {
-        return judgeHosts(await askProcesses(coordination, { kind: 'pools' }));
+        const answers = await askProcesses(coordination, { kind: 'pools' });
+        // Documents that cannot be read are a finding of their own check.
+        const signatures = answers.length === 0 ? null : await signaturesIn(stores).catch(() => null);
+        return [...judgeDeployments(answers, stores, signatures), ...judgeHosts(answers)];
       } finally {
         await coordination.close();
       }
@@ -61,6 +61,25 @@ export async function checkHosts({ stores }: Settings): Promise<Finding[]> {
     (reason) => `The hosts could not be asked: ${reason}.`,
     REMEDY,
   );
+}
+
+/**
+ * Finds processes with other documents than those of these settings.
+ * @param signatures the signing key of our own documents; null before the first start.
+ */
+function judgeDeployments(
+  answers: readonly ControlAnswer[],
+  stores: Settings['stores'],
+  signatures: Signatures | null,
+): Finding[] {
+  const own = signatures === null ? [] : [deploymentMark(signatures, stores)];
+  const marks = answers.flatMap(({ data }) =>
+    typeof data?.deployment === 'string' && data.deployment !== '' ? [data.deployment] : [],
+  );
+  const deployments = new Set([...own, ...marks]).size;
+  if (marks.length === 0 || deployments === 1) return [];
+  const message = `${deployments} deployments, with documents of their own each, use this Redis with the prefix ${stores.REDIS_PREFIX}.`;
+  return [problem(message, APART)];
 }
 
 /** One finding per host, from its process with the largest difference. */
@@ -81,6 +100,15 @@ export function judgeVersion(version: string): Finding {
   return isEnough
     ? ok(`Redis is ${version}.`)
     : problem(`Redis is ${version}, and ${LEAST_VERSION.join('.')} is needed.`, 'Install a newer one.');
+}
+
+/** @param maxClients the limit of the server; null where it does not tell. */
+export function judgeConnections(maxClients: number | null, processes: number): Finding {
+  const needed = CONNECTIONS_PER_PROCESS * (processes + 1);
+  const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${needed}.`;
+  if (maxClients === null || maxClients >= ENOUGH_CONNECTIONS) return ok(message);
+  const remedy = 'Raise maxclients of Redis (its default is 10000): what comes beyond it is refused.';
+  return maxClients < 2 * needed ? problem(message, remedy) : warning(message, remedy);
 }
 
 function judgeEviction(maxMemory: string, policy: string): Finding {

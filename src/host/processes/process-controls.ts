@@ -13,8 +13,10 @@ export function processControls(options: {
   capacity: ChangeableCapacity;
   clock: Pick<SharedClock, 'differenceMs'>;
   log: Logger;
+  /** The mark of the documents of this process. */
+  deployment: string;
 }): ControlHandler {
-  const { pixels, renders, capacity, clock, log } = options;
+  const { pixels, renders, capacity, clock, log, deployment } = options;
   const initialLevel = log.level;
   let resetTimer: NodeJS.Timeout | undefined;
 
@@ -40,6 +42,7 @@ export function processControls(options: {
           pid: process.pid,
           rssBytes: process.memoryUsage.rss(),
           uptimeSeconds: Math.round(process.uptime()),
+          deployment,
           logLevel: log.level,
           clockDifferenceMs: Math.round(clock.differenceMs()),
           settings: capacity.values(),

@@ -21,13 +21,14 @@ export const storesSettings = {
   }),
   REDIS_URL: text({
     description: 'Coordination on Redis instead of the embedded store; MONGODB_URL goes with it.',
-    pattern: /^rediss?:\/\//,
-    accepts: 'a redis:// or rediss:// address is expected',
+    pattern: /^rediss?:\/\/(?:[^?]*@)?[^/?]*(?:\/\d*)?(?:\?.*)?$/,
+    accepts:
+      'a redis:// or rediss:// address is expected, with no path or the number of a database as its path',
     secret: true,
   }),
   REDIS_PREFIX: text({
     description:
-      'Begins the names of all keys and channels on Redis. Deployments that share one Redis differ in it, or in the database number of REDIS_URL: then neither hears the other, nor its operators. The hosts of one deployment have the same.',
+      'Begins the names of all keys and channels on Redis. Deployments that share one Redis differ in it, or in the database number of REDIS_URL; the start refuses a prefix that another one uses. The hosts of one deployment have the same.',
     fallback: 'darkroom',
     pattern: /^[A-Za-z0-9._-]{1,64}$/,
     accepts: '1 to 64 letters, digits, dots, hyphens and underscores are expected',

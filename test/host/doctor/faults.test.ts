@@ -1,13 +1,11 @@
-// needs: redis
+// needs: documents
 import { execFile } from 'node:child_process';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { Redis } from 'ioredis';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { judgeLatency } from '../../../src/host/doctor/answers.ts';
 import { checkBrowser, judgeSandbox } from '../../../src/host/doctor/browser.ts';
 import {
   checkDisk,
@@ -17,21 +15,16 @@ import {
   judgeSpace,
   judgeWrite,
 } from '../../../src/host/doctor/disk.ts';
-import type { Finding } from '../../../src/host/doctor/finding.ts';
 import { judgeAllocator, judgeHost } from '../../../src/host/doctor/host.ts';
 import type { HostFacts } from '../../../src/host/doctor/host-facts.ts';
 import { checkMongo, judgeMongo, judgeWriteConcern } from '../../../src/host/doctor/mongodb.ts';
 import { checkMail, checkPublicUrl, judgeOutbound, judgeProxy } from '../../../src/host/doctor/network.ts';
 import { checkObjects } from '../../../src/host/doctor/objects.ts';
 import { checkProviders } from '../../../src/host/doctor/providers.ts';
-import { checkHosts, checkRedis, judgeVersion } from '../../../src/host/doctor/redis.ts';
-import { answerControls } from '../../../src/host/processes/controls.ts';
 import { fittingProcesses, processesChosen } from '../../../src/host/processes/cpu-quota.ts';
-import { connectCoordination } from '../../../src/platform/stores/open.ts';
 import { serve } from '../../support/loopback.ts';
-import { startPrivateRedis } from '../../support/services/redis.ts';
+import { finds } from './finds.ts';
 
-const HOUR_MS = 3_600_000;
 const MEGABYTE = 1_048_576;
 const GIGABYTE = 1_024 * MEGABYTE;
 const now = () => new Date();
@@ -52,19 +45,6 @@ const WELL: HostFacts = {
 const settingsOf = (environment: Record<string, string>) => readSettings({ PROCESSES: '4', ...environment });
 const host = (facts: Partial<HostFacts>, environment: Record<string, string> = {}) =>
   judgeHost({ ...WELL, ...facts }, settingsOf(environment));
-
-/** Fails unless exactly this is wrong, with its remedy. */
-function finds(
-  t: Test,
-  findings: readonly Finding[],
-  state: Finding['state'],
-  message: RegExp,
-  remedy: RegExp,
-): void {
-  const wrong = findings.filter((finding) => finding.state !== 'ok');
-  t.match(wrong, [{ state, message, remedy }]);
-  t.equal(wrong.length, 1);
-}
 
 t.test('a host that is well needs no remedy', async (t) => {
   t.ok(host({}).every(({ state, remedy }) => state === 'ok' && remedy === null));
@@ -154,52 +134,6 @@ t.test('faults of the disk are found', async (t) => {
   const missing = join(t.testdir(), 'not', 'there');
   t.ok((await checkDisk(settingsOf({ DATA_DIR: missing }))).every(({ message }) => !/cannot/.test(message)));
   await t.rejects(promisify(execFile)('ls', [missing]), 'and nothing was made');
-});
-
-t.test('faults of Redis are found', async (t) => {
-  const redis = await startPrivateRedis();
-  if (redis === null) return t.pass('skipped: there is no Redis');
-  t.teardown(() => redis.stop());
-  const settings = settingsOf({ REDIS_URL: redis.url, MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
-  const client = new Redis(redis.url);
-  t.teardown(() => client.disconnect());
-  await client.config('SET', 'appendonly', 'yes');
-  t.ok(
-    (await checkRedis(settings, now)).every(
-      ({ state, message }) => state === 'ok' || /answers in/.test(message),
-    ),
-  );
-  const found = async (clock = now) =>
-    (await checkRedis(settings, clock)).filter(({ message }) => !/answers in/.test(message));
-  const late = () => new Date(Date.now() + HOUR_MS);
-  finds(t, await found(late), 'problem', /clocks of Redis and this host differ by 3(600|599|601) s/, /NTP/);
-  await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
-  finds(t, await found(), 'problem', /allkeys-lru/, /noeviction/);
-  await client.config('SET', 'maxmemory-policy', 'noeviction');
-  await client.config('SET', 'appendonly', 'no');
-  finds(t, await found(), 'warning', /append-only file/, /appendonly/);
-  finds(t, [judgeVersion('6.0.16')], 'problem', /6\.0\.16/, /newer/);
-  finds(t, [judgeLatency('Redis', [8, 9, 30])], 'warning', /9\.00 ms/, /nearer/);
-  const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
-  finds(t, await checkRedis(away, now), 'problem', /does not answer: .*ECONNREFUSED/, /REDIS_URL/);
-});
-
-t.test('a host of the cluster whose clock is off is found from another one', async (t) => {
-  const redis = await startPrivateRedis();
-  if (redis === null) return t.pass('skipped: there is no Redis');
-  t.teardown(() => redis.stop());
-  const settings = settingsOf({ REDIS_URL: redis.url, MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
-  t.match(await checkHosts(settings), [{ state: 'ok', message: /No process/ }]);
-  // Each process has its own connection: Redis counts the connections that receive a question, not their handlers.
-  const run = async (hostId: string, processId: string, data: Record<string, unknown> | null) => {
-    const coordination = await connectCoordination(settings.stores);
-    t.teardown(() => coordination.close());
-    await answerControls(coordination, { hostId, processId }, async () => data);
-  };
-  await run('near', '1', { clockDifferenceMs: 3 });
-  await run('far', '1', { clockDifferenceMs: -11_000 });
-  await run('far', 'primary', null);
-  finds(t, await checkHosts(settings), 'problem', /Redis and host far differ by 11 s/, /NTP/);
 });
 
 t.test('faults of MongoDB are found', async (t) => {

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
+import { randomText } from '../../../../src/platform/names/ids.ts';
 import { connectMongoDocuments } from '../../../../src/platform/stores/documents/mongodb.ts';
 import type { ItemDocument } from '../../../../src/product/jobs/job.ts';
 import { allPages, type Client, retryingClient } from '../../../chaos/kills/client.ts';
@@ -25,7 +26,8 @@ async function twoPrimaries(t: Test) {
   const documents = await connectMongoDocuments(database);
   t.teardown(() => documents.close());
   const settings = {
-    ...{ REDIS_URL: REDIS_URL ?? '', MONGODB_URL: database, DATA_DIR: t.testdir(), PROCESSES: '1' },
+    ...{ REDIS_URL: REDIS_URL ?? '', REDIS_PREFIX: `primaries-${randomText(6)}`, MONGODB_URL: database },
+    ...{ DATA_DIR: t.testdir(), PROCESSES: '1' },
     // One that stands still is left alone: that is for its leases to end.
     HANG_TIMEOUT_MS: '600000',
   };

@@ -1,0 +1,46 @@
+import type { Signatures } from '../../platform/http/signatures.ts';
+import { MINUTE_MS } from '../../platform/names/units.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { StoresSettings } from '../../platform/stores/open.ts';
+import { placesOf } from '../../platform/stores/places.ts';
+
+/** The primaries of a deployment renew its mark; after its last one has ended, another deployment may come. */
+const LEASE_MS = 10 * MINUTE_MS;
+const RENEWED_EACH_MS = MINUTE_MS;
+const MARK_LETTERS = 16;
+
+/**
+ * Identifies the documents of a deployment, by the signing key that they keep and the name of their database: a copy of
+ * the documents in another database is another deployment.
+ */
+export function deploymentMark(signatures: Signatures, settings: StoresSettings): string {
+  const database = placesOf(settings).documents.split('/').at(-1) ?? '';
+  const signed = new URLSearchParams(signatures.sign('deployment', database, new Date(0)));
+  return (signed.get('signature') ?? '').slice(0, MARK_LETTERS);
+}
+
+/** What a deployment does that meets another one on its Redis. */
+export const APART =
+  'Set REDIS_PREFIX to a name of its own, or name another database number in REDIS_URL: otherwise operators and wake-ups of each reach the other.';
+
+/**
+ * Keeps the mark of this deployment beside its prefix on Redis, so that another one with the same prefix is refused. A
+ * Redis that lost it has it again after a minute, and nothing waits for that.
+ * @throws Error with one sentence when another deployment holds the prefix.
+ */
+export async function holdPrefix(
+  coordination: Pick<Coordination, 'lease'>,
+  { mark, prefix, log }: { mark: string; prefix: string; log: { error(message: string): void } },
+): Promise<void> {
+  const hold = () => coordination.lease('deployment', mark, LEASE_MS);
+  const met = `Another deployment, with other documents, uses this Redis with the prefix ${prefix}.`;
+  if (!(await hold()))
+    throw new Error(
+      `${met} ${APART} Where the other one has ended for good, its mark ends ${LEASE_MS / MINUTE_MS} minutes after it.`,
+    );
+  const renew = async () => {
+    if (!(await hold())) log.error(`${met} ${APART}`);
+  };
+  // While Redis is away there is nothing to renew; the next round does it.
+  setInterval(() => void renew().catch(() => undefined), RENEWED_EACH_MS).unref();
+}

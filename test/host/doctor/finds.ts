@@ -1,0 +1,15 @@
+import type { Test } from 'tap';
+import type { Finding } from '../../../src/host/doctor/finding.ts';
+
+/** Fails unless exactly this is wrong, with its remedy. */
+export function finds(
+  t: Test,
+  findings: readonly Finding[],
+  state: Finding['state'],
+  message: RegExp,
+  remedy: RegExp,
+): void {
+  const wrong = findings.filter((finding) => finding.state !== 'ok');
+  t.match(wrong, [{ state, message, remedy }]);
+  t.equal(wrong.length, 1);
+}
