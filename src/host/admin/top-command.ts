@@ -10,13 +10,13 @@ const SECONDS = 2;
 const MOST_SECONDS = 60;
 const HEAD = [
   ...['process', 'req/s', 'p50 ms', 'p99 ms', 'waiting', 'wait ms', 'upload', 'pixels', 'store', 'model'],
-  ...['refused/s', 'sockets', 'MB', 'throttled'],
+  ...['refused/s', 'sockets', 'MB', 'throttled', 'stolen'],
 ];
 
 export const TOP_COMMAND: Command = {
   name: 'top',
   about:
-    'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, memory, throttling, and the likeliest cause of a slow p99.',
+    'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, memory, throttled and stolen CPU, and the likeliest cause of a slow p99.',
   options: { seconds: 'N', watch: null },
   async run({ options }, { coordination }) {
     const seconds = Number(options.seconds ?? SECONDS);
@@ -59,6 +59,6 @@ function cellsOf(row: LoadRow): string[] {
     refusals.join(', ') || '0',
     String(row.connections),
     String(Math.round(row.memoryBytes / MEGABYTE)),
-    `${Math.round(row.throttled * 100)} %`,
+    ...[row.throttled, row.stolen].map((share) => `${Math.round(share * 100)} %`),
   ];
 }

@@ -12,6 +12,7 @@ export interface LoadRow {
   waitMs: number;
   uploadMs: number;
   pixelsMs: number;
+  /** The wait of requests for stores: queries of sweeps, claims and heartbeats are not in it. */
   storeMs: number;
   providerMs: number;
   /** Refusals per second, by reason. */
@@ -19,8 +20,14 @@ export interface LoadRow {
   /** The number of open sockets, including those to stores. */
   connections: number;
   memoryBytes: number;
-  /** The share of the time in which the CPU quota throttled the host; more than 1 is possible with several cores. */
+  /** The share of the time in which the CPU quota throttled a host; more than 1 is possible with several cores. */
   throttled: number;
+  /** The share of the time for which the hypervisor gave the cores of a host to others. */
+  stolen: number;
+  /** The share of the time in which a task of a host, of the service or not, was ready and had no core. */
+  pressure: number;
+  /** The share of the granted cores that the service used; 0 for a process. */
+  cpu: number;
 }
 
 /** A process and its two snapshots. */
@@ -37,7 +44,8 @@ interface Difference {
   values: Record<string, number>;
 }
 
-const GAUGES = /^(darkroom_pool_queued|darkroom_process_memory|process_resident|nodejs_active)/;
+const GAUGES =
+  /^(darkroom_pool_queued|darkroom_process_memory|darkroom_cpu_cores|process_resident|nodejs_active)/;
 const BUCKET = 'darkroom_request_duration_seconds_bucket ';
 const REFUSAL = 'darkroom_refusals_total ';
 const PIXEL_PARTS = ['decode', 'process', 'encode'];
@@ -58,6 +66,8 @@ export function rowsBetween(observed: readonly Observed[]): LoadRow[] {
 function rowOf(name: string, observed: readonly Observed[]): LoadRow {
   const { seconds, values } = sumOf(observed.map(differenceOf));
   const of = (key: string) => values[key] ?? 0;
+  const hosts = new Set(observed.map(({ hostId }) => hostId)).size;
+  const ofHost = (key: string) => of(key) / seconds / hosts;
   const answers = of('darkroom_request_duration_seconds_count');
   const perAnswer = (total: number) => (answers > 0 ? (total * MS_PER_SECOND) / answers : 0);
   const part = (...names: string[]) =>
@@ -71,13 +81,16 @@ function rowOf(name: string, observed: readonly Observed[]): LoadRow {
     waitMs: perAnswer(of('darkroom_pool_wait_seconds_sum call')),
     uploadMs: part('fetch'),
     pixelsMs: part(...PIXEL_PARTS),
-    storeMs: perAnswer(of('darkroom_store_duration_seconds_sum')),
+    storeMs: perAnswer(of('darkroom_request_store_seconds_total')),
     providerMs: perAnswer(of('darkroom_provider_call_seconds_sum')),
     refusals: refusalsIn(values, seconds),
     connections: of('nodejs_active_resources TCPSocketWrap'),
     // The primary measures all processes of its host, including browsers.
     memoryBytes: of('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
-    throttled: of('darkroom_cpu_throttled_seconds_total') / seconds,
+    throttled: ofHost('darkroom_cpu_throttled_seconds_total'),
+    stolen: ofHost('darkroom_cpu_stolen_seconds_total'),
+    pressure: ofHost('darkroom_cpu_pressure_seconds_total'),
+    cpu: of('darkroom_process_cpu_seconds_total') / seconds / (of('darkroom_cpu_cores') || 1),
   };
 }
 
@@ -131,14 +144,31 @@ function refusalsIn(values: Readonly<Record<string, number>>, seconds: number): 
   return refusals;
 }
 
-/** From this share on, throttling is named as a cause of slow responses. */
-const THROTTLED_FROM = 0.1;
+/** Below it no cause is looked for: a larger part of a quick answer is no fault. */
+const SLOW_FROM_MS = 250;
+/** From this share on, time that a host had no core is named as a cause of slow responses. */
+const TAKEN_FROM = 0.1;
+/** Where the service uses more of its cores, its own tasks wait for each other. */
+const OWN_CPU_BELOW = 0.8;
 
-/** One sentence with the most likely cause of the slowest responses, which is the largest mean. */
+/** One sentence with the most likely cause of the slowest responses: cores that were missing, or the largest mean. */
 export function likeliestCause(row: LoadRow): string {
   if (row.p99 === null) return 'Nothing was answered in this time.';
-  if (row.throttled >= THROTTLED_FROM)
-    return `Likeliest cause of a slow p99: the CPU quota, which held the host up for ${Math.round(row.throttled * 100)} % of the time. Grant more CPU, or lower PROCESSES.`;
+  if (row.p99 < SLOW_FROM_MS)
+    return `Nothing is slow: p99 is ${Math.round(row.p99)} ms, and a cause is named from ${SLOW_FROM_MS} ms on.`;
+  const { throttled, stolen, pressure, cpu } = row;
+  const percent = (share: number) => `${Math.round(share * 100)} %`;
+  const cause = 'Likeliest cause of a slow p99:';
+  if (throttled >= TAKEN_FROM)
+    return `${cause} the CPU quota, which held the host up for ${percent(throttled)} of the time. Grant more CPU, or lower PROCESSES.`;
+  if (stolen >= TAKEN_FROM)
+    return `${cause} stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`;
+  if (pressure >= TAKEN_FROM && cpu < OWN_CPU_BELOW)
+    return `${cause} other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`;
+  return largestPart(row);
+}
+
+function largestPart(row: LoadRow): string {
   const causes = [
     [row.waitMs, 'the wait for a thread', 'Add cores or hosts, or refuse earlier (IMAGE_WAIT_MS).'],
     [row.uploadMs, 'uploads and fetched urls', 'Clients or their network are slow; the host waits for them.'],

@@ -1,6 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import { Counter, Gauge } from 'prom-client';
 import { readThrottledSeconds } from '../capacity/control-group.ts';
+import { hostMemoryBytes } from '../capacity/memory.ts';
+import { readPressureSeconds, readStolenSeconds } from './cpu-taken.ts';
 import { type ProcessRole, processTable, type TableRow } from './process-table.ts';
 
 interface HostMeterOptions {
@@ -26,7 +28,25 @@ export function createHostMeter({ version, dataDir, cores, table = processTable 
   }).set(cores);
   declareProcesses(table);
   declareDisk(dataDir);
-  declareThrottling();
+  new Gauge({
+    name: 'darkroom_memory_limit_bytes',
+    help: 'Memory that the service may use: that of the machine, or the least limit of its control groups.',
+  }).set(hostMemoryBytes());
+  declareCounted(
+    'darkroom_cpu_throttled_seconds_total',
+    'Time that the control group of the service, or a parent, waited for CPU beyond its quota; absent where nothing counts it.',
+    readThrottledSeconds,
+  );
+  declareCounted(
+    'darkroom_cpu_stolen_seconds_total',
+    'Time for which the hypervisor gave the cores of this machine to others, as the mean of its cores; absent where the kernel does not tell.',
+    readStolenSeconds,
+  );
+  declareCounted(
+    'darkroom_cpu_pressure_seconds_total',
+    'Time in which a task of this machine, of the service or not, was ready and had no core; absent where the kernel does not tell.',
+    readPressureSeconds,
+  );
 }
 
 function declareProcesses(table: () => Promise<TableRow[]>): void {
@@ -84,17 +104,17 @@ function declareDisk(dataDir: string): void {
   });
 }
 
-/** The series is absent without a control group that counts it. */
-function declareThrottling(): void {
+/** A counter that the kernel keeps; its series is absent where there is none. */
+function declareCounted(name: string, help: string, read: () => number | null): void {
   let counted = 0;
   new Counter({
-    name: 'darkroom_cpu_throttled_seconds_total',
-    help: 'Time that the control group of the service, or a parent, waited for CPU beyond its quota; absent where nothing counts it.',
+    name,
+    help,
     collect() {
-      const throttledSeconds = readThrottledSeconds();
-      if (throttledSeconds === null) return this.remove();
-      this.inc(Math.max(0, throttledSeconds - counted));
-      counted = throttledSeconds;
+      const seconds = read();
+      if (seconds === null) return this.remove();
+      this.inc(Math.max(0, seconds - counted));
+      counted = seconds;
     },
   });
 }

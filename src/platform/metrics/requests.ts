@@ -8,6 +8,8 @@ interface Answered {
   route: string;
   status: number;
   seconds: number;
+  /** The part of it in which the request waited for stores. */
+  storeSeconds: number;
   /** The code and sub-reason of a refusal. */
   refusal?: { code: string; reason: string };
 }
@@ -18,6 +20,8 @@ export interface RequestMeter {
 
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
+/** The route of requests for paths that are none. */
+export const NO_ROUTE = 'none';
 /** The sub-reasons of alerts. They are counted from zero, so that an alert sees the first refusal as an increase. */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
@@ -33,12 +37,25 @@ export function createRequestMeter(): RequestMeter {
     help: 'Answers with an error, by its code and sub-reason.',
     labelNames: ['route', 'code', 'reason'],
   });
+  const waits = new Counter({
+    name: 'darkroom_request_store_seconds_total',
+    help: 'Time in which requests waited for stores, as a part of their duration; queries side by side count once.',
+    labelNames: ['route'],
+  });
+  const errors = new Counter({
+    name: 'darkroom_server_errors_total',
+    help: 'Answers with status 500: a store was away, a disk was full, or the service has a fault.',
+  });
+  const startAtZero = (route: string) => {
+    for (const reason of ALERTED_REASONS) refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
+  };
+  startAtZero(NO_ROUTE);
   /** By route, method and status. Their number is limited, because none of them is a text of the caller. */
   const observers = new Map<string, Map<string, Map<number, Observer>>>();
 
   function observerOf(method: string, route: string, status: number): Observer {
     const ofRoute = getOrCreate(observers, route, () => {
-      for (const reason of ALERTED_REASONS) refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
+      startAtZero(route);
       return new Map<string, Map<number, Observer>>();
     });
     const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, Observer>());
@@ -48,8 +65,10 @@ export function createRequestMeter(): RequestMeter {
   }
 
   return {
-    answered({ method, route, status, seconds, refusal }) {
+    answered({ method, route, status, seconds, storeSeconds, refusal }) {
       observerOf(method, route, status)(seconds);
+      waits.inc({ route }, storeSeconds);
+      if (status === 500) errors.inc();
       if (refusal !== undefined) refusals.inc({ route, ...refusal });
     },
   };

@@ -13,6 +13,9 @@ export interface StoreMeter {
 
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
 
+/** The error of a store that is away. */
+const UNAVAILABLE = 'StoreUnavailableError';
+
 export function createStoreMeter(tracing: Tracing): StoreMeter {
   const durations = createDurations({
     name: 'darkroom_store_duration_seconds',
@@ -30,6 +33,8 @@ export function createStoreMeter(tracing: Tracing): StoreMeter {
 
   function newObserver(store: string, operation: string): QueryObserver {
     const observe = durations.observerOf({ store, operation });
+    // Starting at zero lets an alert see the first failure as an increase.
+    errors.inc({ store, operation, error: UNAVAILABLE }, 0);
     return (seconds, error) => {
       observe(seconds);
       if (error !== null) errors.inc({ store, operation, error });

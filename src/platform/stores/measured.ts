@@ -1,8 +1,9 @@
+import { storeTimeOfRequest } from '../metrics/store-time.ts';
 import type { QueryObserver, StoreMeter } from '../metrics/stores.ts';
 import type { Stores } from './open.ts';
 import { type Around, wrapped, wrappedDocuments } from './wrapped.ts';
 
-/** Measures the duration of each query to the stores, for two readings of the clock per query. */
+/** Measures each query to the stores: its duration, and what the request that it belongs to waits for it. */
 export function measured(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
   const of = (store: string) => (operation: string) => measuring(observerOf(store, operation));
   return {
@@ -19,10 +20,15 @@ function measuring(observe: QueryObserver): Around {
     const startMs = performance.now();
     const answer = step();
     if (!(answer instanceof Promise)) return answer;
-    const seconds = () => (performance.now() - startMs) / 1000;
+    const request = storeTimeOfRequest();
+    request?.began();
+    const end = (error: string | null) => {
+      request?.ended();
+      observe((performance.now() - startMs) / 1000, error);
+    };
     answer.then(
-      () => observe(seconds(), null),
-      (error) => observe(seconds(), error instanceof Error ? error.name : 'unknown'),
+      () => end(null),
+      (error) => end(error instanceof Error ? error.name : 'unknown'),
     );
     return answer;
   };

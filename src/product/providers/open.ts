@@ -84,7 +84,7 @@ export function openProviders(options: ProvidersOptions): Providers {
   const { settings, models, pixels, answerSchemas, coordination, hostId, processId, log } = options;
   const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings;
   const providers = providersOf(options);
-  const meter = createProviderMeter();
+  const meter = createProviderMeter(Object.keys(providers));
   const slots = createSlots({ coordination, hostId, processId, limit: PROVIDER_CONCURRENCY });
 
   return {

@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { register } from 'prom-client';
-import type { RequestMeter } from '../../metrics/requests.ts';
+import { NO_ROUTE, type RequestMeter } from '../../metrics/requests.ts';
+import { createStoreTime, type StoreTime, withinRequest } from '../../metrics/store-time.ts';
 import { refusalOf } from '../error-answers/failures.ts';
 import { ApiError } from '../errors.ts';
 
@@ -22,13 +23,26 @@ export function installMetrics(
   app: FastifyInstance,
   { requests, collect, port, token }: MetricsOptions,
 ): void {
+  const storeTimes = new WeakMap<FastifyRequest, StoreTime>();
+  app.addHook('onRequest', (request, _reply, done) => {
+    const time = createStoreTime();
+    storeTimes.set(request, time);
+    withinRequest(time, done);
+  });
+  // The body is read by events of the connection, which belong to no request.
+  app.addHook('preValidation', (request, _reply, done) => {
+    const time = storeTimes.get(request);
+    if (time === undefined) done();
+    else withinRequest(time, done);
+  });
   app.addHook('onResponse', (request, reply, done) => {
     const refusal = refusalOf(request);
     requests.answered({
       method: request.method,
-      route: request.routeOptions.url ?? 'none',
+      route: request.routeOptions.url ?? NO_ROUTE,
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1000,
+      storeSeconds: storeTimes.get(request)?.seconds() ?? 0,
       ...(refusal !== undefined && {
         refusal: { code: refusal.code, reason: String(refusal.details?.reason ?? '') },
       }),

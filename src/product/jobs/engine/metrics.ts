@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
+import type { ExpiredLease } from './sweeps.ts';
 
 /** The metrics of jobs, by their type; the help of each says what it counts. No label holds an account or an id. */
 export interface JobMetrics {
@@ -35,6 +36,9 @@ export function createJobMetrics(
     'Claims whose process died: tried again, or given up as poison.',
     'followed_by',
   );
+  // Starting at zero lets an alert see the first one as an increase.
+  for (const followedBy of ['again', 'poison'] satisfies ExpiredLease[])
+    leases.inc({ followed_by: followedBy }, 0);
   metrics.push(
     new Gauge({
       name: 'darkroom_job_items_running',

@@ -8,13 +8,16 @@ import type { Completion } from './completion.ts';
 import type { EngineOptions } from './options.ts';
 import type { Decided, Outcomes } from './outcomes.ts';
 
+/** What follows a claim whose process died: the item is tried again, or given up. */
+export type ExpiredLease = 'again' | 'poison';
+
 export interface JobSweepsOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets' | 'objects'> {
   outcomes: Outcomes;
   completion: Completion;
   admission: JobAdmission;
   /** Announces a job that has items to claim to every process. */
   announceWork: (jobId: string) => void;
-  onExpiredLease: (died: 'again' | 'poison') => void;
+  onExpiredLease: (followedBy: ExpiredLease) => void;
 }
 
 const INTERVAL_MS = 15_000;

@@ -1,0 +1,41 @@
+// needs: nothing
+import t from 'tap';
+import {
+  createStoreTime,
+  storeTimeOfRequest,
+  withinRequest,
+} from '../../../src/platform/metrics/store-time.ts';
+
+t.test('queries side by side count once, and one that still runs counts up to now', async (t) => {
+  let nowMs = 0;
+  const time = createStoreTime(() => nowMs);
+  t.equal(time.seconds(), 0);
+  time.began();
+  nowMs = 1_000;
+  time.began();
+  nowMs = 3_000;
+  time.ended();
+  nowMs = 4_000;
+  time.ended();
+  t.equal(time.seconds(), 4);
+  nowMs = 9_000;
+  t.equal(time.seconds(), 4, 'no query runs');
+  time.began();
+  nowMs = 10_000;
+  t.equal(time.seconds(), 5);
+});
+
+t.test('code belongs to the request that it follows from, and to none elsewhere', async (t) => {
+  const [one, other] = [createStoreTime(), createStoreTime()];
+  const seen: unknown[] = [];
+  const step = async () => {
+    await Promise.resolve();
+    seen.push(storeTimeOfRequest());
+  };
+  await new Promise<void>((resolve) => {
+    withinRequest(one, () => void step().then(resolve));
+    withinRequest(other, () => void step());
+  });
+  t.ok(seen[0] === one && seen[1] === other);
+  t.equal(storeTimeOfRequest(), undefined);
+});
