@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
-import { isEmbedded, openStores } from '../platform/stores/open.ts';
+import { isEmbedded, isMade, openStores } from '../platform/stores/open.ts';
 import { listenTo, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
 import type { CommandAnswer } from './admin/command.ts';
 import { helpFor, needsService, runCommand } from './admin/commands.ts';
 import { commandContext } from './admin/context.ts';
-import { migrateCommand } from './admin/migrate-command.ts';
+import { migrateCommand, noStores } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
 import { type ListenOptions, listenOptionsOf, printAttempt } from './admin/webhook-commands.ts';
 
@@ -26,6 +26,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
     // The stores are not opened here, because a service that starts meanwhile could then not open them.
     if (needsService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
+  if (!isMade(settings.stores)) throw new Error(noStores(settings.stores.DATA_DIR));
   const stores = await openStores(settings.stores, hostForProcesses());
   try {
     return await runCommand(words, { ...commandContext(settings.stores, stores), ...operator });

@@ -168,7 +168,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   sweeper.start();
   const endControls = await answerControls(
     stores.coordination,
-    options,
+    { hostId, processId },
     processControls({ pixels, renders, capacity, clock, log, deployment: options.deployment ?? '' }),
   );
 

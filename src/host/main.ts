@@ -11,6 +11,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
 import { systemClock } from '../platform/clock/clock.ts';
+import { serveMetrics } from '../platform/http/hooks/metrics.ts';
 import { openSignatures } from '../platform/http/signatures.ts';
 import { createHostMeter } from '../platform/metrics/host.ts';
 import { createRestartMeter } from '../platform/metrics/restarts.ts';
@@ -101,7 +102,8 @@ async function main(): Promise<void> {
   const metrics = createMetricsCollection();
   const { DATA_DIR } = settings.stores;
   createHostMeter({ version: packageJson.version, dataDir: DATA_DIR, cores: grantedCores() });
-  host.provide('metrics', async () => `${await metrics()}${await restarts.text()}`);
+  const collect = async () => `${await metrics()}${await restarts.text()}`;
+  host.provide('metrics', collect);
   const admin = isEmbedded(settings.stores)
     ? await openAdminSocket(DATA_DIR, commandContext(settings.stores, stores), (error) =>
         log.warn({ err: error }, 'A command of the operator could not connect'),
@@ -184,6 +186,8 @@ async function main(): Promise<void> {
   });
   // A signal has already begun to stop the service during its start.
   if (port === null) return;
+  if (METRICS_PORT !== 0)
+    await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
   const name = { hostId, processId: 'primary' };
   await answerControls(stores.coordination, name, primaryControls({ hostId, supervisor, capacity, log }));
   const { PROCESSES: processes } = settings.processes;

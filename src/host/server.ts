@@ -1,5 +1,4 @@
 import { readSettings } from '../../config/index.ts';
-import { serveMetrics } from '../platform/http/hooks/metrics.ts';
 import { channelToPrimary } from '../platform/stores/embedded/channel-client.ts';
 import { connectStores, isEmbedded } from '../platform/stores/open.ts';
 import { openTracing } from '../platform/tracing/open.ts';
@@ -55,12 +54,6 @@ const app = await buildApp({
 serving = app;
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
-if (settings.http.METRICS_PORT !== 0) {
-  await serveMetrics(
-    { collect: collectMetrics, port: settings.http.METRICS_PORT, token: settings.http.METRICS_TOKEN },
-    settings.http.HOST,
-  );
-}
 sendToPrimary({ type: 'listening', port: Number(port) });
 setInterval(() => sendToPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
 

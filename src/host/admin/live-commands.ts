@@ -3,6 +3,7 @@ import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/capacity
 import { HOUR_MS, MEGABYTE } from '../../platform/names/units.ts';
 import type { Setting } from '../../platform/settings/setting.ts';
 import { askProcesses, type ControlAnswer, noneAnswered } from '../processes/controls.ts';
+import { grantedCores } from '../processes/cpu-quota.ts';
 import { type Command, type CommandAnswer, UsageError } from './command.ts';
 import { table } from './table.ts';
 import { TOP_COMMAND } from './top-command.ts';
@@ -15,6 +16,9 @@ const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
 };
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
+/** More of these for each core only wait for each other. */
+const PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
+const MOST_PER_CORE = 4;
 const POOLS_HEAD = ['process', 'pid', 'MB', 'image', 'waiting', 'heavy', 'batch', 'render', 'waiting', 'log'];
 
 /** The commands for the running processes of every host that shares the stores. */
@@ -36,9 +40,9 @@ export const LIVE_COMMANDS: readonly Command[] = [
   TOP_COMMAND,
   {
     name: 'set',
-    about: `Changes ${CAPACITY_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env.`,
+    about: `Changes ${CAPACITY_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env. More than ${MOST_PER_CORE} threads or processes per core need --yes.`,
     takes: ['NAME=VALUE'],
-    options: { save: null },
+    options: { save: null, yes: null },
     async run({ words: [assignment = ''], options }, { coordination, by }) {
       const [given = '', text = ''] = assignment.split('=');
       const name = CAPACITY_SETTINGS.find((setting) => setting === given);
@@ -48,8 +52,19 @@ export const LIVE_COMMANDS: readonly Command[] = [
         );
       const value = ACCEPTED[name].parse(text);
       if (value === undefined) throw new UsageError(`${name} is "${text}", but ${ACCEPTED[name].accepts}.`);
+      const most = Math.ceil(MOST_PER_CORE * grantedCores());
+      if (PER_CORE.includes(name) && value > most && options.yes !== true)
+        throw new UsageError(
+          `${name}=${value} is more than ${MOST_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Say --yes if it is meant.`,
+        );
       const save = options.save === true;
-      return answerOf(await askProcesses(coordination, { kind: 'set', name, value, save, by }));
+      const answers = await askProcesses(coordination, { kind: 'set', name, value, save, by });
+      const late = hostsWithoutPrimary(answers);
+      if (late.length > 0)
+        throw new Error(
+          `${name}=${value} is not in force yet on ${late.join(', ')}: the primary did not answer within a minute, and goes on. \`pools\` shows when it is.`,
+        );
+      return answerOf(answers);
     },
   },
   {
@@ -89,6 +104,14 @@ export const LIVE_COMMANDS: readonly Command[] = [
     },
   },
 ];
+
+/** The hosts whose primary did not answer in time, though processes of theirs did. */
+function hostsWithoutPrimary(answers: readonly ControlAnswer[]): string[] {
+  const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
+  return [...byHost].flatMap(([hostId, ofHost]) =>
+    ofHost.some(({ processId }) => processId === 'primary') ? [] : [hostId],
+  );
+}
 
 interface PoolOfProcess {
   threads: number;

@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readSettingsFrom } from '../../../config/index.ts';
-import { openToCopy, type StoresSettings, type StoresToCopy } from '../../platform/stores/open.ts';
+import { isMade, openToCopy, type StoresSettings, type StoresToCopy } from '../../platform/stores/open.ts';
 import { placesOf, type StorePlaces } from '../../platform/stores/places.ts';
 import { type CommandAnswer, UsageError } from './command.ts';
 import { migrate } from './migration.ts';
@@ -23,6 +24,7 @@ export async function migrateCommand(
   onProgress: (line: string) => void,
 ): Promise<CommandAnswer> {
   const file = targetFile(words);
+  if (!isMade(source)) throw new UsageError(noStores(source.DATA_DIR));
   const target = readSettingsFrom(file);
   for (const warning of target.warnings) onProgress(warning);
   const places = { from: placesOf(source), to: placesOf(target.settings.stores) };
@@ -39,6 +41,11 @@ export async function migrateCommand(
   const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
   const summary = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
   return { data: { ...places, ...report }, text: `${bothSides(places)}\n\n${summary}` };
+}
+
+/** A wrong DATA_DIR would otherwise become a new, empty store. */
+export function noStores(dataDir: string): string {
+  return `There are no stores in DATA_DIR (${resolve(dataDir)}), and the first start makes them: start the service, or correct DATA_DIR.`;
 }
 
 function bothSides({ from, to }: Record<'from' | 'to', StorePlaces>): string {

@@ -224,10 +224,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         );
       });
     }
-    log.info(
-      { before: idsOf(before), after: idsOf(current()) },
-      'The API processes were replaced one by one',
-    );
+    if (kept.length < before.length)
+      log.info(
+        { before: idsOf(before), after: idsOf(current()) },
+        `${before.length - kept.length} of ${before.length} API processes were replaced one by one`,
+      );
     if (kept.length > 0)
       log.error(
         { processIds: kept },

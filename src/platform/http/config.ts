@@ -38,7 +38,10 @@ export const httpSettings = {
     'Wrong credentials from one address in 60 s, after which every request from it is refused.',
     60,
   ),
-  METRICS_PORT: port('Separate port for /metrics on HOST; 0 serves it on PORT beside the API.', 0),
+  METRICS_PORT: port(
+    'Separate port for /metrics on HOST, served by the primary, so that it answers while a process hangs; 0 serves it on PORT beside the API.',
+    0,
+  ),
   METRICS_TOKEN: text({
     description:
       'Token that /metrics asks for, as "Authorization: Bearer TOKEN"; none lets everybody read it.',

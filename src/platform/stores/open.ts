@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { present } from '../names/present.ts';
 import { MEGABYTE } from '../names/units.ts';
@@ -50,6 +51,11 @@ export async function openStores(
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
   return together(documents, coordination, await openObjects(settings));
+}
+
+/** Whether a start has made these stores. Those of a cluster are asked by its first command. */
+export function isMade(settings: StoresSettings): boolean {
+  return !isEmbedded(settings) || existsSync(join(settings.DATA_DIR, DOCUMENTS_FILE));
 }
 
 /** Opens the documents; embedded ones lock the data directory until they are closed. */

@@ -68,7 +68,10 @@ export function installMetrics(
   );
 }
 
-/** Serves /metrics, and nothing else, on a port of its own: every API process of the host shares it. */
+/**
+ * Serves /metrics, and nothing else, on a port of its own. The primary does so, because an API process that hangs would
+ * keep the connection that it took.
+ */
 export async function serveMetrics(
   { collect, port, token }: Pick<MetricsOptions, 'collect' | 'port' | 'token'>,
   host: string,
