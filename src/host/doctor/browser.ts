@@ -15,7 +15,7 @@ const DEADLINE_MS = 30_000;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** The result of one page. */
-interface DrawnPage {
+export interface DrawnPage {
   /** The error; null when the page was drawn. */
   failure: string | null;
   isSandboxed: boolean;
@@ -81,10 +81,16 @@ function judgeBrowserPath(path: string): Finding {
   }
 }
 
-function judgePage({ failure, milliseconds }: DrawnPage): Finding {
+export function judgePage({ failure, milliseconds }: DrawnPage): Finding {
   if (failure === null) return ok(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
+  const message = `The browser draws no page: ${failure.trim().replace(/\.$/, '')}.`;
+  if (/EACCES/.test(failure))
+    return problem(
+      message,
+      `The folder of the browser forbids programs (mounted noexec): allow them where the service unpacks it (DATA_DIR) and the doctor does (TMPDIR, ${tmpdir()}), or set BROWSER_PATH.`,
+    );
   return problem(
-    `The browser draws no page: ${failure.trim().replace(/\.$/, '')}.`,
+    message,
     'Install chromium-headless-shell with the libraries that it names, set BROWSER_PATH to it, or leave BROWSER_PATH out.',
   );
 }

@@ -18,6 +18,8 @@ const MEMORY_FILE_SYSTEMS = new Map([
 /** The size up to which a database is checked completely, which takes a few seconds. */
 const LARGEST_CHECKED_BYTES = 1_024 * MEGABYTE;
 const SLOW_WRITE_MS = 20;
+/** An upload needs a few of them. */
+const LEAST_FREE_INODES = 10_000;
 const LEAST_FREE_BYTES = 1_024 * MEGABYTE;
 
 /** DATA_DIR and the folder of temporary files. */
@@ -43,11 +45,12 @@ function checkData({ stores }: Settings): Promise<Finding[]> {
   return orProblem(
     async () => {
       const directory = existing(resolve(DATA_DIR));
-      const { type, bavail, blocks, bsize } = await statfs(directory);
+      const { type, bavail, blocks, bsize, files, ffree } = await statfs(directory);
       const freeBytes = bavail * bsize;
       return [
         judgeKind(MEMORY_FILE_SYSTEMS.get(type)),
         judgeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE),
+        ...judgeInodes(files, ffree),
         judgeWrite(await syncedWriteMs(directory)),
         ...(isEmbedded(stores) ? judgeDatabaseIntegrity(join(DATA_DIR, DOCUMENTS_FILE)) : []),
       ];
@@ -76,6 +79,15 @@ export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: 
   return freeBytes < LEAST_FREE_BYTES
     ? warning(message, 'Give it more space before uploads are refused.')
     : ok(message);
+}
+
+/** @param files the inodes of the file system; 0 where it has no fixed number. */
+export function judgeInodes(files: number, free: number): Finding[] {
+  if (files === 0) return [];
+  const message = `DATA_DIR has ${free} inodes free of ${files}.`;
+  const remedy = 'Remove small files, or make the file system anew with more inodes: each object is a file.';
+  if (free === 0) return [problem(`No inode is free: ${message}`, remedy)];
+  return [free < LEAST_FREE_INODES ? warning(message, remedy) : ok(message)];
 }
 
 export function judgeWrite(milliseconds: number): Finding {

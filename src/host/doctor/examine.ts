@@ -7,8 +7,10 @@ import { readHostFacts } from './host-facts.ts';
 import { checkMongo } from './mongodb.ts';
 import { checkMail, checkPublicUrl, judgeOutbound } from './network.ts';
 import { checkObjects } from './objects.ts';
+import { checkPorts } from './ports.ts';
 import { checkProviders } from './providers.ts';
 import { checkHosts, checkRedis } from './redis.ts';
+import { checkTelemetry } from './telemetry.ts';
 
 export interface CheckResult {
   /** The examined part, such as `redis`. */
@@ -28,10 +30,12 @@ const CHECKS: ReadonlyArray<readonly [name: string, check: Check]> = [
   ['hosts', checkHosts],
   ['mongodb', checkMongo],
   ['objects', checkObjects],
+  ['ports', checkPorts],
   ['address', checkPublicUrl],
   ['outbound', async (settings) => judgeOutbound(settings, process.env)],
   ['mail', checkMail],
   ['providers', checkProviders],
+  ['traces', () => checkTelemetry(process.env)],
 ];
 
 /** Checks the host and its services side by side, and changes nothing. */

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readFile, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
+import { getHeapStatistics } from 'node:v8';
 import { readControlGroupLimits } from '../../platform/capacity/control-group.ts';
 import { hostMemoryBytes } from '../../platform/capacity/memory.ts';
 
@@ -15,11 +17,14 @@ export interface HostFacts {
   openFiles: number | null;
   /** The limit of processes and threads of the control group. */
   tasks: number | null;
-  sharedMemoryBytes: number | null;
+  /** The largest heap of a process with NODE_OPTIONS of this environment. */
+  heapBytes: number;
   /** The font families of `fc-list`; null without fontconfig. */
   fontFamilies: readonly string[] | null;
   /** The LANGUAGES for which no font is installed. */
   languagesWithoutFont: readonly string[];
+  /** The file that FONTCONFIG_FILE names, where it is missing. */
+  missingFontconfig: string | null;
   nodeVersion: string;
   /** UV_THREADPOOL_SIZE of the environment. */
   libuvThreads: string | undefined;
@@ -41,15 +46,17 @@ export async function readHostFacts(): Promise<HostFacts> {
     memoryBytes: hostMemoryBytes(),
     openFiles: openFilesOf(await textOf('/proc/self/limits')),
     tasks: limits.tasks,
-    sharedMemoryBytes: await statfs('/dev/shm').then(
-      ({ blocks, bsize }) => blocks * bsize,
-      () => null,
-    ),
+    heapBytes: getHeapStatistics().heap_size_limit,
     fontFamilies: fonts === null ? null : fonts.split('\n').filter((line) => line !== ''),
     languagesWithoutFont: fonts === null ? [] : LANGUAGES.filter((_language, index) => missing[index]),
+    missingFontconfig: missingFile(process.env.FONTCONFIG_FILE),
     nodeVersion: process.versions.node,
     libuvThreads: process.env.UV_THREADPOOL_SIZE,
   };
+}
+
+function missingFile(path: string | undefined): string | null {
+  return path && !existsSync(path) ? path : null;
 }
 
 function openFilesOf(limits: string | null): number | null {

@@ -12,7 +12,8 @@ const LEAST_OPEN_FILES = 1_024;
 const ENOUGH_OPEN_FILES = 8_192;
 /** Threads and processes of one API process with its browser. */
 const TASKS_PER_PROCESS = 100;
-const LEAST_SHARED_BYTES = 16 * MEGABYTE;
+/** An API process with the descriptions of all its routes. */
+const LEAST_HEAP_BYTES = 256 * MEGABYTE;
 
 /** Compares cores, memory, limits and fonts with the settings. */
 export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
@@ -23,7 +24,8 @@ export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
     judgeMemory(facts, settings),
     judgeOpenFiles(facts),
     judgeTasks(facts, settings),
-    judgeSharedMemory(facts),
+    judgeHeap(facts),
+    judgeWaits(settings),
     ...judgeFonts(facts),
   ];
 }
@@ -109,15 +111,33 @@ function judgeTasks({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings
     : ok(message);
 }
 
-function judgeSharedMemory({ sharedMemoryBytes }: HostFacts): Finding {
-  if (sharedMemoryBytes === null) return warning('There is no /dev/shm.', 'Mount a tmpfs there.');
-  const message = `/dev/shm has ${megabytes(sharedMemoryBytes)} MB; browsers are started without it.`;
-  return sharedMemoryBytes < LEAST_SHARED_BYTES
-    ? warning(message, 'Give it 64 MB (--shm-size of Docker).')
-    : ok(message);
+/** Node.js takes about half of the memory by itself; less is a setting of somebody. */
+function judgeHeap({ heapBytes }: HostFacts): Finding {
+  const message = `The heap of a process may grow to ${megabytes(heapBytes)} MB.`;
+  const remedy =
+    'Take --max-old-space-size out of NODE_OPTIONS, or raise it to 512: a process dies at its limit.';
+  return heapBytes < LEAST_HEAP_BYTES ? problem(message, remedy) : ok(message);
 }
 
-function* judgeFonts({ fontFamilies, languagesWithoutFont }: HostFacts): Generator<Finding> {
+function judgeWaits({ pixels: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): Finding {
+  const message = `A call waits for at most ${IMAGE_WAIT_MS} ms in an overload, and ends after ${TRANSFORM_TIMEOUT_MS} ms.`;
+  if (IMAGE_WAIT_MS < TRANSFORM_TIMEOUT_MS) return ok(message);
+  return warning(
+    message,
+    'Set IMAGE_WAIT_MS below TRANSFORM_TIMEOUT_MS: calls wait in vain otherwise, and end as 503 deadline_exceeded.',
+  );
+}
+
+function* judgeFonts({
+  fontFamilies,
+  languagesWithoutFont,
+  missingFontconfig,
+}: HostFacts): Generator<Finding> {
+  if (missingFontconfig !== null)
+    yield problem(
+      `FONTCONFIG_FILE names ${missingFontconfig}, which is not there: browsers and drawings find no font.`,
+      'Correct it, or leave it out.',
+    );
   if (fontFamilies === null)
     yield warning('fc-list is missing, so fonts cannot be listed.', 'Install fontconfig.');
   else if (fontFamilies.length === 0)

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
-import { answerOf } from './answers.ts';
-import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { isMade } from '../../platform/stores/open.ts';
+import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
 import { checkIdentity } from './identity.ts';
+import { answersAsDarkroom } from './ports.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const EVERYBODY = ['0.0.0.0/0', '::/0'];
@@ -17,33 +17,32 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Findin
     return [warning(message, 'Set it to the address that callers use.')];
   }
   const proxy = judgeProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
-  const reached = await orProblem(
-    async () => [await reach(PUBLIC_URL, stores)],
-    (reason) => `PUBLIC_URL (${PUBLIC_URL}) cannot be reached from here: ${reason}.`,
-    'Check its name, its certificate and the proxy; start the service first.',
+  const reached = await reach(PUBLIC_URL, stores).catch((error) =>
+    judgeUnreachable(PUBLIC_URL, reasonOf(error), isMade(stores)),
   );
-  return [...reached, proxy];
+  return [reached, proxy];
 }
 
-/** A Darkroom returns the request id that was sent; its signing key tells which instance it is. */
+/** @param wasStarted whether a service has ever run on the stores: before, nothing can answer. */
+export function judgeUnreachable(publicUrl: string, reason: string, wasStarted: boolean): Finding {
+  const message = `PUBLIC_URL (${publicUrl}) cannot be reached from here: ${reason.replace(/\.$/, '')}.`;
+  return wasStarted
+    ? problem(message, 'Start the service; where it runs, check the name, the certificate and the proxy.')
+    : warning(message, 'Start the service for the first time, and run the doctor again.');
+}
+
+/** The signing key of a Darkroom tells which instance it is. */
 async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
-  const id = randomUUID();
-  const response = await answerOf(`${publicUrl}/healthz`, { 'x-request-id': id });
-  return response.status === 200 && response.headers.get('x-request-id') === id
+  return (await answersAsDarkroom(publicUrl))
     ? checkIdentity(publicUrl, stores)
     : problem(
-        `PUBLIC_URL (${publicUrl}) answers, but not as this service does (HTTP ${response.status}).`,
+        `PUBLIC_URL (${publicUrl}) answers, but not as this service does.`,
         'Point it, or the proxy behind it, to HOST and PORT of the service.',
       );
 }
 
 export function judgeProxy(publicUrl: URL, port: number, trusted: string): Finding {
   const isDirect = publicUrl.port === String(port);
-  if (EVERYBODY.some((all) => trusted.split(',').includes(all)))
-    return problem(
-      'TRUST_PROXY trusts everybody: a caller can name any address as its own.',
-      'List the addresses of your proxies.',
-    );
   if (!isDirect && trusted === '')
     return warning(
       'PUBLIC_URL leads through a proxy, and TRUST_PROXY is empty: all callers without a key share one address.',

@@ -26,7 +26,7 @@ export const httpSettings = {
       description:
         'Proxies (comma-separated addresses or CIDRs) whose X-Forwarded-For names the client; none trusts nobody.',
       accepts:
-        'comma-separated addresses or CIDRs (10.0.0.0/8), or loopback, linklocal and uniquelocal, are expected',
+        'comma-separated addresses or CIDRs (10.0.0.0/8), or loopback, linklocal and uniquelocal, are expected, and none that trusts everybody (/0)',
     }),
     parse: (value: string) => (value.split(',').every(isNetwork) ? value : undefined),
   },

@@ -70,6 +70,9 @@ t.test('an operator sees and changes the pools of a running service', async (t) 
   const before = await admin('pools');
   t.equal(before.shown.processes.length, 2);
   t.match(before.text, /process +pid +MB/);
+  const fields = ['hostId', 'processId', 'pid', 'rssBytes', 'uptimeSeconds', 'deployment', 'logLevel'];
+  const others = ['clockDifferenceMs', 'settings', 'image', 'heavy', 'batch', 'render'];
+  t.same(Object.keys(before.shown.processes[0] ?? {}), [...fields, ...others], 'and nothing of its settings');
 
   await admin('set', 'IMAGE_THREADS=2');
   t.same(
@@ -111,6 +114,8 @@ t.test('an operator sees and changes the pools of a running service', async (t) 
   for (const [words, sentence] of [
     [['set', 'DATA_DIR=x'], /PROCESSES, IMAGE_THREADS, RENDER_THREADS, IMAGE_QUEUE, IMAGE_WAIT_MS can/],
     [['set', 'IMAGE_WAIT_MS=1'], /50 to 60000/],
+    [['set', 'IMAGE_THREADS=64'], /IMAGE_THREADS=64 is more than 4 for each core.*--yes/],
+    [['set', 'PROCESSES=256'], /PROCESSES=256 is more than 4 for each core.*--yes/],
     [['set', 'IMAGE_THREADS=0'], /1 to 64/],
     [['drain', 'nobody/1'], /No host nobody/],
     [['drain', `${first?.hostId}/999`], /no process 999/],

@@ -42,6 +42,8 @@ t.test('an operator commands a service that runs, and one that does not', async 
   const nowhere = join(t.testdir(), 'mistyped');
   const elsewhere = { env: { ...environment, DATA_DIR: nowhere } };
   await t.rejects(run(process.execPath, [ADMIN, 'pools'], elsewhere), { code: 1, stderr: /mistyped/ });
+  const noStores = { code: 1, stderr: /^There are no stores in DATA_DIR \(.*mistyped\)/ };
+  await t.rejects(run(process.execPath, [ADMIN, 'account', 'list'], elsewhere), noStores);
   t.notOk(existsSync(nowhere), 'no store is made where none was');
   const { stdout } = await admin('account', 'list');
   t.match(stdout, /op@example\.test {2}free {2}0 credits/);

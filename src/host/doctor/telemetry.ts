@@ -1,0 +1,38 @@
+import { answerOf } from './answers.ts';
+import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';
+
+/** The port of OTLP over gRPC, which the service does not speak. */
+const GRPC_PORT = '4317';
+
+/** The receiver of traces that the standard settings of OpenTelemetry name. */
+export async function checkTelemetry(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Finding[]> {
+  const named = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const setting = named.find((name) => environment[name]);
+  const address = setting === undefined ? '' : (environment[setting] ?? '');
+  if (setting === undefined || environment.OTEL_SDK_DISABLED === 'true') return [ok('No traces are sent.')];
+  if (!URL.canParse(address))
+    return [
+      problem(
+        `${setting} (${address}) is no address.`,
+        'Name one such as http://collector:4318, or leave it out.',
+      ),
+    ];
+  if (new URL(address).port === GRPC_PORT)
+    return [
+      warning(
+        `${setting} (${address}) names port ${GRPC_PORT}, which is that of gRPC: traces are sent over HTTP, and would be lost.`,
+        "Name the receiver's port for HTTP, which is 4318.",
+      ),
+    ];
+  return answerOf(address).then(
+    () => [ok(`Traces are sent to ${address}.`)],
+    (error) => [
+      warning(
+        `${setting} (${address}) does not answer: ${reasonOf(error)}. Traces are lost.`,
+        'Start the receiver, correct the address, or leave it out.',
+      ),
+    ],
+  );
+}
