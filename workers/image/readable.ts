@@ -2,6 +2,7 @@ import type { RawPixels, Readings } from '../protocol.ts';
 import { withAvifColours } from './colour/avif-colours.ts';
 import { type ColouredFile, withPngProfile } from './colour/png-colours.ts';
 import { withPlainSamples } from './colour/tiff-colours.ts';
+import { withEndOfImage } from './end-of-image.ts';
 import { withoutBulkyTexts } from './metadata/png-guard.ts';
 import { withStillBrand } from './still-brand.ts';
 
@@ -17,7 +18,8 @@ export interface ReadableFile extends ColouredFile {
   formerFormat?: 'avif';
 }
 
-/** The first byte of a PNG, of a file of boxes, whose length it begins, and of a TIFF in either byte order. */
+/** The first byte of each format; a file of boxes begins with the length of the first, a TIFF with its byte order. */
+const JPEG = 0xff;
 const PNG = 0x89;
 const BOX = 0x00;
 const LITTLE_ENDIAN = 0x49;
@@ -49,6 +51,10 @@ export async function readableFile(
     case BIG_ENDIAN: {
       const plain = await withPlainSamples(input, page);
       return { ...plain, described: plain.input, isConverted: plain.input !== input, isHdr: false };
+    }
+    case JPEG: {
+      const whole = await withEndOfImage(input);
+      return { input: whole, described: whole, isConverted: false, isHdr: false };
     }
     default:
       return { input, described: input, isConverted: false, isHdr: false };
