@@ -17,6 +17,7 @@ import { installCompression } from './hooks/compression.ts';
 import { installCors } from './hooks/cors.ts';
 import { installIgnoredFields } from './hooks/ignored-fields.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
+import { installNotModified } from './hooks/not-modified.ts';
 import { installRequestIds, requestIdOf } from './hooks/request-ids.ts';
 import { RequestLog } from './hooks/request-log.ts';
 import { lazy } from './lazy.ts';
@@ -37,6 +38,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installAccessLog(server, log);
   installCaching(server);
   installCompression(server);
+  installNotModified(server);
   installIgnoredFields(server);
   refuseExpectations(server.server);
   refuseTunnels(server.server);

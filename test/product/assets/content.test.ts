@@ -35,6 +35,31 @@ t.test('an ETag that the caller has is answered with 304', async (t) => {
   t.equal(other.status, 200);
 });
 
+t.test('HEAD knows no ranges, and a 304 of it no length', async (t) => {
+  const { newAccount, server } = await openGallery(t);
+  const { call, stored } = await newAccount();
+  const bytes = await picture();
+  const path = `/assets/${await stored(bytes)}/content`;
+  for (const range of ['bytes=0-3', 'bytes=-1', 'bytes=9999-']) {
+    const { status, headers } = await call(path, { method: 'HEAD', headers: { range } });
+    t.same([status, headers.get('content-length')], [200, String(bytes.length)], range);
+    t.equal(headers.get('content-range'), null);
+  }
+  for (const method of ['GET', 'HEAD']) {
+    for (const known of [
+      path,
+      '/ops',
+      `${new URL(server.url).origin}/llms.txt`,
+      `${server.url}/openapi.json`,
+    ]) {
+      const etag = (await call(known)).headers.get('etag');
+      if (etag === null) continue;
+      const { status, headers } = await call(known, { method, headers: { 'if-none-match': etag } });
+      t.same([status, headers.get('content-length')], [304, null], `${method} ${known}`);
+    }
+  }
+});
+
 t.test('a single range is answered with 206, anything else with the whole', async (t) => {
   const { newAccount } = await openGallery(t);
   const { call, stored } = await newAccount();

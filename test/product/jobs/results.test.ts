@@ -84,6 +84,12 @@ t.test('all results of a job come as one archive, named by index and source', as
   }
   const head = await server.call(`/jobs/${jobId}/results.zip`, { key, method: 'HEAD' });
   t.same([head.status, head.headers.get('content-length')], [200, String(bytes.length)]);
+  const ranged = { range: 'bytes=0-9', 'if-none-match': '"other"' };
+  const whole = await server.call(`/jobs/${jobId}/results.zip`, { key, method: 'HEAD', headers: ranged });
+  t.same([whole.status, whole.headers.get('content-length')], [200, String(bytes.length)]);
+  const known = { 'if-none-match': head.headers.get('etag') ?? '' };
+  const same = await server.call(`/jobs/${jobId}/results.zip`, { key, method: 'HEAD', headers: known });
+  t.same([same.status, same.headers.get('content-length')], [304, null]);
 });
 
 t.test('a download that broke off goes on by a range, and is the same archive', async (t) => {

@@ -3,6 +3,7 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
 import { MEGABYTE } from '../../names/units.ts';
 import { type ApiError, invalidParam } from '../errors.ts';
+import { readFullNames } from './file-names.ts';
 import { announcedBytes, drop, tooLarge, within } from './streamed-body.ts';
 
 const FIELD_LIMIT_BYTES = MEGABYTE;
@@ -156,7 +157,7 @@ export function concatenated(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuf
 
 function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInstance {
   try {
-    return new Busboy({
+    const parser = new Busboy({
       headers: request.headers as { 'content-type': string },
       // One byte beyond the limit is enough to refuse the file.
       limits: {
@@ -166,6 +167,8 @@ function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInst
         files: FILES_LIMIT,
       },
     });
+    readFullNames(parser);
+    return parser;
   } catch {
     throw malformed();
   }

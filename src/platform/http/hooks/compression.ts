@@ -35,7 +35,8 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   const etag = reply.getHeader('etag')?.toString();
   if (etag !== undefined && isFresh(request.headers['if-none-match'], etag)) {
     reply.code(304).removeHeader('content-length');
-    return null;
+    // Fastify's own hook for HEAD fails on null.
+    return request.method === 'HEAD' ? '' : null;
   }
   if (payload.length < LEAST_BYTES || !takesGzip(request)) return payload;
   const body = await compressedText(payload, etag);

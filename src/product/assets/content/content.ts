@@ -1,4 +1,5 @@
 import { create } from 'content-disposition';
+import type { FastifyRequest } from 'fastify';
 import type { DoneAsset } from './reading.ts';
 
 export interface ByteRange {
@@ -8,16 +9,17 @@ export interface ByteRange {
 }
 
 /**
- * The single range that a Range header asks for. Null when it asks for none, for several or for one outside of the
- * content: the whole content is sent then.
- * @param ifRange the If-Range header: the range applies only to content with this ETag.
+ * The single range that a GET asks for. Null when it asks for none, for several or for one outside of the content: the
+ * whole content is sent then. Range means nothing to other methods (RFC 9110, 14.2). With If-Range, it applies only to
+ * content with that ETag.
  */
 export function rangeOf(
-  header: string | undefined,
-  ifRange: string | undefined,
+  { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
   { sizeBytes, etag }: { sizeBytes: number; etag: string },
 ): ByteRange | null {
-  const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '') ?? [];
+  if (method !== 'GET') return null;
+  const ifRange = headers['if-range']?.toString();
+  const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(headers.range ?? '') ?? [];
   if (ifRange !== undefined && ifRange !== etag) return null;
   if (first === '' && last === '') return null;
   const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first);

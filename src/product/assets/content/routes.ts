@@ -56,8 +56,7 @@ export async function contentRoutes(
         .header('content-security-policy', CONTENT_POLICY);
       if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
 
-      const { headers } = request;
-      const range = rangeOf(headers.range, headers['if-range']?.toString(), { sizeBytes, etag });
+      const range = rangeOf(request, { sizeBytes, etag });
       const { body } = await openContent(objects, asset, range);
       reply.type(mimeType);
       if (range === null) return reply.header('content-length', String(sizeBytes)).send(body);

@@ -54,8 +54,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
         .header('content-disposition', `attachment; filename="${job._id}.zip"`)
         .header('accept-ranges', 'bytes');
       if (isKnown) return reply.code(304).send();
-      const { range: rangeHeader, 'if-range': ifRange } = request.headers;
-      const range = rangeOf(rangeHeader, ifRange?.toString(), { sizeBytes, etag });
+      const range = rangeOf(request, { sizeBytes, etag });
       const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
       if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${sizeBytes}`);
       reply.header('content-length', String(end - start + 1));

@@ -1,0 +1,81 @@
+import type { EventEmitter } from 'node:events';
+import type { BusboyInstance } from '@fastify/busboy';
+
+/** The headers of a part as the parser emits them: values of one byte a character, by lower-case name. */
+type PartHeaders = Record<string, string[]>;
+
+/** What the parser does not declare: its reader of parts. */
+interface Undeclared {
+  _parser: { parser: EventEmitter<{ part: [part: EventEmitter<{ header: [PartHeaders] }>] }> };
+}
+
+/** Longer headers keep the name that the parser reads. The longest file name takes a quarter of it. */
+const LONGEST_HEADER = 8_192;
+const PARAMETER = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
+const EXTENDED = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
+const ENCODED_WORDS = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
+const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
+
+/**
+ * Makes the parser read the name of a file where it is written in full: `filename*` (RFC 8187) wins over `filename` in
+ * either order, and encoded words (RFC 2047), which .NET sends, are decoded. The parser alone takes the one that it
+ * reads first or last.
+ */
+export function readFullNames(parser: BusboyInstance): void {
+  (parser as unknown as Undeclared)._parser.parser.on('part', (part) => {
+    part.prependListener('header', (headers) => {
+      const [disposition] = headers['content-disposition'] ?? [];
+      if (disposition !== undefined) headers['content-disposition'] = [withFullName(disposition)];
+    });
+  });
+}
+
+/** A Content-Disposition with one file name, which is the full one where it has several. */
+export function withFullName(disposition: string): string {
+  const isCandidate = disposition.length <= LONGEST_HEADER && /filename\s*\*|=\?/i.test(disposition);
+  if (!isCandidate) return disposition;
+  const given = (wanted: string) =>
+    [...disposition.matchAll(PARAMETER)].find(([, name = '']) => name.toLowerCase() === wanted)?.[2];
+  const name = extendedIn(given('filename*')) ?? encodedIn(given('filename'));
+  const rest = disposition.replace(PARAMETER, (parameter, key: string) => {
+    const isDropped = /^filename\*$/i.test(key) || (name !== null && /^filename$/i.test(key));
+    return isDropped ? '' : parameter;
+  });
+  return name === null ? rest : `${rest}; filename*=UTF-8''${encodeURIComponent(name)}`;
+}
+
+/** The text of an extended value, `charset'language'percent-encoded`; null where it is none. */
+function extendedIn(value: string | undefined): string | null {
+  const [, charset = '', encoded] = EXTENDED.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
+  return encoded === undefined ? null : decoded(percentDecoded(encoded, '%'), charset);
+}
+
+/** The text of encoded words; null for any other text. */
+function encodedIn(value: string | undefined): string | null {
+  const words = (value ?? '').trim().replace(/^"(.*)"$/, '$1');
+  if (!ENCODED_WORDS.test(words)) return null;
+  const texts = [...words.matchAll(ENCODED_WORD)].map(([, charset = '', kind = '', text = '']) => {
+    const isBase64 = kind.toLowerCase() === 'b';
+    const bytes = isBase64 ? Buffer.from(text, 'base64') : percentDecoded(text.replaceAll('_', ' '), '=');
+    return decoded(bytes, charset);
+  });
+  return texts.includes(null) ? null : texts.join('');
+}
+
+/** @param sign what stands before two hexadecimal digits. */
+function percentDecoded(text: string, sign: '%' | '='): Buffer {
+  const hex = new RegExp(`${sign}([0-9a-f]{2})`, 'gi');
+  return Buffer.from(
+    text.replace(hex, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
+}
+
+/** The text without line breaks, which no name has; null for an unknown charset, and for bytes that are none of it. */
+function decoded(bytes: Buffer, charset: string): string | null {
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes).replace(/[\r\n]/g, '') || null;
+  } catch {
+    return null;
+  }
+}
