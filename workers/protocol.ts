@@ -259,4 +259,6 @@ export interface ChildProcessTask<Task> {
 export interface ProcessAnswer<Reply> {
   reply: Reply;
   sizeBytes: number;
+  /** CPU time that the process used for the task, in milliseconds. */
+  cpuMs: number;
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { meteredPixels } from '../imaging/pixels/metered.ts';
+import { meteredPixels, reportingTo } from '../imaging/pixels/metered.ts';
 import { createPixels } from '../imaging/pixels/pixels.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { createCapacity } from '../platform/capacity/capacity.ts';
@@ -91,11 +91,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
-  const pixels = meteredPixels(createPixels({ settings: settings.pixels, capacity, log }), meters.pools);
+  const onReport = reportingTo(meters.pools);
+  const pixels = meteredPixels(
+    createPixels({ settings: settings.pixels, capacity, log, onReport }),
+    meters.pools,
+  );
   const renders = await openRenders(settings.renders, capacity, settings.stores.DATA_DIR, log);
   await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
   meters.pools.watch({
     image: () => pixels.stats(),
+    slow: () => pixels.slowStats(),
     heavy: () => pixels.heavyStats(),
     batch: () => pixels.batchStats(),
     render: () => {

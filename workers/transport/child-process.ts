@@ -18,9 +18,12 @@ export function serveTasks<Task extends { input: Uint8Array }, Reply>(
 ): void {
   const pipe = new Socket({ fd: DATA_PIPE });
   process.on('message', async ({ task, sizeBytes }: ChildProcessTask<Task>) => {
+    const before = process.cpuUsage();
     const input = await readBytes(pipe, sizeBytes);
     const { reply, bytes } = await perform({ ...task, input } as Task);
-    process.send?.({ reply, sizeBytes: bytes?.byteLength ?? 0 } satisfies ProcessAnswer<Reply>);
+    const { user, system } = process.cpuUsage(before);
+    const answer = { reply, sizeBytes: bytes?.byteLength ?? 0, cpuMs: (user + system) / 1_000 };
+    process.send?.(answer satisfies ProcessAnswer<Reply>);
     if (bytes !== undefined) pipe.write(bytes);
   });
   // An ordinary exit would wait for native work, which may never end.

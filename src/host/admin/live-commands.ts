@@ -19,7 +19,10 @@ const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
 /** More of these for each core only wait for each other. */
 const PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MOST_PER_CORE = 4;
-const POOLS_HEAD = ['process', 'pid', 'MB', 'image', 'waiting', 'heavy', 'batch', 'render', 'waiting', 'log'];
+const POOLS_HEAD = [
+  ...['process', 'pid', 'MB', 'image', 'waiting', 'slow', 'waiting'],
+  ...['heavy', 'batch', 'render', 'waiting', 'log'],
+];
 
 /** The commands for the running processes of every host that shares the stores. */
 export const LIVE_COMMANDS: readonly Command[] = [
@@ -119,7 +122,7 @@ interface PoolOfProcess {
   queued: number;
 }
 
-interface PoolsOfProcess extends Record<'image' | 'heavy' | 'batch', PoolOfProcess> {
+interface PoolsOfProcess extends Record<'image' | 'slow' | 'heavy' | 'batch', PoolOfProcess> {
   pid: number;
   rssBytes: number;
   logLevel: string;
@@ -127,12 +130,12 @@ interface PoolsOfProcess extends Record<'image' | 'heavy' | 'batch', PoolOfProce
 }
 
 function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
-  const { pid, rssBytes, image, heavy, batch, render, logLevel } = data as unknown as PoolsOfProcess;
-  const [images, heavies, batches, renders] = [image, heavy, batch, render].map(
+  const { pid, rssBytes, image, slow, heavy, batch, render, logLevel } = data as unknown as PoolsOfProcess;
+  const [images, slows, heavies, batches, renders] = [image, slow, heavy, batch, render].map(
     ({ busy, threads }) => `${busy} of ${threads}`,
   );
   const megabytes = Math.round(rssBytes / MEGABYTE);
-  const pools = [images, image.queued, heavies, batches, renders, render.waiting];
+  const pools = [images, image.queued, slows, slow.queued, heavies, batches, renders, render.waiting];
   return [`${hostId}/${processId}`, pid, megabytes, ...pools, logLevel].map(String);
 }
 

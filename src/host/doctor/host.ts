@@ -75,15 +75,16 @@ function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREAD
 function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {
   const { PROCESSES } = processes;
   const budgets = imageMemoryBudgets(pixels.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
-  const { quickBytes, heavyBytes, batchBytes } = budgets;
+  const { quickBytes, slowBytes, heavyBytes, batchBytes } = budgets;
   const perProcess = {
     'quick passes': quickBytes,
-    'long passes': heavyBytes,
+    'slow passes': slowBytes,
+    'heavy passes': heavyBytes,
     'large jobs': batchBytes,
     browsers: renders.RENDER_THREADS * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE,
     code: PROCESS_BYTES,
   };
-  const pictures = PROCESSES * (quickBytes + heavyBytes + batchBytes);
+  const pictures = PROCESSES * (quickBytes + slowBytes + heavyBytes + batchBytes);
   const needed = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
   const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${megabytes(bytes)}`);
   const message = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}).`;

@@ -47,6 +47,7 @@ export function processControls(options: {
           clockDifferenceMs: Math.round(clock.differenceMs()),
           settings: capacity.values(),
           image: { ...pixels.stats() },
+          slow: { ...pixels.slowStats() },
           heavy: { ...pixels.heavyStats() },
           batch: { ...pixels.batchStats() },
           render: { ...renders.stats() },

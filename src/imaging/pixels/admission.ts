@@ -121,6 +121,8 @@ const LENIENCE = 1.3;
 const LONGEST_RETRY_SECONDS = 60;
 /** Calls that are served in a row while a job waits; the next turn is the job's. */
 const CALLS_IN_A_ROW = 3;
+/** More slots than an account ever has. */
+const LAST = 1e9;
 
 export function createAdmission(options: {
   slots: number;
@@ -132,9 +134,11 @@ export function createAdmission(options: {
    * and jobs together hold fewer than `slots`.
    */
   callsBesideJobs?: boolean;
+  /** Whether an account gets only slots that no other account waits for. Absent: none does. */
+  givesWay?: (accountId: string) => boolean;
   clock?: Clock;
 }): Admission {
-  const { limits, callsBesideJobs = false, clock = systemClock } = options;
+  const { limits, callsBesideJobs = false, givesWay = () => false, clock = systemClock } = options;
   let { slots, budgetBytes } = options;
   const queues = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
   /** Calls whose bodies are being received, the oldest first. */
@@ -153,6 +157,9 @@ export function createAdmission(options: {
   let idlers: (() => void)[] = [];
 
   const slotsOf = (accountId: string) => taken.get(accountId) ?? 0;
+  /** The rank of an account in its queue: whoever has the fewest slots is next, and whoever gives way is last. */
+  const rankOf = (accountId: string) => slotsOf(accountId) + (givesWay(accountId) ? LAST : 0);
+  const nextOf = (work: WorkClass) => queues[work].next({ slotsOf: rankOf });
   const waiting = () => queues.call.size + queues.job.size;
   const busy = () => atWork.call + atWork.job;
 
@@ -193,9 +200,16 @@ export function createAdmission(options: {
   /** Whether a job waits although jobs do not hold all slots. */
   const jobNeedsSlot = () => queues.job.size > 0 && atWork.job < slots;
 
+  /** Whether the calls that wait give way, and a job that waits does not. */
+  function onlyCallsGiveWay(): boolean {
+    const [call, job] = [nextOf('call'), nextOf('job')];
+    return call !== undefined && job !== undefined && givesWay(call.owner) && !givesWay(job.owner);
+  }
+
   function classWhoseTurnItIs(): WorkClass {
     if (queues.call.size === 0) return 'job';
-    return jobNeedsSlot() && callsInARow >= CALLS_IN_A_ROW ? 'job' : 'call';
+    if (!jobNeedsSlot()) return 'call';
+    return callsInARow >= CALLS_IN_A_ROW || onlyCallsGiveWay() ? 'job' : 'call';
   }
 
   /**
@@ -205,14 +219,14 @@ export function createAdmission(options: {
   function admitNext(): void {
     for (;;) {
       const work = classWhoseTurnItIs();
-      const next = queues[work].next({ slotsOf });
+      const next = nextOf(work);
       if (next === undefined || !fits(next.waiter.request)) break;
       callsInARow = work === 'call' && jobNeedsSlot() ? callsInARow + 1 : 0;
       leaveQueue(next.waiter);
       queues[work].serve(next.owner, next.waiter);
       next.waiter.grant(take(next.waiter.request, clock.elapsedMs() - next.waiter.arrivedMs));
     }
-    queues[classWhoseTurnItIs()].next({ slotsOf })?.waiter.request.prepare?.();
+    nextOf(classWhoseTurnItIs())?.waiter.request.prepare?.();
     if (busy() > 0 || waiting() > 0) return;
     for (const resolve of idlers) resolve();
     idlers = [];

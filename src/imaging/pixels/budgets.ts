@@ -3,14 +3,15 @@ import { MEGABYTE } from '../../platform/names/units.ts';
 
 /** The pools of all API processes together may take half of the memory: the rest is for browsers, stores and code. */
 const PART_OF_MEMORY = 2;
-/** The budgets of heavy passes and of items of large jobs are each the quick budget divided by this. */
+/** The budgets of slow passes, of heavy ones and of items of large jobs are each the quick budget divided by this. */
 const PART_OF_QUICK = 2;
-/** Quick, heavy and batch together, as a multiple of quick. */
-const ALL_POOLS = 1 + 1 / PART_OF_QUICK + 1 / PART_OF_QUICK;
+/** All pools together, as a multiple of quick. */
+const ALL_POOLS = 1 + 3 / PART_OF_QUICK;
 
 /** Memory in bytes that the image work of one API process may be estimated to take at once, by pool. */
 interface ImageBudgets {
   quickBytes: number;
+  slowBytes: number;
   heavyBytes: number;
   batchBytes: number;
 }
@@ -26,5 +27,6 @@ export function imageMemoryBudgets(
 ): ImageBudgets {
   const shareBytes = memoryBytes / PART_OF_MEMORY / ALL_POOLS / processes;
   const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE : shareBytes;
-  return { quickBytes, heavyBytes: quickBytes / PART_OF_QUICK, batchBytes: quickBytes / PART_OF_QUICK };
+  const partBytes = quickBytes / PART_OF_QUICK;
+  return { quickBytes, slowBytes: partBytes, heavyBytes: partBytes, batchBytes: partBytes };
 }

@@ -10,7 +10,7 @@ export const pixelsSettings = {
   }),
   IMAGE_ISOLATION: choice({
     description:
-      'Where quick passes run: in a thread of the API process, or in a child process, which isolates the decoders and costs some milliseconds per call. Passes that may take longer than 2 s always run in a child process.',
+      'Where quick passes run: in a thread of the API process, or in a child process, which isolates the decoders and costs some milliseconds per call. Passes that are expected to take longer than 300 ms always run in a child process.',
     fallback: 'thread',
     values: ['thread', 'process'],
   }),
@@ -21,6 +21,13 @@ export const pixelsSettings = {
     fallback: 2,
     min: 1,
     max: 64,
+  }),
+  IMAGE_ACCOUNT_SECONDS: integer({
+    description:
+      'Worker time that the calls of one account may use in a minute, in seconds of CPU time per image thread. Past it, while other accounts call, its passes run at the lowest priority and get only slots that nobody else waits for. Refused and late passes count, items of jobs do not.',
+    fallback: 30,
+    min: 1,
+    max: 3_600,
   }),
   IMAGE_PROCESS_MEMORY_MEGABYTES: integer({
     description: 'Memory that a process which runs image passes may allocate.',
@@ -44,7 +51,7 @@ export const pixelsSettings = {
   }),
   IMAGE_MEMORY_MEGABYTES: integer({
     description:
-      'Memory that the image calls running at once in an API process may take, as estimated before they start. Passes that may take longer than 2 s have half as much for themselves, and items of large jobs another half.',
+      'Memory that the image calls running at once in an API process may take, as estimated before they start. Passes that may take longer than 300 ms, those that may take longer than 2 s, and items of large jobs each have half as much for themselves.',
     fallback: 0,
     defaultText: 'a quarter of the memory of the machine, shared by its API processes',
     min: 64,

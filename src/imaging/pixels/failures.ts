@@ -1,5 +1,6 @@
 import type { Failure } from '../../../workers/protocol.ts';
 import { ApiError, unavailable } from '../../platform/http/errors.ts';
+import type { Alternatives } from './alternatives.ts';
 
 /** The refusal of a valid call for which the pool has no slot now. */
 export function capacity(retryAfterSeconds: number): ApiError {
@@ -21,12 +22,21 @@ export function deadlineExceeded(retryAfterSeconds: number): ApiError {
 
 /**
  * The refusal of a call whose work alone exceeds its deadline, as it would again.
- * @param instead ways to take less time, such as `effort=0`.
+ * @param retryAfterSeconds until when equal work is not begun again.
  */
-export function tookTooLong(retryAfterSeconds: number, instead: readonly string[]): ApiError {
-  const ways = instead.join(', or ');
-  const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${ways}.`;
-  const details = { reason: 'deadline_exceeded', instead };
+export function tookTooLong(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
+  const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
+  return deadlineRefusal(message, retryAfterSeconds, alternatives);
+}
+
+/** The refusal of a call whose equal has just exceeded its deadline: it is not begun. */
+export function tookTooLongBefore(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
+  const message = `Equal work of this account was not done in time less than a minute ago, so it is not begun again for now: try ${alternatives.words}.`;
+  return deadlineRefusal(message, retryAfterSeconds, alternatives);
+}
+
+function deadlineRefusal(message: string, retryAfterSeconds: number, { calls }: Alternatives): ApiError {
+  const details = { reason: 'deadline_exceeded', ...(calls.length > 0 && { instead: calls }) };
   return new ApiError('provider_unavailable', message, { details, retryAfterSeconds });
 }
 

@@ -21,17 +21,20 @@ import { present } from '../../platform/names/present.ts';
 import type { SettingsOf } from '../../platform/settings/setting.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import type { IncomingCall, WorkClass } from './admission.ts';
+import { type Alternatives, alternativesTo } from './alternatives.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
-import { encodeOf, framesOf } from './estimates/following.ts';
+import { framesOf } from './estimates/following.ts';
 import { estimatedBytes } from './estimates/memory.ts';
-import { deadlineExceeded, refusalOf, tookTooLong } from './failures.ts';
+import { deadlineExceeded, refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
+import { createLateWork, LATE_SECONDS } from './late-work.ts';
 import { ownedBytes } from './owned.ts';
 import type { Pool } from './pools/pool.ts';
-import { openPools } from './pools/pools.ts';
+import { openPools, type PoolReport } from './pools/pools.ts';
 import type { AnswerOf } from './pools/threads.ts';
+import { createWorkerTime } from './pools/worker-time.ts';
 import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
 import { headerOfFacts, isStored, type StoredFile } from './stored-file.ts';
@@ -62,6 +65,8 @@ interface PixelCall {
   signal?: AbortSignal;
   /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
   paramOf?: (passParam: string) => string;
+  /** The body of a job that does the same as the call, without its assetIds where the file is no asset. */
+  asJob?: Record<string, unknown>;
 }
 
 export interface TransformCall extends PixelCall {
@@ -130,7 +135,9 @@ export interface Pixels {
   expect(accountId: string, bytes: number): IncomingCall;
   /** The pool of quick passes. */
   stats(): PixelStats;
-  /** The pool of passes that may take longer: their processes are called threads here. */
+  /** The pool of passes that take longer than a moment: its processes are called threads here. */
+  slowStats(): PixelStats;
+  /** The pool of passes that may take seconds, and of accounts past their budget. */
   heavyStats(): PixelStats;
   /** The pool of items of large jobs, in processes as well. */
   batchStats(): PixelStats;
@@ -149,9 +156,13 @@ export interface PixelsOptions {
   capacity: Capacity;
   log: Log;
   clock?: Clock;
+  /** Called when work has ended in a pool. */
+  onReport?: (report: PoolReport) => void;
   /** The modules that the threads and the processes run. */
   threadFile?: URL;
   processFile?: URL;
+  /** CPU milliseconds of the threads; absent: as the system reports them. */
+  workersCpuMs?: () => number;
 }
 
 /** The input of a thread: the file, or the pixels of a drawing. */
@@ -180,39 +191,50 @@ interface Source {
 interface CallContext {
   deadline: Deadline;
   follow(native: Promise<unknown>): void;
-  /** Called when a slot is free and the work begins. @param instead work that would take less time. */
-  working(instead: readonly string[]): void;
+  /** Called when a slot is free and the work begins. */
+  working(work: BegunWork): void;
   /** The refusal at the deadline: for want of a slot, or because the work took too long. */
   late(): ApiError;
 }
 
+/** Work that is under way. */
+interface BegunWork {
+  /** A text that equal work has in common. */
+  name(): string;
+  alternatives(): Alternatives;
+}
+
 export function createPixels(options: PixelsOptions): Pixels {
-  const { settings, log, clock = systemClock } = options;
+  const { settings, capacity, log, clock = systemClock } = options;
   const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
-  const pools = openPools({ ...options, clock, onLost });
+  const lateWork = createLateWork(clock);
+  const budgetMs = () => settings.IMAGE_ACCOUNT_SECONDS * 1_000 * capacity.imageThreads();
+  const workerTime = createWorkerTime({ clock, budgetMs });
+  const shared = { clock, workerTime, onLost };
+  const pools = openPools({ ...options, ...shared });
   const rasterizer = createRasterizer({
+    ...{ ...shared, lateWork },
     timeoutMs: settings.VECTOR_TIMEOUT_MS,
     memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
-    limits: () => ({ calls: options.capacity.imageQueue() }),
-    clock,
-    onLost,
+    limits: () => ({ calls: capacity.imageQueue() }),
   });
 
   /** Runs a call under its deadline, and knows when the last native work for it has ended. */
   function begin<T>(call: PixelCall, run: (context: CallContext) => Promise<T>): Work<T> {
-    const { deadlineMs, work, signal: client } = call;
+    const { accountId, deadlineMs, work, signal: client } = call;
     const calledMs = clock.elapsedMs();
-    let underWay: { sinceMs: number; instead: readonly string[] } | undefined;
-    const working = (instead: readonly string[]) => {
-      underWay = { sinceMs: clock.elapsedMs(), instead };
+    let begunWork: (BegunWork & { sinceMs: number }) | undefined;
+    const working = (begun: BegunWork) => {
+      begunWork = { ...begun, sinceMs: clock.elapsedMs() };
     };
     const late = () => {
-      const retryAfterSeconds = pools.quick.retryAfterSeconds();
-      if (underWay === undefined) return deadlineExceeded(retryAfterSeconds);
+      if (begunWork === undefined) return deadlineExceeded(pools.quick.retryAfterSeconds());
+      const { sinceMs, name, alternatives } = begunWork;
       // The wait of a job does not count.
-      const waitedMs = work === 'job' ? 0 : underWay.sinceMs - calledMs;
-      const isSlow = clock.elapsedMs() - underWay.sinceMs > waitedMs;
-      return isSlow ? tookTooLong(retryAfterSeconds, underWay.instead) : deadlineExceeded(retryAfterSeconds);
+      const waitedMs = work === 'job' ? 0 : sinceMs - calledMs;
+      if (clock.elapsedMs() - sinceMs <= waitedMs) return deadlineExceeded(pools.quick.retryAfterSeconds());
+      lateWork.record(accountId, name());
+      return tookTooLong(LATE_SECONDS, alternatives());
     };
     const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
     const begun: Promise<unknown>[] = [];
@@ -246,26 +268,35 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   /**
-   * Runs a task in the pool that its estimated duration assigns it to.
-   * @throws the refusal of the call where the worker reports a failure.
+   * Runs a task in the pool that its estimated duration and its account assign it to.
+   * @throws the refusal of the call where the worker reports a failure, or where equal work has just taken too long.
    */
   async function runTask<T extends ImageTask>(
     makeTask: (opened: Opened, deadlineMs: number) => T | Promise<T>,
-    { accountId, work, incoming, inBatch = false, paramOf }: PixelCall,
-    { source, pass }: { source: Source; pass: Pass | null },
+    { accountId, work, incoming, inBatch = false, paramOf, asJob }: PixelCall,
+    { source, pass, kind }: { source: Source; pass: Pass | null; kind: T['kind'] },
     context: CallContext,
   ): Promise<AnswerOf<T> & Queued> {
     const { header, heldBytes, prepare } = source;
-    const { name, pool, took } = pools.choose(header, pass, inBatch);
+    const isCall = work !== 'job';
+    const begun: BegunWork = {
+      name: () => nameOfWork(kind, header, pass),
+      alternatives: () => alternativesTo(header, pass, { paramOf, asJob }),
+    };
+    const waitSeconds = lateWork.waitSeconds(accountId, begun.name);
+    const wasLate = waitSeconds > 0;
+    if (wasLate && isCall) throw tookTooLongBefore(waitSeconds, begun.alternatives());
+    const asked = { kind, header, pass, accountId, isCall, inBatch, wasLate };
+    const { name, reason, pool, took } = pools.choose(asked);
     const bytes = estimatedBytes(header, pass);
     const taskAt = async (deadlineMs: number) => {
-      context.working(insteadOf(header, pass, work));
+      context.working(begun);
       return makeTask(await source.open(), deadlineMs);
     };
     const slotRequest = { accountId, work, incoming, bytes, heldBytes, prepare };
     const { result, queueMs } = await pool.run<T>({ makeTask: taskAt, slotRequest, took, ...context });
     selfTest.answered();
-    log.debug?.({ pool: name, estimatedBytes: bytes, queueMs, inBatch }, 'A pass ran in the pool');
+    log.debug?.({ pool: name, reason, estimatedBytes: bytes, queueMs, inBatch }, 'A pass ran in the pool');
     if (!isFailure(result)) return { ...result, queueMs: queueMs + source.queueMs };
     // A thread may notice the deadline before the clock here does: it is the same refusal.
     const isLate = result.details?.reason === 'deadline_exceeded';
@@ -286,7 +317,7 @@ export function createPixels(options: PixelsOptions): Pixels {
       threads: pools.threadsFor(header, pass),
       deadlineMs,
     });
-    return runTask(makeTask, call, { source, pass }, context);
+    return runTask(makeTask, call, { source, pass, kind: 'transform' }, context);
   }
 
   async function compare(call: CompareCall, context: CallContext): Promise<PixelComparison> {
@@ -300,7 +331,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     // Both are decoded in memory at once. Their waits for the rasterizer are not counted.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, queueMs: 0 };
-    const compared = await runTask(makeTask, call, { source, pass: null }, context);
+    const compared = await runTask(makeTask, call, { source, pass: null, kind: 'compare' }, context);
     return { ...compared, comparesFirstFrames: one.header.frames > 1 || other.header.frames > 1 };
   }
 
@@ -312,19 +343,28 @@ export function createPixels(options: PixelsOptions): Pixels {
       ...readingsOf(header),
       deadlineMs,
     });
-    const described = await runTask(makeTask, call, { source, pass: null }, context);
+    const described = await runTask(makeTask, call, { source, pass: null, kind: 'describe' }, context);
     const ofDrawing = source.drawing && drawingFacts(source.drawing);
     return { ...described, image: { ...described.image, ...ofDrawing } };
   }
 
   const selfTest = createSelfTest(clock, (call) => begin(call, (context) => transform(call, context)).result);
 
+  /** Begins work of an account. */
+  function serving<C extends PixelCall, T>(run: (call: C, context: CallContext) => Promise<T>) {
+    return (call: C): Work<T> => {
+      workerTime.arrived(call.accountId);
+      return begin(call, (context) => run(call, context));
+    };
+  }
+
   return {
-    transform: (call) => begin(call, (context) => transform(call, context)),
-    describe: (call) => begin(call, (context) => describe(call, context)),
-    compare: (call) => begin(call, (context) => compare(call, context)),
+    transform: serving(transform),
+    describe: serving(describe),
+    compare: serving(compare),
     expect: (accountId, heldBytes) => pools.quick.expect({ accountId, heldBytes }),
     stats: () => statsOf(pools.quick),
+    slowStats: () => statsOf(pools.slow),
     heavyStats: () => statsOf(pools.heavy),
     batchStats: () => statsOf(pools.batch),
     selfTest: selfTest.run,
@@ -357,15 +397,9 @@ function storedSource(file: StoredFile, pass: Pass | null): Source {
   return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, queueMs: 0 };
 }
 
-/** Calls that would take less time than a pass over such a file. */
-function insteadOf(header: Header, pass: Pass | null, work: WorkClass | undefined): string[] {
-  const moves = pass !== null && framesOf(header, pass) > 1;
-  const canHurry = pass !== null && (encodeOf(header, pass).effort ?? 1) > 0;
-  return [
-    ...(canHurry ? ['effort=0'] : []),
-    moves ? 'fewer frames (frame=first)' : 'a smaller image',
-    ...(work === 'job' ? [] : ['a job, which has 60 s (POST /api/v1/jobs)']),
-  ];
+/** The same text for equal work over files of about one size. */
+function nameOfWork(kind: ImageTask['kind'], { format, pixels }: Header, pass: Pass | null): string {
+  return `${kind} ${format} ${Math.round(Math.log2(pixels))} ${JSON.stringify(pass)}`;
 }
 
 /** Facts of the file of a drawing that its pixels do not hold. */

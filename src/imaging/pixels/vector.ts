@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { LIMIT_PIXELS, type Pass } from '../../../workers/protocol.ts';
 import type {
   DrawingSize,
@@ -9,8 +10,10 @@ import type { Clock } from '../../platform/clock/clock.ts';
 import { present } from '../../platform/names/present.ts';
 import type { WaitingLimits, WorkClass } from './admission.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
-import { deadlineExceeded, refusalOf } from './failures.ts';
+import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
+import { LATE_SECONDS, type LateWork } from './late-work.ts';
 import { createChildProcessPool } from './pools/child-process-pool.ts';
+import type { WorkerTime } from './pools/worker-time.ts';
 
 export interface Drawing extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */
@@ -47,6 +50,8 @@ interface RasterizerOptions {
   memoryMegabytes: number;
   limits: () => WaitingLimits;
   clock: Clock;
+  lateWork: LateWork;
+  workerTime: WorkerTime;
   /** Called when the process ends by itself. */
   onLost: (error: Error) => void;
 }
@@ -58,6 +63,7 @@ export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
 export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const LOWEST_PRIORITY = 19;
+const INSTEAD = { calls: [], words: 'a simpler drawing, or a smaller one' };
 /** The message for a drawing that ended its process. */
 const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
@@ -67,23 +73,33 @@ const PROCESS_DIED_MESSAGE =
  * process of the lowest priority and of bounded memory. Raster images never wait for it.
  */
 export function createRasterizer(options: RasterizerOptions): Rasterizer {
-  const { timeoutMs, memoryMegabytes, limits, clock, onLost } = options;
+  const { timeoutMs, memoryMegabytes, limits, clock, lateWork, workerTime, onLost } = options;
   const processes = createChildProcessPool<RasterizeTask, RasterizeResult>({
     file: VECTOR_PROCESS,
     memoryMegabytes,
     niceness: LOWEST_PRIORITY,
     limits,
+    givesWay: workerTime.isSpent,
     clock,
     onLost,
     slots: 1,
     budgetBytes: 0,
     diedMessage: PROCESS_DIED_MESSAGE,
   });
-  const late = () => deadlineExceeded(processes.retryAfterSeconds());
 
   return {
     async draw({ bytes, size }, caller) {
-      const { deadline } = caller;
+      const { accountId, work = 'call', deadline } = caller;
+      const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
+      const waitSeconds = lateWork.waitSeconds(accountId, nameOf);
+      if (waitSeconds > 0 && work === 'call') throw tookTooLongBefore(waitSeconds, INSTEAD);
+      const late = () => {
+        lateWork.record(accountId, nameOf());
+        return tookTooLong(LATE_SECONDS, INSTEAD);
+      };
+      const took = (cpuMs: number) => {
+        if (work === 'call') workerTime.spent(accountId, cpuMs);
+      };
       let drawing: Deadline | undefined;
       const begin = async () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
@@ -93,7 +109,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
         return { task: { input, size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
       };
       try {
-        const { reply, data, queueMs } = await processes.run({ ...caller, bytes: 0, begin });
+        const { reply, data, queueMs } = await processes.run({ ...caller, bytes: 0, begin, took });
         if (reply.kind === 'failure') throw refusalOf(reply);
         return { ...reply, pixels: data, queueMs };
       } finally {

@@ -1,7 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 /** The purpose of a process of the service. */
-export type ProcessRole = 'primary' | 'api' | 'browser' | 'heavy' | 'batch' | 'image' | 'vector' | 'other';
+export type ProcessRole =
+  | 'primary'
+  | 'api'
+  | 'browser'
+  | 'slow'
+  | 'heavy'
+  | 'batch'
+  | 'image'
+  | 'vector'
+  | 'other';
 
 /** A process at one moment. */
 export interface TableRow {
@@ -76,11 +85,13 @@ async function rowOf(
   };
 }
 
-/** Heavy and batch processes run the same file, at priorities of their own. */
+/** Slow, heavy and batch processes run the same file, at priorities of their own. */
 function roleOf(command: string, niceness: number): ProcessRole {
   if (command.includes('/host/server.ts')) return 'api';
   if (/chrom|headless[-_]shell/i.test(command)) return 'browser';
   if (command.includes('/workers/vector/process.ts')) return 'vector';
   if (!command.includes('/workers/image/process.ts')) return 'other';
-  return niceness >= 10 ? 'heavy' : niceness >= 5 ? 'batch' : 'image';
+  if (niceness >= 10) return 'heavy';
+  if (niceness >= 5) return 'batch';
+  return niceness >= 3 ? 'slow' : 'image';
 }

@@ -7,7 +7,7 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
-import { readInput } from './input.ts';
+import { readInput, type Source } from './input.ts';
 import {
   beginCall,
   counted,
@@ -73,11 +73,14 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const input = await readInput(request);
       const call = compileCall(request, input.fields);
       const { name, pass, warnings, paramOf } = await planOf(call, caller);
+      const asJob = jobOf(call, input);
       const done = await counted(options.allowance, caller, name, async () => {
         const image = await loadImage(input, options, terms);
         const fetchMs = underWay.admittedMs();
         const bytesIn = image.bytes.length;
-        const result = await underWay.resultOf(pixels.transform({ ...image, ...terms, pass, paramOf }));
+        const result = await underWay.resultOf(
+          pixels.transform({ ...image, ...terms, pass, paramOf, asJob }),
+        );
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };
       });
@@ -106,6 +109,19 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
 const FORM_FIELDS = {
   steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
 };
+
+/** The body of a job that does the same. It takes assets alone: another image has to be uploaded first. */
+function jobOf(call: TransformCall, source: Source): Record<string, unknown> {
+  const assets = source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
+  switch (call.kind) {
+    case 'op':
+      return { op: call.op.op, parameters: call.given, ...assets };
+    case 'steps':
+      return { steps: call.sent, ...assets };
+    case 'preset':
+      return { presetId: call.reference, ...assets };
+  }
+}
 
 const ResultLink = Type.Object(
   {

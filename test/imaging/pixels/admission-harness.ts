@@ -36,7 +36,12 @@ function callersOf(admission: Admission) {
 export const settle = () => new Promise(setImmediate);
 
 export const open = (
-  options: { slots?: number; callsBesideJobs?: boolean; limits?: Partial<WaitingLimits> } = {},
+  options: {
+    slots?: number;
+    callsBesideJobs?: boolean;
+    givesWay?: (accountId: string) => boolean;
+    limits?: Partial<WaitingLimits>;
+  } = {},
 ) => {
   const clock = manualClock();
   const limits: WaitingLimits = { calls: 10, ...options.limits };

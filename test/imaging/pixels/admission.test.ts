@@ -275,3 +275,18 @@ t.test('limits are in force for the next call, also while calls wait', async (t)
   await settle();
   t.equal(admission.stats().waiting, 3);
 });
+
+t.test('an account that gives way gets only slots that no other account waits for', async (t) => {
+  const { acquire, releaseFirst, names } = open({ givesWay: (accountId) => accountId === 'greedy' });
+  void acquire('at work', 'a');
+  for (const name of ['g1', 'g2']) void acquire(name, 'greedy');
+  for (const name of ['a1', 'a2']) void acquire(name, 'a');
+  void acquire('item', 'b', 0, forever, 'job');
+  await settle();
+  const served: string[] = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    await releaseFirst();
+    served.push(names());
+  }
+  t.same(served, ['a1', 'a2', 'item', 'g1', 'g2'], 'jobs of others go before it, too');
+});

@@ -72,8 +72,9 @@ t.test('frames, depth and enlarging weigh', async (t) => {
 });
 
 t.test('the pools of all processes share half of the memory, unless it is set', async (t) => {
-  const halves = { heavyBytes: 50 * MEGABYTE, batchBytes: 50 * MEGABYTE };
+  const bytes = 50 * MEGABYTE;
+  const halves = { slowBytes: bytes, heavyBytes: bytes, batchBytes: bytes };
   t.same(imageMemoryBudgets(100, 4), { quickBytes: 100 * MEGABYTE, ...halves });
-  t.same(imageMemoryBudgets(0, 4, 1_600 * MEGABYTE), { quickBytes: 100 * MEGABYTE, ...halves });
+  t.same(imageMemoryBudgets(0, 4, 2_000 * MEGABYTE), { quickBytes: 100 * MEGABYTE, ...halves });
   t.ok(imageMemoryBudgets(0, 1).quickBytes > 64 * MEGABYTE);
 });

@@ -5,7 +5,8 @@ import { serveTasks } from '../../../workers/transport/child-process.ts';
 /**
  * Stands in for the image process: the background colour of a pass chooses what it does with the task. `spin` never
  * answers and never lets its loop run, as native code that nothing stops; `secrets` answers with its environment,
- * `priority` with its niceness, `echo` with its input.
+ * `priority` with its niceness, `echo` with its input, `threads` with the threads of libvips that the task may use, as
+ * the width.
  */
 serveTasks<ImageTask, ImageResult>(async (task) => {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
@@ -21,6 +22,8 @@ serveTasks<ImageTask, ImageResult>(async (task) => {
   };
   const bytes = behaviour === 'echo' ? task.input : Buffer.from(texts[behaviour ?? ''] ?? 'done');
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
-  const facts = { contentType: 'image/png', width: 1, height: 1, timings };
+  const threads = (task.kind === 'transform' && task.threads) || 0;
+  const width = behaviour === 'threads' ? threads : 1;
+  const facts = { contentType: 'image/png', width, height: 1, timings };
   return { reply: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };
 });

@@ -3,7 +3,8 @@ import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.
 /**
  * Stands in for the image thread: the background colour of a pass chooses what it does with the task. `hold` waits
  * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: outside of the
- * thread's loop. `threads` answers with the threads of libvips that the task may use, as the width.
+ * thread's loop. `refuse` refuses after that. `threads` answers with the threads of libvips that the task may use, as
+ * the width.
  */
 export default async function run(task: ImageTask): Promise<Transformed | Failure> {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
@@ -26,6 +27,14 @@ export default async function run(task: ImageTask): Promise<Transformed | Failur
     case 'hold':
       hold(task);
       break;
+    case 'refuse':
+      await work(task);
+      return {
+        kind: 'failure',
+        code: 'invalid_param',
+        message: 'Too far left.',
+        param: 'steps[0].params.left',
+      };
     case 'work':
       await work(task);
   }

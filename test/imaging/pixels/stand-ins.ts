@@ -8,6 +8,7 @@ const SETTINGS: PixelsOptions['settings'] = {
   IMAGE_THREADS: 1,
   IMAGE_ISOLATION: 'thread',
   IMAGE_HEAVY_SLOTS: 1,
+  IMAGE_ACCOUNT_SECONDS: 30,
   IMAGE_WAIT_MS: 1_000,
   IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
   IMAGE_QUEUE: 2,
@@ -21,6 +22,7 @@ const SETTINGS: PixelsOptions['settings'] = {
 export function openStandIns(
   t: Test,
   settings: Partial<PixelsOptions['settings']> = {},
+  options: Pick<PixelsOptions, 'onReport' | 'workersCpuMs'> = {},
 ): { pixels: Pixels; clock: ManualClock; capacity: ChangeableCapacity } {
   const clock = manualClock();
   const all = { ...SETTINGS, ...settings };
@@ -32,6 +34,7 @@ export function openStandIns(
     clock,
     threadFile: new URL('./stand-in-thread.ts', import.meta.url),
     processFile: new URL('./stand-in-process.ts', import.meta.url),
+    ...options,
   });
   t.teardown(() => pixels.close());
   return { pixels, clock, capacity };

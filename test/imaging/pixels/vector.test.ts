@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
+import { createLateWork } from '../../../src/imaging/pixels/late-work.ts';
+import { createWorkerTime } from '../../../src/imaging/pixels/pools/worker-time.ts';
 import { createRasterizer, type Drawing } from '../../../src/imaging/pixels/vector.ts';
 import { type Clock, systemClock } from '../../../src/platform/clock/clock.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
@@ -19,13 +21,16 @@ const sanitize = (file: Uint8Array) => sanitized(file).text();
 const forever = new AbortController().signal;
 
 function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}) {
+  const { clock = systemClock, ...rest } = options;
   const rasterizer = createRasterizer({
     timeoutMs: 60_000,
     memoryMegabytes: 2_048,
     limits: () => ({ calls: 8 }),
-    clock: systemClock,
+    clock,
+    lateWork: createLateWork(clock),
+    workerTime: createWorkerTime({ clock, budgetMs: () => 60_000 }),
     onLost: () => {},
-    ...options,
+    ...rest,
   });
   t.teardown(() => rasterizer.close());
   const draw = (bytes: Uint8Array, size: DrawingSize = { density: 96 }, signal = forever): Promise<Drawing> =>

@@ -24,6 +24,8 @@ const DECODE_MS: Readonly<Record<string, number>> = {
 };
 /** A page whose samples are converted first. */
 const REWRITE_MS = 80;
+/** A pixel that a step reads and drops, as a resize does to a smaller size. */
+const READ_MS = 5;
 /** All scans of a progressive or interlaced file, or two bytes per channel. */
 const TWICE = 2;
 /** A description reads all pixels once or twice, and looks at a small copy. */
@@ -72,7 +74,7 @@ export function estimatedMs(header: Header, pass: Pass | null): number {
   const written = { frames: framesOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
   return (
     decodingMs(header, readFrames(header, pass)) +
-    stepsMs(pass, megapixels, Math.max) +
+    stepsMs(pass, megapixels, ofResult) +
     encodingMs(encodeOf(header, pass), written)
   );
 }
@@ -95,11 +97,12 @@ function decodingMs(
 }
 
 /**
- * CPU milliseconds of the steps of a pass, which libvips can divide among threads. A step counts by the smaller size
- * before or after it, because a picture that shrinks is mostly shrunk by its decoder, which is one thread.
+ * CPU milliseconds of the steps of a pass, which libvips can divide among threads. A picture that shrinks is mostly
+ * shrunk by its decoder, which is one thread.
  */
 export function divisibleMs(header: Header, pass: Pass): number {
-  return stepsMs(pass, megapixelsOf(header, pass), Math.min);
+  const ofSmaller: StepCost = (perMegapixel, before, after) => perMegapixel * Math.min(before, after);
+  return stepsMs(pass, megapixelsOf(header, pass), ofSmaller);
 }
 
 /** Megapixels of all frames, before the first step and after each. */
@@ -108,13 +111,19 @@ function megapixelsOf(header: Header, pass: Pass): number[] {
   return sizesOf(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
 }
 
-/** @param sizeOf the size by which a step counts, of those before and after it. */
-function stepsMs({ steps }: Pass, megapixels: readonly number[], sizeOf: typeof Math.max): number {
+/** Milliseconds of a step by its cost, and by the megapixels before and after it. */
+type StepCost = (perMegapixel: number, before: number, after: number) => number;
+
+/** A step makes the pixels of its result, and reads those that it drops. */
+const ofResult: StepCost = (perMegapixel, before, after) =>
+  perMegapixel * after + READ_MS * Math.max(0, before - after);
+
+function stepsMs({ steps }: Pass, megapixels: readonly number[], cost: StepCost): number {
   return steps.reduce((total, { operation: name, params }, index) => {
     const operation = operationNamed(name);
     if (operation?.kind !== 'step') return total;
-    const size = sizeOf(megapixels[index] ?? 0, megapixels[index + 1] ?? 0);
-    return total + operation.cpuMsPerMegapixel(params) * size;
+    const [before = 0, after = 0] = megapixels.slice(index, index + 2);
+    return total + cost(operation.cpuMsPerMegapixel(params), before, after);
   }, 0);
 }
 

@@ -14,6 +14,8 @@ export interface PoolOptions {
   slots: number;
   budgetBytes: number;
   limits: () => WaitingLimits;
+  /** Whether an account gets only slots that no other account waits for. Absent: none does. */
+  givesWay?: (accountId: string) => boolean;
   clock: Clock;
   /** Called when a worker ends by itself. */
   onLost: (error: Error) => void;
@@ -25,10 +27,12 @@ interface ChildProcessPoolOptions extends PoolOptions, ChildProcessOptions {
 }
 
 /** Work for a process that can be killed. */
-interface ChildProcessCall<Task> extends Omit<SlotRequest, 'signal'> {
+interface ChildProcessCall<Task, Reply> extends Omit<SlotRequest, 'signal'> {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
   /** Called when the call has its slot. The signal ends the work: the process is killed. */
   begin(): Promise<{ task: Task; signal: AbortSignal }>;
+  /** Called with the CPU time of the work in milliseconds, and with its reply where there is one. */
+  took(cpuMs: number, reply?: Reply): void;
 }
 
 interface ChildProcessResult<Reply> {
@@ -44,7 +48,7 @@ interface ChildProcessPool<Task, Reply> extends Pick<Admission, 'stats' | 'retry
    * Settles when the work has really ended: its slot is free again, and a killed process is gone.
    * @throws provider_unavailable, unsupported_format; the reason of the signal that ended the waiting or the work.
    */
-  run(call: ChildProcessCall<Task>): Promise<ChildProcessResult<Reply>>;
+  run(call: ChildProcessCall<Task, Reply>): Promise<ChildProcessResult<Reply>>;
   /**
    * Changes the number of slots and the memory for all of them; a surplus process ends when it has been idle for a
    * while.
@@ -97,16 +101,24 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
   }
 
   /** Runs a task in a process, which the signal kills. */
-  async function work(process: TaskProcess, task: Task, signal: AbortSignal, isLarge: boolean) {
+  async function work(
+    process: TaskProcess,
+    { task, signal }: { task: Task; signal: AbortSignal },
+    { isLarge, took }: { isLarge: boolean; took: ChildProcessCall<Task, Reply>['took'] },
+  ) {
+    const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
     try {
       const answer = await process.ask<Task, Reply>(task);
+      took(answer.cpuMs, answer.reply);
       if (isLarge || signal.aborted || answer.data.length > LARGE_RESULT_BYTES) await process.kill();
       else putBack(process);
       return answer;
     } catch (error) {
       await process.kill();
+      const knownMs = error instanceof ProcessDeath ? error.cpuMs : null;
+      took(knownMs ?? clock.elapsedMs() - begunMs);
       if (signal.aborted) throw signal.reason;
       onLost(error as Error);
       if (!(error instanceof ProcessDeath)) throw error;
@@ -120,15 +132,18 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
     retryAfterSeconds,
     expect,
     stats,
-    async run({ deadline, begin, ...slotRequest }) {
+    async run({ deadline, begin, took, ...slotRequest }) {
       const { signal, waiting } = deadline;
       const slot = await waiting(admission.acquire({ ...slotRequest, signal }));
       try {
         signal.throwIfAborted();
         const begun = await begin();
         begun.signal.throwIfAborted();
-        const answer = await work(takeProcess(), begun.task, begun.signal, slotRequest.bytes > LARGE_BYTES);
-        return { ...answer, queueMs: slot.queueMs };
+        const { reply, data } = await work(takeProcess(), begun, {
+          isLarge: slotRequest.bytes > LARGE_BYTES,
+          took,
+        });
+        return { reply, data, queueMs: slot.queueMs };
       } finally {
         slot.release();
       }

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcessTask, ProcessAnswer } from '../../../../workers/protocol.ts';
@@ -10,9 +11,12 @@ export class ProcessDeath extends Error {
   override readonly name = 'ProcessDeath';
   /** Whether the task is at fault: the memory limit and native crashes abort a process from inside. */
   readonly byTask: boolean;
-  constructor(ending: Ending) {
+  /** CPU time of its task until it was killed, in milliseconds; null where the system does not tell. */
+  readonly cpuMs: number | null;
+  constructor(ending: Ending, cpuMs: number | null) {
     super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);
     this.byTask = ending.code === UNCAUGHT_EXCEPTION || OWN_DEATHS.includes(ending.killedBy);
+    this.cpuMs = cpuMs;
   }
 }
 
@@ -33,7 +37,7 @@ export interface TaskProcess {
    */
   ask<Task extends { input: Uint8Array }, Reply>(
     task: Task,
-  ): Promise<{ reply: Reply; data: Uint8Array<ArrayBuffer> }>;
+  ): Promise<{ reply: Reply; data: Uint8Array<ArrayBuffer>; cpuMs: number }>;
   /** Ends it at once; resolves when it is gone. */
   kill(): Promise<void>;
 }
@@ -81,23 +85,30 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
   const pipe = child.stdio[DATA_PIPE] as Duplex;
   // A write to a process that died fails here; the death itself is reported by its exit.
   pipe.on('error', () => {});
+  /** CPU time of the process when its task began, and of the task when the process was killed. */
+  let begunAtMs: number | null = null;
+  let killedAfterMs: number | null = null;
   const died = new AbortController();
-  const gone = endingOf(child).then((ending) => died.abort(new ProcessDeath(ending)));
+  const gone = endingOf(child).then((ending) => died.abort(new ProcessDeath(ending, killedAfterMs)));
   const { signal } = died;
   return {
     gone,
     async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
+      begunAtMs = cpuMsOf(child);
       try {
         const message: ChildProcessTask<Task> = { task, sizeBytes: input.length };
         child.send(message, (error) => error !== null && child.kill('SIGKILL'));
         pipe.write(input, (error) => (error ? undefined : freeNow(input)));
         const [answer] = (await once(child, 'message', { signal })) as [ProcessAnswer<Reply>];
-        return { reply: answer.reply, data: await readBytes(pipe, answer.sizeBytes, signal) };
+        const { reply, sizeBytes, cpuMs } = answer;
+        return { reply, data: await readBytes(pipe, sizeBytes, signal), cpuMs };
       } catch (error) {
         throw signal.aborted ? signal.reason : error;
       }
     },
     async kill() {
+      const nowMs = cpuMsOf(child);
+      if (begunAtMs !== null && nowMs !== null) killedAfterMs = nowMs - begunAtMs;
       child.kill('SIGKILL');
       await gone;
     },
@@ -110,4 +121,20 @@ function endingOf(child: ChildProcess): Promise<Ending> {
     child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
     child.once('error', () => resolve({ code: null, killedBy: null }));
   });
+}
+
+const TICK_MS = 10;
+
+/**
+ * CPU milliseconds of a process since its start; null without /proc, or when it has ended. The name of the program
+ * stands in brackets, so fields begin after the last bracket.
+ */
+function cpuMsOf({ pid }: ChildProcess): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return null;
+  }
 }

@@ -1,16 +1,18 @@
 /** The time of shorter passes is mostly not spent on pixels. */
 const SHORTEST_MS = 25;
 const LOWEST = 0.4;
-/** Bounds the effect of a few pictures that were made to be slow on every small one of the same kind. */
+/** Bounds the effect of a few pictures that were made to be slow on the others of the same kind. */
 const HIGHEST = 4;
-/** Weights of the latest pass: one that was slower than estimated is a warning, one that was quicker proves little. */
+/** Weights of the latest pass: a few quick ones make up for one that was slower than estimated. */
 const SLOWER_WEIGHT = 0.5;
-const QUICKER_WEIGHT = 0.05;
+const QUICKER_WEIGHT = 0.25;
+/** Kinds that are remembered; the one that was recorded least recently is forgotten first. */
+const MOST_KINDS = 1_000;
 
 /**
- * The ratio of measured to estimated time of each kind of pass on this host. Six photographs took 0.15 to 1.07 of the
- * estimate, by encoder (GIF about 0.45): without the correction a GIF of 1.2 to 2.5 megapixels, which takes less than
- * 2 s, would wait for the few processes of heavy work.
+ * The ratio of measured to estimated CPU time of each kind of pass. Photographs take 0.15 to 1.4 of the estimate, by
+ * decoder, steps and encoder: without the correction most of those that are large would wait for the few processes of
+ * long work.
  */
 interface Pace {
   /** The estimate, corrected by the recorded passes of this kind. */
@@ -19,6 +21,7 @@ interface Pace {
 }
 
 export function createPace(): Pace {
+  /** The least recently recorded kind first. */
   const factors = new Map<string, number>();
   const factorOf = (kind: string) => factors.get(kind) ?? 1;
   return {
@@ -28,7 +31,10 @@ export function createPace(): Pace {
       const known = factorOf(kind);
       const seen = Math.min(HIGHEST, Math.max(LOWEST, tookMs / estimatedMs));
       const weight = seen > known ? SLOWER_WEIGHT : QUICKER_WEIGHT;
+      factors.delete(kind);
       factors.set(kind, known + weight * (seen - known));
+      const [oldest] = factors.keys();
+      if (factors.size > MOST_KINDS && oldest !== undefined) factors.delete(oldest);
     },
   };
 }

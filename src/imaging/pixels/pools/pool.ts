@@ -4,7 +4,14 @@ import { type Admission, createAdmission, type SlotRequest } from '../admission.
 import { type Deadline, unlessAborted } from '../deadline.ts';
 import { capacity, workerUnreachable } from '../failures.ts';
 import { createChildProcessPool, type PoolOptions } from './child-process-pool.ts';
+import { createCpuMeter } from './cpu-meter.ts';
 import { createThreads, type ResultOf } from './threads.ts';
+
+/**
+ * How work ended: with a result, with a refusal or a lost worker, or after its deadline or its client had gone, so that
+ * nobody waited for it any more.
+ */
+export type Outcome = 'done' | 'failed' | 'abandoned';
 
 /** A task for a pool. */
 interface PoolCall<T extends ImageTask> {
@@ -17,8 +24,8 @@ interface PoolCall<T extends ImageTask> {
   deadline: Deadline;
   /** Called with the work when it begins. The promise settles when the work has ended, also after a deadline. */
   follow(native: Promise<unknown>): void;
-  /** Called with the time that a worker was busy, in milliseconds, even after the deadline, and with its success. */
-  took(tookMs: number, succeeded: boolean): void;
+  /** Called with the CPU time of the work in milliseconds when it has ended, also after the deadline. */
+  took(cpuMs: number, outcome: Outcome): void;
 }
 
 interface PoolResult<T extends ImageTask> {
@@ -43,8 +50,11 @@ const PROCESS_DIED_MESSAGE =
  * Threads of this process: the fastest pool, but work that has begun cannot be stopped. A call therefore does not wait
  * for an item of a job: both run beside each other and share the cores.
  */
-export function createThreadPool(options: PoolOptions & { threadFile: URL }): Pool {
+export function createThreadPool(
+  options: PoolOptions & { threadFile: URL; workersCpuMs?: (() => number) | undefined },
+): Pool {
   const { slots, onLost, threadFile, clock } = options;
+  const cpuMeter = createCpuMeter(options.workersCpuMs);
   const admission = createAdmission({ ...options, callsBesideJobs: true });
   const { stats, retryAfterSeconds, expect } = admission;
   const workers = createThreads({ threads: slots, threadFile, onLost });
@@ -68,10 +78,13 @@ export function createThreadPool(options: PoolOptions & { threadFile: URL }): Po
       const native = (async () => {
         const task = await makeTask(deadline.deadlineMs());
         signal.throwIfAborted();
-        const startedMs = clock.elapsedMs();
-        const result = await workers.run(task).catch(lost);
-        took(clock.elapsedMs() - startedMs, result.kind !== 'failure');
-        return result;
+        const begunMs = clock.elapsedMs();
+        const cpuMs = cpuMeter.begin();
+        const result = await workers.run(task).catch((error: Error) => error);
+        // Other threads of the process, such as those that collect garbage, are measured too.
+        const mostMs = (clock.elapsedMs() - begunMs) * threadsOf(task);
+        took(Math.min(cpuMs(), mostMs), outcomeOf(result, signal));
+        return result instanceof Error ? lost(result) : result;
       })().finally(slot.release);
       follow(native);
       return { result: await unlessAborted(native, signal), queueMs: slot.queueMs };
@@ -100,13 +113,18 @@ export function createProcessPool(
   });
   return {
     ...processes,
-    async run<T extends ImageTask>({ makeTask, slotRequest, deadline, follow }: PoolCall<T>) {
+    async run<T extends ImageTask>({ makeTask, slotRequest, deadline, follow, took }: PoolCall<T>) {
       let begun = false;
       const begin = async () => {
         begun = true;
         return { task: await makeTask(deadline.deadlineMs()), signal: deadline.signal };
       };
-      const native = processes.run({ ...slotRequest, deadline, begin });
+      const native = processes.run({
+        ...slotRequest,
+        deadline,
+        begin,
+        took: (cpuMs, reply) => took(cpuMs, outcomeOf(reply, deadline.signal)),
+      });
       follow(native);
       try {
         const { reply, data, queueMs } = await native;
@@ -119,4 +137,15 @@ export function createProcessPool(
       }
     },
   };
+}
+
+/** @param result absent, or the error, where the worker was lost. */
+function outcomeOf(result: ResultOf<ImageTask> | Error | undefined, { aborted }: AbortSignal): Outcome {
+  if (aborted) return 'abandoned';
+  return result === undefined || result instanceof Error || result.kind === 'failure' ? 'failed' : 'done';
+}
+
+/** Threads of libvips that work on a task. */
+function threadsOf(task: ImageTask): number {
+  return (task.kind === 'transform' && task.threads) || 1;
 }

@@ -1,6 +1,7 @@
 import type { Pass } from '../../../../workers/protocol.ts';
 import type { Capacity } from '../../../platform/capacity/capacity.ts';
 import type { Clock } from '../../../platform/clock/clock.ts';
+import { present } from '../../../platform/names/present.ts';
 import type { SettingsOf } from '../../../platform/settings/setting.ts';
 import { imageMemoryBudgets } from '../budgets.ts';
 import type { pixelsSettings } from '../config.ts';
@@ -8,21 +9,59 @@ import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
 import type { Header } from '../header/header.ts';
 import { createPace } from './pace.ts';
-import { createProcessPool, createThreadPool, type Pool } from './pool.ts';
+import { createProcessPool, createThreadPool, type Outcome, type Pool } from './pool.ts';
+import type { WorkerTime } from './worker-time.ts';
 
-interface Pools {
+export type PoolName = 'quick' | 'slow' | 'heavy' | 'batch';
+
+/**
+ * Why work gets the lowest priority: it is estimated to take long, its account has used up its budget of worker time,
+ * or equal work of the account has just met its deadline.
+ */
+export type LowReason = 'estimate' | 'budget' | 'deadline';
+
+/** Work that looks for a pool. */
+export interface PixelWork {
+  kind: 'transform' | 'describe' | 'compare';
+  header: Header;
+  /** Null for a description and a comparison. */
+  pass: Pass | null;
+  accountId: string;
+  /** Whether the caller waits for it. */
+  isCall: boolean;
+  /** Whether it is an item of a large job. */
+  inBatch: boolean;
+  /** Whether equal work of the account has just met its deadline. */
+  wasLate: boolean;
+}
+
+/** The pool of some work, and the receiver of its CPU time. */
+interface Choice {
+  name: PoolName;
+  pool: Pool;
+  /** Present in the pool `heavy`. */
+  reason?: LowReason;
+  took(cpuMs: number, outcome: Outcome): void;
+}
+
+/** Work that has ended in a pool, for the metrics. */
+export interface PoolReport {
+  pool: PoolName;
+  reason?: LowReason | undefined;
+  cpuMs: number;
+  outcome: Outcome;
+}
+
+interface Pools extends Record<PoolName, Pool> {
   /** Passes that take a moment. */
   quick: Pool;
-  /** Passes that may take longer. */
+  /** Passes that take longer than a moment. They yield the cores to quick ones. */
+  slow: Pool;
+  /** Passes that may take seconds, and those of accounts past their budget. */
   heavy: Pool;
-  /** Items of large jobs that take a moment. */
+  /** Items of large jobs that take at most as long as slow passes. */
   batch: Pool;
-  /** The pool of a pass (null is a description), and the receiver of its duration. */
-  choose(
-    header: Header,
-    pass: Pass | null,
-    inBatch: boolean,
-  ): { name: 'quick' | 'heavy' | 'batch'; pool: Pool; took: (tookMs: number, succeeded: boolean) => void };
+  choose(work: PixelWork): Choice;
   /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by the second. */
   threadsFor(header: Header, pass: Pass): number;
   close(): Promise<void>;
@@ -32,13 +71,21 @@ interface PoolsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
   capacity: Capacity;
   clock: Clock;
+  workerTime: WorkerTime;
   onLost: (error: Error) => void;
-  threadFile?: URL;
-  processFile?: URL;
+  /** Called when work has ended. */
+  onReport?: ((report: PoolReport) => void) | undefined;
+  threadFile?: URL | undefined;
+  processFile?: URL | undefined;
+  workersCpuMs?: (() => number) | undefined;
 }
 
-/** No thread is busy for longer than about this with a pass that nobody may want any more. */
+/** A quick pass of another account waits for about this long at most until a thread is free. */
+const SLOW_FROM_MS = 300;
+/** A slow pass of another account waits for about this long at most. */
 const HEAVY_FROM_MS = 2_000;
+/** Grants a third of a core that quick passes contend for, and all idle time. */
+const SLOW_NICENESS = 3;
 /** Grants a tenth of a contended core, and all idle time: less would starve the pass on a busy host. */
 const HEAVY_NICENESS = 10;
 /**
@@ -58,17 +105,18 @@ const IMAGE_THREAD = new URL('../../../../workers/image/thread.ts', import.meta.
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
 
 /**
- * Nothing stops a thread inside libvips: a pass that may take longer than 2 s runs in a process that can be killed, so
- * that no account's pass holds up the calls of the others. Items of a large job run in a process because libuv's
- * threads are shared by all that a process does, so only a process of its own can have a priority of its own.
+ * Nothing stops a thread inside libvips: a pass that takes longer than a moment runs in a process that can be killed,
+ * and that has a priority of its own, so that no account's pass holds up the calls of the others. A thread cannot have
+ * one, because libuv's threads are shared by all that a process does.
  */
 export function openPools(options: PoolsOptions): Pools {
-  const { settings, capacity, threadFile = IMAGE_THREAD, processFile = IMAGE_PROCESS } = options;
+  const { settings, capacity, workerTime, onReport, threadFile = IMAGE_THREAD } = options;
   const sizesNow = () => {
     const budgets = imageMemoryBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
     const slots = capacity.imageThreads();
     return {
       quick: { slots, budgetBytes: budgets.quickBytes },
+      slow: { slots, budgetBytes: budgets.slowBytes },
       heavy: { slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: budgets.heavyBytes },
       batch: { slots, budgetBytes: budgets.batchBytes },
     };
@@ -79,50 +127,65 @@ export function openPools(options: PoolsOptions): Pools {
     heldBytes: sizes.quick.budgetBytes / HELD_SHARE,
     waitMs: capacity.imageWaitMs(),
   });
-  const shared = { ...options, limits };
-  const memoryMegabytes = settings.IMAGE_PROCESS_MEMORY_MEGABYTES;
-  const inProcesses = { ...shared, file: processFile, memoryMegabytes };
-  const pools = {
+  const shared = { ...options, limits, givesWay: workerTime.isSpent };
+  const processPool = (name: PoolName, niceness: number) =>
+    createProcessPool({
+      ...shared,
+      ...sizes[name],
+      file: options.processFile ?? IMAGE_PROCESS,
+      memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
+      niceness,
+    });
+  const pools: Record<PoolName, Pool> = {
     quick:
       settings.IMAGE_ISOLATION === 'process'
-        ? createProcessPool({ ...inProcesses, ...sizes.quick, niceness: 0 })
+        ? processPool('quick', 0)
         : createThreadPool({ ...shared, ...sizes.quick, threadFile }),
-    heavy: createProcessPool({ ...inProcesses, ...sizes.heavy, niceness: HEAVY_NICENESS }),
-    batch: createProcessPool({ ...inProcesses, ...sizes.batch, niceness: BATCH_NICENESS }),
+    slow: processPool('slow', SLOW_NICENESS),
+    heavy: processPool('heavy', HEAVY_NICENESS),
+    batch: processPool('batch', BATCH_NICENESS),
   };
-  const { quick, heavy, batch } = pools;
   const pace = createPace();
   capacity.onChange(() => {
     sizes = sizesNow();
-    quick.resize(sizes.quick);
-    batch.resize(sizes.batch);
-    heavy.resize(sizes.heavy);
+    for (const name of POOL_NAMES) pools[name].resize(sizes[name]);
   });
 
   /** Whether the calling pass is the only one that has a slot, and none waits. */
   function isAlone(): boolean {
     let passes = 0;
-    for (const pool of [quick, heavy, batch]) {
+    for (const pool of Object.values(pools)) {
       const { busy, waiting, jobsWaiting } = pool.stats();
       passes += busy + waiting + jobsWaiting;
     }
     return passes === 1;
   }
 
+  function lowReasonOf({ accountId, isCall, wasLate }: PixelWork, expectedMs: number): LowReason | undefined {
+    if (expectedMs > HEAVY_FROM_MS) return 'estimate';
+    if (wasLate) return 'deadline';
+    return isCall && workerTime.isSpent(accountId) ? 'budget' : undefined;
+  }
+
   return {
     ...pools,
-    choose(header, pass, inBatch) {
-      const kind = kindOf(header, pass);
+    choose(work) {
+      const { header, pass, accountId, isCall, inBatch } = work;
+      const kind = kindOf(work);
       const estimateMs = estimatedMs(header, pass);
-      const isHeavy = pace.corrected(kind, estimateMs) > HEAVY_FROM_MS;
-      const usual = inBatch ? 'batch' : 'quick';
-      const name = isHeavy ? 'heavy' : usual;
+      const expectedMs = pace.corrected(kind, estimateMs);
+      const reason = lowReasonOf(work, expectedMs);
+      const byTime = expectedMs > SLOW_FROM_MS ? 'slow' : 'quick';
+      const usual = inBatch ? 'batch' : byTime;
+      const name = reason === undefined ? usual : 'heavy';
       return {
-        name,
-        pool: pools[name],
-        took(tookMs, succeeded) {
-          // A refusal comes early and is no measure of the pace.
-          if (succeeded || tookMs > estimateMs) pace.record(kind, estimateMs, tookMs);
+        ...{ name, pool: pools[name] },
+        ...present({ reason }),
+        took(cpuMs, outcome) {
+          // Work that was refused or abandoned ended early, and is no measure of the pace unless it was slow.
+          if (outcome === 'done' || cpuMs > estimateMs) pace.record(kind, estimateMs, cpuMs);
+          if (isCall) workerTime.spent(accountId, cpuMs);
+          onReport?.({ pool: name, reason, cpuMs, outcome });
         },
       };
     },
@@ -133,14 +196,18 @@ export function openPools(options: PoolsOptions): Pools {
       return granted > 1 && gains && isAlone() ? 2 : 1;
     },
     async close() {
-      await Promise.all([quick.close(), heavy.close(), batch.close()]);
+      await Promise.all(Object.values(pools).map((pool) => pool.close()));
     },
   };
 }
 
-/** Passes with the same encoder have about the same ratio of time to estimate. */
-function kindOf(header: Header, pass: Pass | null): string {
-  if (pass === null) return 'description';
-  const { format, lossless } = encodeOf(header, pass);
-  return lossless ? `${format}, lossless` : format;
+const POOL_NAMES: readonly PoolName[] = ['quick', 'slow', 'heavy', 'batch'];
+
+/** Work with the same decoder, steps and encoder has about the same ratio of time to estimate. */
+function kindOf({ kind, header, pass }: PixelWork): string {
+  if (pass === null) return `${kind} ${header.format}`;
+  const { format, lossless, target } = encodeOf(header, pass);
+  const steps = pass.steps.map(({ operation }) => operation);
+  const how = [...(lossless ? ['lossless'] : []), ...(target ? ['search'] : [])];
+  return [header.format, ...steps, ...how, format].join(' ');
 }

@@ -1,0 +1,44 @@
+import type { Pass } from '../../../workers/protocol.ts';
+import { encodeOf, framesOf } from './estimates/following.ts';
+import type { Header } from './header/header.ts';
+
+/** A call that fits where this one takes too long: other parameters, or a job, which has a minute. */
+type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
+
+/** Ways to be served where a call takes too long. */
+export interface Alternatives {
+  /** For a program. */
+  calls: Alternative[];
+  /** For a person: words that follow on "try". */
+  words: string;
+}
+
+/** What is known of the call. */
+interface CallForms {
+  /** The field of the call for a parameter of the pass. */
+  paramOf?: ((passParam: string) => string) | undefined;
+  /** The body of a job that does the same; absent where there is none. */
+  asJob?: Record<string, unknown> | undefined;
+}
+
+/** What takes less time than a pass over such a file, or may take longer. */
+export function alternativesTo(
+  header: Header,
+  pass: Pass | null,
+  { paramOf = (passParam) => passParam, asJob }: CallForms,
+): Alternatives {
+  const calls: Alternative[] = [];
+  const words: string[] = [];
+  const suggest = (name: string, value: unknown, text: string) => {
+    words.push(text);
+    if (paramOf(name) === name) calls.push({ parameters: { [name]: value } });
+  };
+  if (pass !== null && (encodeOf(header, pass).effort ?? 1) > 0) suggest('effort', 0, 'effort=0');
+  if (pass !== null && framesOf(header, pass) > 1) suggest('frame', 'first', 'fewer frames (frame=first)');
+  else words.push('a smaller image');
+  if (asJob !== undefined) {
+    words.push('a job, which has 60 s (POST /api/v1/jobs, with the id of the uploaded image in assetIds)');
+    calls.push({ job: asJob });
+  }
+  return { calls, words: words.join(', or ') };
+}
