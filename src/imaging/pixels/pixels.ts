@@ -9,7 +9,6 @@ import type {
   ImageResult,
   ImageTask,
   Pass,
-  RawPixels,
   Transformed,
   TransformTask,
 } from '../../../workers/protocol.ts';
@@ -24,20 +23,18 @@ import type { IncomingCall, WorkClass } from './admission.ts';
 import { type Alternatives, alternativesTo } from './alternatives.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
-import { framesOf } from './estimates/following.ts';
 import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import { createLateWork, LATE_SECONDS } from './late-work.ts';
-import { ownedBytes } from './owned.ts';
 import type { Pool } from './pools/pool.ts';
 import { openPools, type PoolReport } from './pools/pools.ts';
 import type { AnswerOf } from './pools/threads.ts';
 import { createWorkerTime } from './pools/worker-time.ts';
-import { readable } from './readable.ts';
 import { createSelfTest } from './self-test.ts';
-import { headerOfFacts, isStored, type StoredFile } from './stored-file.ts';
+import { type Opened, openedFrom, type Source, storedSource } from './source.ts';
+import { isStored, type StoredFile } from './stored-file.ts';
 import { createRasterizer, drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE } from './vector.ts';
 
 interface PixelCall {
@@ -163,28 +160,6 @@ export interface PixelsOptions {
   processFile?: URL;
   /** CPU milliseconds of the threads; absent: as the system reports them. */
   workersCpuMs?: () => number;
-}
-
-/** The input of a thread: the file, or the pixels of a drawing. */
-interface Opened {
-  file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
-  /** The header of `file`; for an SVG that of its pixels. */
-  header: Header;
-}
-
-interface Source {
-  /** The header by which the work is estimated; of a stored file, from its facts. */
-  header: Header;
-  /** Answers the input; reads it first where it is still in a store. */
-  open(): Opened | Promise<Opened>;
-  /** Begins to read the file before the call has its slot. */
-  prepare?: () => void;
-  /** Memory of the call while it waits, in bytes. */
-  heldBytes: number;
-  /** Wait for the rasterizer, in milliseconds. */
-  queueMs: number;
-  /** The file of a drawing, whose pixels `open` answers, and its natural size. */
-  drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
 /** The deadline of a call, and the native work that was begun for it. */
@@ -378,23 +353,6 @@ function ignore(): void {}
 
 function isFailure(result: ImageResult): result is Failure {
   return result.kind === 'failure';
-}
-
-function openedFrom(bytes: Uint8Array, known: Header | null | undefined, pass: Pass | null): Opened {
-  const header = readable(bytes, known, (read) => (pass === null ? read.frames : framesOf(read, pass)));
-  return { file: { input: ownedBytes(bytes) }, header };
-}
-
-/** A file in a store: it is read when the call has its slot, or is next to have one. */
-function storedSource(file: StoredFile, pass: Pass | null): Source {
-  let reading: Promise<Opened> | undefined;
-  const open = () => {
-    reading ??= file.read().then((bytes) => openedFrom(bytes, null, pass));
-    return reading;
-  };
-  // Where the reading fails, the call is refused when it has its slot.
-  const prepare = () => void open().catch(ignore);
-  return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, queueMs: 0 };
 }
 
 /** The same text for equal work over files of about one size. */

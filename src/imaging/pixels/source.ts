@@ -1,0 +1,51 @@
+import type { Pass, RawPixels } from '../../../workers/protocol.ts';
+import { framesOf } from './estimates/following.ts';
+import type { Header } from './header/header.ts';
+import { ownedBytes } from './owned.ts';
+import { readable } from './readable.ts';
+import { headerOfFacts, type StoredFile } from './stored-file.ts';
+
+/** The input of a thread: the file, or the pixels of a drawing. */
+export interface Opened {
+  file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
+  /** The header of `file`; for an SVG that of its pixels. */
+  header: Header;
+}
+
+export interface Source {
+  /** The header by which the work is estimated; of a stored file, from its facts. */
+  header: Header;
+  /** Answers the input; reads it first where it is still in a store. */
+  open(): Opened | Promise<Opened>;
+  /** Begins to read the file before the call has its slot. */
+  prepare?: () => void;
+  /** Memory of the call while it waits, in bytes. */
+  heldBytes: number;
+  /** Wait for the rasterizer, in milliseconds. */
+  queueMs: number;
+  /** The file of a drawing, whose pixels `open` answers, and its natural size. */
+  drawing?: { bytes: Uint8Array; width: number; height: number };
+}
+
+/**
+ * The input of bytes that were sent.
+ * @param known the header, where it was already read from them.
+ * @param pass null for a description and a comparison.
+ * @throws unsupported_format as `readable` does.
+ */
+export function openedFrom(bytes: Uint8Array, known: Header | null | undefined, pass: Pass | null): Opened {
+  const header = readable(bytes, known, (read) => (pass === null ? read.frames : framesOf(read, pass)));
+  return { file: { input: ownedBytes(bytes) }, header };
+}
+
+/** A file in a store: it is read when the call has its slot, or is next to have one. */
+export function storedSource(file: StoredFile, pass: Pass | null): Source {
+  let reading: Promise<Opened> | undefined;
+  const open = () => {
+    reading ??= file.read().then((bytes) => openedFrom(bytes, null, pass));
+    return reading;
+  };
+  // Where the reading fails, the call is refused when it has its slot.
+  const prepare = () => void open().catch(() => undefined);
+  return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, queueMs: 0 };
+}
