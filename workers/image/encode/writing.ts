@@ -20,6 +20,7 @@ import { DRAWING_AVIF } from './effort.ts';
 import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
 import { exactPaletteOf, shows } from './exact-palette.ts';
 import { FILTERED, type RowFilter, rowFilterFor } from './row-filter.ts';
+import { withSmallerPixels } from './smaller-png.ts';
 
 /** Keys that do not change the encoding. A pass with no other key may return the original. */
 const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'target'];
@@ -42,6 +43,7 @@ export async function writeResult(
   const untouched = await untouchedInput(work);
   if (untouched !== undefined) return { written: untouched, processedMs: performance.now() };
   const { target } = encode;
+  const isOriginal = encode.format === 'png' && picture.isUntouched && originalOf(work) !== undefined;
   if (staysGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
   const write = async (settings: Settings & { format: OutputFormat }) =>
@@ -55,7 +57,8 @@ export async function writeResult(
         ...encode,
         ...(await colourDetailFor(work)),
       }));
-    return { written: await finish(written), processedMs: performance.now() };
+    const finished = await finish(written);
+    return { written: isOriginal ? withPixelsOf(work, finished) : finished, processedMs: performance.now() };
   }
   const pixels = await picture.pixels();
   const processedMs = performance.now();
@@ -212,6 +215,13 @@ function originalOf({
   // The copy owns its memory, because the thread frees the input once the pass is done, and slice() of a Buffer copies
   // nothing.
   return { bytes, file: { data: new Uint8Array(input), info } };
+}
+
+/** The result with the compressed pixels of the input, which shows the same picture, where these are smaller. */
+function withPixelsOf({ task, source, profile }: Work, { data, info }: Written): Written {
+  if (source.orientation > 1) return { data, info };
+  const smaller = withSmallerPixels(data, task.input, profile === 'own');
+  return { data: smaller, info: { ...info, size: smaller.byteLength } };
 }
 
 /** The playback of an animation that has left its file, because raw pixels carry neither delays nor a loop count. */

@@ -1,0 +1,54 @@
+import { Bytes } from '../../formats/bytes.ts';
+import { type PngChunk, pngChunks } from '../../formats/png.ts';
+
+/** Types of chunks that hold the pixels of a PNG. */
+const PIXELS: readonly string[] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'];
+/** Types of chunks of a written PNG whose content does not depend on how its pixels are stored. */
+const APART: readonly string[] = [
+  'iCCP',
+  'sRGB',
+  'gAMA',
+  'cHRM',
+  'pHYs',
+  'eXIf',
+  'iTXt',
+  'tEXt',
+  'zTXt',
+  'IEND',
+];
+const PROFILE = 'iCCP';
+
+/**
+ * A written PNG with the compressed pixels of another one that shows the same picture, where these take fewer bytes.
+ * Its metadata and profile stay; the other's are not carried.
+ * @param original a PNG of the same pixels.
+ * @param keepsColours whether the numbers of its pixels were kept in its own profile.
+ */
+export function withSmallerPixels(
+  written: Uint8Array<ArrayBuffer>,
+  original: Uint8Array,
+  keepsColours: boolean,
+): Uint8Array<ArrayBuffer> {
+  const ours = [...pngChunks(new Bytes(written))];
+  const theirs = [...pngChunks(new Bytes(original))];
+  const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE);
+  const isKnown = ours.every(({ type }) => PIXELS.includes(type) || APART.includes(type));
+  if (isConverted || !isKnown || pixelBytes(theirs) >= pixelBytes(ours)) return written;
+  const head = ours[0] as PngChunk;
+  const pixels = theirs
+    .filter(({ type }) => PIXELS.includes(type))
+    .map(({ at, next }) => original.subarray(at, next));
+  const apart = ours.filter(({ type }) => APART.includes(type));
+  const partOf = ({ at, next }: PngChunk) => written.subarray(at, next);
+  return Buffer.concat([
+    written.subarray(0, head.at),
+    pixels[0] ?? new Uint8Array(),
+    ...apart.filter(({ type }) => type !== 'IEND').map(partOf),
+    ...pixels.slice(1),
+    ...apart.filter(({ type }) => type === 'IEND').map(partOf),
+  ]);
+}
+
+function pixelBytes(chunks: readonly PngChunk[]): number {
+  return chunks.filter(({ type }) => PIXELS.includes(type)).reduce((sum, { at, next }) => sum + next - at, 0);
+}
