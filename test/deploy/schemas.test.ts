@@ -15,6 +15,9 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFile(join(ROOT, path), 'utf8');
 const run = promisify(execFile);
 
+/** Of 10, by systemd: a unit without hardening has 9.6, and a browser needs its user namespaces. */
+const MOST_EXPOSURE = 5;
+
 async function folder(t: Test): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'darkroom-deploy-'));
   t.teardown(() => rm(made, { recursive: true, force: true }));
@@ -42,11 +45,20 @@ t.test(
       restart?: string;
       volumes?: string[];
       environment?: Record<string, string>;
+      read_only?: boolean;
+      tmpfs?: string[];
+      cap_drop?: string[];
+      pids_limit?: number;
     }
     for (const file of ['compose.yaml', 'compose.single.yaml']) {
       const { services } = parse(await read(file)) as { services: Record<string, Service> };
-      for (const [name, { ports = [], restart }] of Object.entries(services)) {
+      for (const [name, { ports = [], restart, ...hardening }] of Object.entries(services)) {
         for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${file}: ${name}`);
+        if (name === 'darkroom')
+          t.match(hardening, {
+            ...{ read_only: true, cap_drop: ['ALL'], pids_limit: Number },
+            tmpfs: [/^\/tmp:size=1g$/, '/app/bench/results'],
+          });
         if (name !== 'bucket') t.equal(restart, 'unless-stopped', `${file}: ${name}`);
       }
     }
@@ -103,6 +115,11 @@ t.test('the unit of systemd is one that systemd reads, and may write its file of
     return `${stdout}${stderr}`;
   };
   t.equal(await verified(unit), '');
+  const file = join(await folder(t), 'darkroom.service');
+  await writeFile(file, unit);
+  const { stdout } = await run(program, ['security', '--offline=true', '--no-pager', file]);
+  const [, exposure] = /Overall exposure level for darkroom\.service: ([\d.]+)/.exec(stdout) ?? [];
+  t.ok(Number(exposure) < MOST_EXPOSURE, `the exposure is ${exposure}`);
   t.match(
     await verified(unit.replace('KillMode=mixed', 'KillMood=mixed')),
     /KillMood/,
