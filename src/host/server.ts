@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { readSettings } from '../../config/index.ts';
 import { channelToPrimary } from '../platform/stores/embedded/channel-client.ts';
 import { connectStores, isEmbedded } from '../platform/stores/open.ts';
@@ -15,6 +16,8 @@ import type { ProcessMessage } from './processes/supervisor.ts';
  */
 const settings = readSettings(process.env);
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
+/** The process that writes the code cache for all that follow, which takes half a second when there is none yet. */
+const FIRST = '1';
 let isDraining = false;
 let serving: App | null = null;
 process.on('message', (message: ProcessMessage) => {
@@ -52,6 +55,8 @@ const app = await buildApp({
 });
 
 serving = app;
+// Node writes its code cache at a regular exit only: a process that replaces a killed one would start without.
+if (processId === FIRST) flushCompileCache();
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
 sendToPrimary({ type: 'listening', port: Number(port) });
