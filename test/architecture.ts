@@ -20,6 +20,7 @@ const SHARED_BY_WORKERS = [
   'workers/models/protocol.ts',
   'workers/render/protocol.ts',
   'workers/vector/protocol.ts',
+  'workers/image/bounds.ts',
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];

@@ -1,6 +1,6 @@
 import type { Failure } from '../protocol.ts';
 import type { StepOperation } from './operations/index.ts';
-import { BadArgument, invalid, Refusal, tooLarge, unreadable } from './refusal.ts';
+import { BadArgument, invalid, Refusal, refusedArgument, tooLarge, unreadable } from './refusal.ts';
 
 /** Nobody waits for the answer any more. */
 export class TooLate extends Error {
@@ -20,22 +20,11 @@ export function argumentFailure(
   operation: StepOperation,
   params: object,
 ): unknown {
-  if (error instanceof BadArgument) {
-    return invalid(`${path}.${ownKey(error.key, operation, params)}`, error.message, error.details);
-  }
+  if (error instanceof BadArgument) return refusedArgument(error, path, operation, params);
   const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT.exec(error.message)) || [];
   return key === undefined
     ? error
     : invalid(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
-}
-
-/**
- * The parameter to name. A size may be out of bounds through a parameter with another name; the first one sent is named
- * then.
- */
-function ownKey(key: string, operation: StepOperation, params: object): string {
-  if (key in params) return key;
-  return Object.keys(params)[0] ?? (key in operation.parameters.properties ? key : '');
 }
 
 /**

@@ -47,3 +47,27 @@ export class BadArgument extends Error {
     this.details = details;
   }
 }
+
+/** An operation, with the schema of its arguments. */
+interface Described {
+  parameters: { properties: object };
+}
+
+/** The refusal of an operation's argument, by its path in the pass. @param path of the arguments, `steps[1].params`. */
+export function refusedArgument(
+  { key, message, details }: BadArgument,
+  path: string,
+  operation: Described,
+  params: object,
+): Refusal {
+  return invalid(`${path}.${ownKey(key, operation, params)}`, message, details);
+}
+
+/**
+ * The parameter to name. A size may be out of bounds through a parameter with another name; the first one sent is named
+ * then.
+ */
+function ownKey(key: string, operation: Described, params: object): string {
+  if (key in params) return key;
+  return Object.keys(params)[0] ?? (key in operation.parameters.properties ? key : '');
+}

@@ -21,6 +21,7 @@ import type { SettingsOf } from '../../platform/settings/setting.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import type { IncomingCall, WorkClass } from './admission.ts';
 import { type Alternatives, alternativesTo } from './alternatives.ts';
+import { assertSameSize, assertWithinBounds } from './bounds.ts';
 import type { pixelsSettings } from './config.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
 import { estimatedBytes } from './estimates/memory.ts';
@@ -281,6 +282,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {
     const { pass, layers, describes = false } = call;
     const source = await sourceOf(call, { pass, size: drawingSizeOf(pass) }, context);
+    assertWithinBounds(source.header, pass, call.paramOf);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): TransformTask => ({
       kind: 'transform',
       ...file,
@@ -299,6 +301,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     const reading = { pass: null, size: NATURAL_SIZE };
     const one = await sourceOf(call, reading, context);
     const other = await sourceOf({ ...call, bytes: call.other, header: null }, reading, context);
+    assertSameSize(one.header, other.header, call.paramOf);
     const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<CompareTask> => {
       const { input, raw } = (await other.open()).file;
       return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw }) };

@@ -142,3 +142,23 @@ t.test('what stands beside steps is named, and steps in the query are led to the
     }
   }
 });
+
+t.test(
+  'a step that does not fit the picture before it is refused on its own parameter, in every form',
+  async (t) => {
+    const { server, key } = calls;
+    const outside = { operation: 'extract', params: { left: 20, width: 5, height: 5 } };
+    const steps = [resize, { operation: 'blur', params: { sigma: 2 } }, outside];
+    const answer = refusalOf(await sent(steps));
+    t.match(answer, { ...INVALID, param: 'steps[2].params.left', details: { received: 20, limit: 19 } });
+    const assetId = await uploaded();
+    const stored = refusalOf(await server.call('/images/transform', { key, json: { assetId, steps } }));
+    t.match(stored, { ...INVALID, param: 'steps[2].params.left', details: { received: 20, limit: 19 } });
+    const job = await server.call('/jobs', { key, json: { assetIds: [assetId], steps, wait: 30 } });
+    t.match(
+      job.json.data.items[0],
+      { status: 'FAILED', errorCode: 'invalid_param' },
+      JSON.stringify(job.json),
+    );
+  },
+);

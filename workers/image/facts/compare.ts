@@ -1,11 +1,11 @@
 import sharp from 'sharp';
 import type { Compared, CompareTask, Difference, Failure, RawPixels } from '../../protocol.ts';
 import { localOutputOf } from '../../transport/output.ts';
+import { mismatchOf } from '../bounds.ts';
 import { failureOf } from '../failure.ts';
 import { openFile } from '../input.ts';
 import { lumaOf, ssim } from '../likeness/ssim.ts';
 import type { Pixels } from '../pixels/pixels.ts';
-import { invalid } from '../refusal.ts';
 
 /**
  * Largest difference of a channel, of 255, that counts as unchanged: it is invisible, and codecs cause it everywhere.
@@ -25,7 +25,8 @@ export async function compare(task: CompareTask): Promise<Compared | Failure> {
     const one = await decoded(task.input, task.raw);
     const other = await decoded(task.other, task.otherRaw);
     const decodedMs = performance.now();
-    assertSameSize(one, other);
+    const mismatch = mismatchOf(one, other);
+    if (mismatch !== undefined) return mismatch;
     return {
       kind: 'compared',
       difference: differenceOf(one, other),
@@ -34,14 +35,6 @@ export async function compare(task: CompareTask): Promise<Compared | Failure> {
   } catch (error) {
     return failureOf(error, true);
   }
-}
-
-function assertSameSize(one: Pixels, other: Pixels): void {
-  if (one.width === other.width && one.height === other.height) return;
-  throw invalid(
-    'otherAssetId',
-    `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: bring them to one size first, as by a resize before the comparison.`,
-  );
 }
 
 async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {

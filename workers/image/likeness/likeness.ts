@@ -3,10 +3,10 @@ import type { Achieved } from '../../protocol.ts';
 import { localOutputOf } from '../../transport/output.ts';
 import type { Settings } from '../encode/encoder.ts';
 import { framesOf, type Pixels } from '../pixels/pixels.ts';
-import { invalid } from '../refusal.ts';
 import type { Quantity } from '../search/quality-curves.ts';
+import { assertMeasurable } from './measurable.ts';
 import { lumaOf, ssim } from './ssim.ts';
-import { SMALLEST_EDGE_PX, ssimulacra2 } from './ssimulacra2.ts';
+import { ssimulacra2 } from './ssimulacra2.ts';
 
 /** A likeness to a picture, as a target names it and a search measures it. */
 interface Likeness {
@@ -34,8 +34,6 @@ export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 
 /** Keeps the logarithm finite for a likeness of 1. Differences this small are invisible. */
 const LEAST_UNLIKENESS = 1e-7;
-/** Size in pixels above which a search would not end in time. */
-const SSIMULACRA2_LIMIT_PX = 4_000_000;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function likenessTo(pixels: Pixels, target: LikenessTarget): Likeness {
@@ -93,18 +91,6 @@ function visualLikeness(pixels: Pixels, least: number): Likeness {
     evenly: (value) => value,
     rounded: (value) => Math.floor(value * 100) / 100,
   };
-}
-
-function assertMeasurable({ width, height, frames }: Pixels): void {
-  if (Math.min(width, height) < SMALLEST_EDGE_PX) {
-    const message = `ssimulacra2 needs pictures of at least ${SMALLEST_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ask for minSsim.`;
-    throw invalid('ssimulacra2', message, { limit: SMALLEST_EDGE_PX });
-  }
-  if (width * height * frames > SSIMULACRA2_LIMIT_PX) {
-    const megapixels = (one: number) => (one / 1e6).toFixed(1);
-    const message = `ssimulacra2 is measured up to ${megapixels(SSIMULACRA2_LIMIT_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ask for minSsim.`;
-    throw invalid('ssimulacra2', message, { limit: SSIMULACRA2_LIMIT_PX });
-  }
 }
 
 async function decoded(file: Uint8Array) {

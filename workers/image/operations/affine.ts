@@ -1,5 +1,5 @@
 import { backgroundOr, isTranslucent } from '../colour/colour.ts';
-import type { Size } from '../pixels/geometry.ts';
+import { type Size, sizeFault } from '../pixels/geometry.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
 
@@ -31,6 +31,8 @@ export const affine = defineStep({
   alphaAfter: ({ background }) => (isTranslucent(background) ? true : undefined),
   cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
   frames: 'each',
+  sizeAfter: 'found',
+  fits: (picture, { matrix }) => sizeFault(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
     const opened = backgroundOr(fill, background);

@@ -1,5 +1,5 @@
 import { colourOf, isTranslucent } from '../colour/colour.ts';
-import { cornerRadius, type Size } from '../pixels/geometry.ts';
+import { changedSizeFault, cornerRadius, type Size } from '../pixels/geometry.ts';
 import { fillCorners, roundCorners } from '../pixels/paint.ts';
 import { pad } from '../sizing.ts';
 import { defineStep } from './operation.ts';
@@ -24,6 +24,7 @@ export const border = defineStep({
   changesNothing: ({ width, radius }) => width === 0 && radius === 0,
   cpuMsPerMegapixel: 8,
   frames: 'each',
+  fits: (picture, { width }) => changedSizeFault(picture, framedSize(picture, width)),
   size: (input, { width }) => framedSize(input, width),
   async apply(picture, { width, color, radius }) {
     const ink = colourOf(color, 'color');

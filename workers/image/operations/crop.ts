@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { largestOfShape, type Size } from '../pixels/geometry.ts';
+import { largestOfShape, type Size, sizeFault } from '../pixels/geometry.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { defineStep } from './operation.ts';
 import { FOCAL, gravity, optional } from './parameter.ts';
@@ -20,6 +20,7 @@ export const crop = defineStep({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 20,
   commutesWithFlatten: true,
+  fits: (picture, { aspect }) => sizeFault(resultOf(picture, aspect), picture.frames),
   size: (input, { aspect }) => resultOf(input, aspect),
   async apply(picture, { aspect, ...aim }) {
     const scaled = { width: picture.width, height: picture.height };

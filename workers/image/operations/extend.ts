@@ -1,9 +1,12 @@
 import { backgroundOr, opensUp } from '../colour/colour.ts';
+import { changedSizeFault, type Size } from '../pixels/geometry.ts';
 import { pad } from '../sizing.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';
 
 const SIDE = 16384;
+
+type Room = Record<'top' | 'right' | 'bottom' | 'left', number>;
 
 export const extend = defineStep({
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
@@ -25,11 +28,13 @@ export const extend = defineStep({
     extendWith === 'background' && opensUp(background) ? true : undefined,
   changesNothing: ({ top, right, bottom, left }) => top + right + bottom + left === 0,
   cpuMsPerMegapixel: 8,
-  size: (input, { top, right, bottom, left }) => ({
-    width: input.width + left + right,
-    height: input.height + top + bottom,
-  }),
+  fits: (picture, room) => changedSizeFault(picture, extendedSize(picture, room)),
+  size: extendedSize,
   async apply(picture, { extendWith, background, ...room }, { fill }) {
     await pad(picture, room, backgroundOr(fill, background), extendWith);
   },
 });
+
+function extendedSize(input: Size, { top, right, bottom, left }: Room): Size {
+  return { width: input.width + left + right, height: input.height + top + bottom };
+}

@@ -10,11 +10,12 @@ export const extractChannel = defineStep({
   alphaAfter: 'dropped',
   cpuMsPerMegapixel: 2,
   profile: () => 'srgb',
+  fits({ hasAlpha }, { channel }) {
+    if (channel !== 'alpha' || hasAlpha !== false) return undefined;
+    const message = 'channel is alpha, but the picture has no transparency: ask for red, green or blue.';
+    return new BadArgument('channel', message);
+  },
   async apply(picture, { channel }) {
-    if (channel === 'alpha' && !picture.hasAlpha) {
-      const message = 'channel is alpha, but the picture has no transparency: ask for red, green or blue.';
-      throw new BadArgument('channel', message);
-    }
     (await picture.at('extractChannel')).extractChannel(channel);
     picture.hasAlpha = false;
   },

@@ -20,26 +20,28 @@ export const extract = defineStep({
   cpuMsPerMegapixel: 2,
   commutesWithFlatten: true,
   size: (_, { width, height }) => ({ width, height }),
+  fits: (picture, { left = 0, top = 0, width, height }) =>
+    edgeFault('left', left, 'width', width, picture.width) ??
+    edgeFault('top', top, 'height', height, picture.height),
   async apply(picture, { left = 0, top = 0, width, height }) {
-    assertWithin('left', left, 'width', width, picture.width);
-    assertWithin('top', top, 'height', height, picture.height);
     await cropTo(picture, { left, top, width, height });
   },
 });
 
-function assertWithin(
+function edgeFault(
   startKey: string,
   start: number,
   lengthKey: string,
   length: number,
   edge: number,
-): void {
+): BadArgument | undefined {
   if (start >= edge) {
     const message = `The rectangle begins at pixel ${start} from the ${startKey}, but the picture has ${edge}.`;
-    throw new BadArgument(startKey, message, { received: start, limit: edge - 1 });
+    return new BadArgument(startKey, message, { received: start, limit: edge - 1 });
   }
   if (start + length > edge) {
     const message = `The rectangle reaches to pixel ${start + length} from the ${startKey}, but the picture has ${edge}: make its ${lengthKey} at most ${edge - start}.`;
-    throw new BadArgument(lengthKey, message, { received: length, limit: edge - start });
+    return new BadArgument(lengthKey, message, { received: length, limit: edge - start });
   }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import type { Sharp } from 'sharp';
 import type { Decode, Encode, PassWarning, PictureHashes } from '../../protocol.ts';
 import { isGreyColour, type Rgba } from '../colour/colour.ts';
 import type { Picture } from '../picture.ts';
-import type { Size } from '../pixels/geometry.ts';
+import type { Shape, Size } from '../pixels/geometry.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { BadArgument } from '../refusal.ts';
 import { contract, type Filled, filler } from './parameter.ts';
@@ -52,8 +52,13 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * admitted.
    */
   copies(params: Readonly<Record<string, unknown>>): number;
-  /** The size after it: `kept` as before, `given` by its arguments, or dependent on anything else. */
-  sizeAfter: 'kept' | 'given' | 'depends';
+  /**
+   * The size after it: `kept` as before, `given` by its arguments, dependent on anything else, or `found` in the
+   * pixels, so that `size` is only its upper bound.
+   */
+  sizeAfter: 'kept' | 'given' | 'depends' | 'found';
+  /** Whether transparency certainly stays as it was. */
+  keepsAlpha: boolean;
   /**
    * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
    * (undefined).
@@ -72,6 +77,11 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * argument at fault. `apply` checks it too.
    */
   rule(params: Readonly<Record<string, unknown>>): BadArgument | undefined;
+  /**
+   * Checks whether the step can be done to a picture, by what is known of it without its pixels. Returns the argument
+   * at fault. It is asked before a pass takes a slot, and `apply` checks it too.
+   */
+  fits(picture: Shape, params: Readonly<Record<string, unknown>>): BadArgument | undefined;
   /** Size of a frame after the step; an upper bound where it depends on the pixels. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
   /** @throws BadArgument on a parameter that does not fit this picture. */
@@ -110,7 +120,7 @@ interface StepSource<P extends TProperties> {
   profile?(params: Filled<P>): 'srgb' | 'none' | undefined;
   copies: number | ((params: Filled<P>) => number);
   /** Absent: it depends on anything. */
-  sizeAfter?: 'kept' | 'given';
+  sizeAfter?: 'kept' | 'given' | 'found';
   /** The effect on transparency; a function returns undefined where transparency stays as it was. */
   alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
   changesNothing?(params: Filled<P>): boolean;
@@ -121,6 +131,7 @@ interface StepSource<P extends TProperties> {
   readsSecondAsset?: string;
   conceals?: true;
   rule?(params: Filled<P>): BadArgument | undefined;
+  fits?(picture: Shape, params: Filled<P>): BadArgument | undefined;
   size?(input: Size, params: Filled<P>): Size;
   apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
 }
@@ -133,7 +144,7 @@ export const IN_PLACE = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as 
  * picture, may change something, and keeps the size, which is not relied on.
  */
 export function defineStep<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
-  const { parameters, alphaAfter, changesNothing, rule, size, profile, apply } = source;
+  const { parameters, alphaAfter, changesNothing, rule, fits, size, profile, apply } = source;
   const filled = filler(parameters);
   const isIdentity: StepOperation['changesNothing'] = (params) => changesNothing?.(filled(params)) ?? false;
   return {
@@ -147,12 +158,14 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
     cpuMsPerMegapixel: (params) => factOf(source.cpuMsPerMegapixel, filled(params)),
     copies: (params) => factOf(source.copies, filled(params)),
     changesNothing: isIdentity,
+    keepsAlpha: alphaAfter === 'kept',
     transparentAfter(params) {
       if (alphaAfter === 'kept' || isIdentity(params)) return undefined;
       return typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter === 'added';
     },
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
     rule: (params) => rule?.(filled(params)),
+    fits: (picture, params) => fits?.(picture, filled(params)),
     profile: (params) => profile?.(filled(params)),
     greyAfter(wasGrey, params) {
       const effect = factOf(source.grey, filled(params));
@@ -160,7 +173,7 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
       return effect === 'makes';
     },
     async apply(picture, params, pass) {
-      const refusal = rule?.(filled(params));
+      const refusal = rule?.(filled(params)) ?? fits?.(picture, filled(params));
       if (refusal !== undefined) throw refusal;
       await apply(picture, filled(params), pass);
     },

@@ -43,12 +43,18 @@ export const redact = defineStep({
   cpuMsPerMegapixel: 60,
   frames: 'each',
   conceals: true,
+  fits: (picture, { regions }) =>
+    regions
+      .map(({ x, y, width, height }, index) =>
+        regionFault({ left: x, top: y, width, height }, picture, index),
+      )
+      .find((fault) => fault !== undefined),
   async apply(picture, { regions, style, color }) {
     // The alpha is ignored, because a translucent cover would hide nothing.
     const ink = { ...colourOf(color, 'color'), alpha: 1 };
     const pixels = await picture.pixels();
-    const boxes = regions.map(({ x, y, width, height }, index) =>
-      within({ left: x, top: y, width, height }, pixels, index),
+    const boxes = regions.flatMap(
+      ({ x, y, width, height }) => intersect({ left: x, top: y, width, height }, pixels) ?? [],
     );
     const groups = groupsOf(boxes);
     for (const group of groups) {
@@ -58,12 +64,11 @@ export const redact = defineStep({
   },
 });
 
-/** The part of a region that lies within the picture. */
-function within(region: Box, picture: Size, index: number): Box {
-  const box = intersect(region, picture);
-  if (box !== undefined) return box;
+/** The fault of a region that lies outside of the picture. */
+function regionFault(region: Box, picture: Size, index: number): BadArgument | undefined {
+  if (intersect(region, picture) !== undefined) return undefined;
   const place = `${region.left}, ${region.top}`;
   const { width, height } = picture;
   const message = `regions[${index}] begins at ${place}, outside of the picture of ${width} × ${height} pixels, as it is shown: make x less than ${width} and y less than ${height}.`;
-  throw new BadArgument('regions', message, { index, width, height });
+  return new BadArgument('regions', message, { index, width, height });
 }

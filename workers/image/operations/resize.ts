@@ -1,6 +1,6 @@
 import type { PassWarning } from '../../protocol.ts';
 import { backgroundOr, isTranslucent } from '../colour/colour.ts';
-import { EDGE_LIMIT_PX, type Fit, fitInto, place, type Size } from '../pixels/geometry.ts';
+import { changedSizeFault, EDGE_LIMIT_PX, type Fit, fitInto, place, type Size } from '../pixels/geometry.ts';
 import { BadArgument } from '../refusal.ts';
 import { pad, scaleLinear, scaleTo } from '../sizing.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
@@ -48,6 +48,8 @@ export const resize = defineStep({
       missing: ['width', 'height'],
     });
   },
+  fits: (picture, { width, height, fit, enlarge }) =>
+    changedSizeFault(picture, fitInto(picture, { width, height }, fit, enlarge).result),
   size: (input, { width, height, fit, enlarge }) => fitInto(input, { width, height }, fit, enlarge).result,
   async apply(
     picture,

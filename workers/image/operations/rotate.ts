@@ -1,5 +1,5 @@
 import { backgroundOr, opensUp } from '../colour/colour.ts';
-import { assertSize, turnedSize } from '../pixels/geometry.ts';
+import { sizeFault, turnedSize } from '../pixels/geometry.ts';
 import { turned } from '../pixels/turn.ts';
 import { defineStep } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
@@ -18,6 +18,7 @@ export const rotate = defineStep({
   frames: 'each',
   // A turn by a right angle uncovers no corners.
   commutesWithFlatten: ({ angle }) => angle % 90 === 0,
+  fits: (picture, { angle }) => (angle % 90 === 0 ? undefined : sizeFault(turnedSize(picture, angle))),
   size: (input, { angle }) => turnedSize(input, angle),
   async apply(picture, { angle, background }, { fill, sharp }) {
     if (angle % 360 === 0) return;
@@ -27,7 +28,6 @@ export const rotate = defineStep({
       return;
     }
     const corners = backgroundOr(fill, background);
-    assertSize(turnedSize(picture, angle));
     picture.replace(await turned(await picture.pixels(), angle, corners, sharp));
   },
 });

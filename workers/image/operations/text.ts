@@ -38,16 +38,20 @@ export const text = defineStep({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
+  fits({ width }, { text, size: asked, margin }) {
+    const size = sizePx(asked, width);
+    return linesFault(drawable(text), size, lineWidth(size, roomAlong(width, margin)));
+  },
   async apply(picture, { text, font = 'sans', size: asked, color, position, margin, opacity, rotate }, pass) {
     const written = drawable(text);
     if (written.trim() === '') return;
     const size = sizePx(asked, picture.width);
     const colour = colourOf(color, 'color');
     const room = {
-      width: Math.max(1, picture.width - 2 * margin),
-      height: Math.max(1, picture.height - 2 * margin),
+      width: roomAlong(picture.width, margin),
+      height: roomAlong(picture.height, margin),
     };
-    const lines = { width: lineWidth(written, size, room.width), align: alignAt(position) };
+    const lines = { width: lineWidth(size, room.width), align: alignAt(position) };
     const letters = await draw(written, { ...lines, font: `${drawable(font)} ${size}` }, pass);
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const flat = inked(letters, ink);
@@ -77,19 +81,24 @@ function alignAt(position: Place): Align {
   return position.endsWith('west') ? 'left' : 'centre';
 }
 
-/**
- * The width at which lines break.
- * @throws BadArgument when the text needs more space than any picture has, wherever its lines break.
- */
-function lineWidth(text: string, sizePx: number, roomPx: number): number {
-  const width = Math.max(roomPx, sizePx);
+/** The room for the text along an edge. */
+function roomAlong(edgePx: number, marginPx: number): number {
+  return Math.max(1, edgePx - 2 * marginPx);
+}
+
+/** The width at which lines break. */
+function lineWidth(sizePx: number, roomPx: number): number {
+  return Math.max(roomPx, sizePx);
+}
+
+/** The fault of a text that needs more space than any picture has, wherever its lines break. */
+function linesFault(text: string, sizePx: number, width: number): BadArgument | undefined {
+  if (text.trim() === '') return undefined;
   const linesOf = (line: string) => Math.ceil((line.length * sizePx * 2) / width) + 1;
   const linesAtMost = text.split('\n').reduce((lines, line) => lines + linesOf(line), 0);
-  if (linesAtMost * sizePx * 2 * width > AREA_LIMIT_PX) {
-    const message = `size is ${sizePx}, at which the text does not fit any picture: send a smaller size or less text.`;
-    throw new BadArgument('size', message);
-  }
-  return width;
+  if (linesAtMost * sizePx * 2 * width <= AREA_LIMIT_PX) return undefined;
+  const message = `size is ${sizePx}, at which the text does not fit any picture: send a smaller size or less text.`;
+  return new BadArgument('size', message);
 }
 
 /**

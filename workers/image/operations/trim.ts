@@ -20,6 +20,7 @@ export const trim = defineStep({
   },
   grey: 'keeps',
   copies: 1,
+  sizeAfter: 'found',
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 150,
   async apply(picture, { threshold, background }) {

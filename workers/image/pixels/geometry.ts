@@ -36,18 +36,38 @@ export const PLACE_NAMES = Object.keys(PLACES) as Place[];
 export const EDGE_LIMIT_PX = 16384;
 export const AREA_LIMIT_PX = 100_000_000;
 
-/** @throws BadArgument on `width` or `height` when a picture of this size exceeds the limits. */
-export function assertSize({ width, height }: Size, frames = 1): void {
+/** What is known of a picture without its pixels: the size of a frame, and the number of frames worked on at once. */
+export interface Shape extends Size {
+  frames: number;
+  /** Whether it has an alpha channel; absent where that is not known. */
+  hasAlpha?: boolean | undefined;
+}
+
+/** The fault on `width` or `height` of a step that would make a picture of this size, where it exceeds the limits. */
+export function sizeFault({ width, height }: Size, frames = 1): BadArgument | undefined {
   const key = width > EDGE_LIMIT_PX ? 'width' : 'height';
   if (Math.max(width, height) > EDGE_LIMIT_PX) {
     const message = `The step would make a picture of ${width} × ${height} pixels, but an edge has at most ${EDGE_LIMIT_PX}.`;
-    throw new BadArgument(key, message, { limit: EDGE_LIMIT_PX });
+    return new BadArgument(key, message, { limit: EDGE_LIMIT_PX });
   }
   if (width * height * frames > AREA_LIMIT_PX) {
     const megapixels = Math.round((width * height * frames) / 1e6);
     const message = `The step would make a picture of ${megapixels} megapixels, but at most ${AREA_LIMIT_PX / 1e6} are worked on.`;
-    throw new BadArgument('width', message, { limit: AREA_LIMIT_PX });
+    return new BadArgument('width', message, { limit: AREA_LIMIT_PX });
   }
+  return undefined;
+}
+
+/** The same for a step that leaves a picture alone which has that size already. */
+export function changedSizeFault(picture: Shape, size: Size): BadArgument | undefined {
+  const isSame = picture.width === size.width && picture.height === size.height;
+  return isSame ? undefined : sizeFault(size, picture.frames);
+}
+
+/** @throws BadArgument as `sizeFault` returns it. */
+export function assertSize(size: Size, frames?: number): void {
+  const fault = sizeFault(size, frames);
+  if (fault !== undefined) throw fault;
 }
 
 /** The position of a box of `inner` size in an area of `outer` size. A box larger than the area extends beyond it. */

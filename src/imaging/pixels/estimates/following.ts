@@ -44,7 +44,8 @@ function isForMoving(name: string): boolean {
   return operation?.kind !== 'step' || operation.frames !== 'first';
 }
 
-function upright({ width, height, orientation }: Header): Size {
+/** The size of a frame as displayed. */
+export function upright({ width, height, orientation }: Header): Size {
   return orientation >= 5 ? { width: height, height: width } : { width, height };
 }
 

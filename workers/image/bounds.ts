@@ -1,0 +1,66 @@
+import type { Encode, Failure, OutputFormat, Pass } from '../protocol.ts';
+import { assertEncodable } from './encode/encoder.ts';
+import { assertMeasurable } from './likeness/measurable.ts';
+import { operationNamed } from './operations/index.ts';
+import type { Shape, Size } from './pixels/geometry.ts';
+import { invalid, Refusal, refusedArgument } from './refusal.ts';
+
+/**
+ * The failure with which a pass would end for the size or the channels of its picture. The rules of the steps are asked
+ * without a pixel, so that no work is done for a pass that cannot be done. What depends on the pixels is left to the
+ * pass: the size that a trim finds, and all that comes after it.
+ * @param picture before the first step, upright.
+ * @param encode how the result is written.
+ */
+export function misfitOf(
+  picture: Shape,
+  { steps }: Pick<Pass, 'steps'>,
+  encode: Encode & { format: OutputFormat },
+): Failure | undefined {
+  try {
+    const made = shapeBehind(picture, steps);
+    if (made !== null) assertWritable(made, encode);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.failure;
+    throw error;
+  }
+}
+
+/**
+ * The picture behind the last step; null where its size is not known without its pixels.
+ * @throws Refusal of the first step that does not fit the picture before it.
+ */
+function shapeBehind(picture: Shape, steps: Pass['steps']): Shape | null {
+  let shape = picture;
+  for (const [index, { operation: name, params }] of steps.entries()) {
+    const operation = operationNamed(name);
+    if (operation?.kind !== 'step') continue;
+    const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
+    const fault = operation.rule(params) ?? operation.fits(seen, params);
+    if (fault !== undefined) throw refusedArgument(fault, `steps[${index}].params`, operation, params);
+    if (operation.sizeAfter === 'found') return null;
+    const keptAlpha = operation.keepsAlpha ? shape.hasAlpha : undefined;
+    shape = {
+      ...operation.size(shape, params),
+      frames: shape.frames,
+      hasAlpha: operation.transparentAfter(params) ?? keptAlpha,
+    };
+  }
+  return shape;
+}
+
+/** The failure of a comparison of two pictures of these sizes, upright. */
+export function mismatchOf(one: Size, other: Size): Failure | undefined {
+  if (one.width === other.width && one.height === other.height) return undefined;
+  return invalid(
+    'otherAssetId',
+    `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: bring them to one size first, as by a resize before the comparison.`,
+  ).failure;
+}
+
+/** @throws Refusal where the format cannot hold a picture of that size, or the target cannot be measured on it. */
+function assertWritable(made: Shape, encode: Encode & { format: OutputFormat }): void {
+  assertEncodable(encode, made);
+  if (encode.target !== undefined && 'ssimulacra2' in encode.target) assertMeasurable(made);
+}
