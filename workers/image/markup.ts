@@ -9,3 +9,8 @@ export function printable(text: string): string {
 export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
+
+/** Escapes the value of an attribute, in which a parser turns ends of lines and tabs into spaces. */
+export function escapedValue(text: string): string {
+  return escaped(text).replace(/[\t\n\r]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}

@@ -16,12 +16,7 @@ import { staysGrey, writeResult } from './encode/writing.ts';
 import { argumentFailure, failureOf } from './failure.ts';
 import { chooseFrames, chosenPage, metadataOf, openOptions, readSource, type Source } from './input.ts';
 import { layersOf } from './layers.ts';
-import {
-  type CarriedBlocks,
-  type CarriedProfile,
-  prepareBlocks,
-  profileOf,
-} from './metadata/carried-metadata.ts';
+import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
 import { operationNamed } from './operations/index.ts';
 import { Picture } from './picture.ts';
@@ -29,8 +24,6 @@ import { readableFile } from './readable.ts';
 import { invalid } from './refusal.ts';
 import type { Written } from './search/target.ts';
 import { isSamePicture, type PlannedStep, secondsLeft, type Work, writableFormat } from './work.ts';
-
-const NO_BLOCKS: CarriedBlocks = { exif: false, others: false };
 
 /**
  * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
@@ -97,8 +90,8 @@ async function open(sent: TransformTask): Promise<Work> {
   const { decode, encode: asked } = foldSettings(sent.pass);
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
   const { input, formerFormat, isHdr, isConverted } = await readableFile(sent.input, { ...sent, page });
-  const keepsTexts = asked.metadata === 'keep' && sent.raw === undefined;
-  const task = { ...sent, input: keepsTexts ? withProfileChunks(input) : input };
+  const strips = asked.metadata === undefined || asked.metadata === 'strip' || sent.raw !== undefined;
+  const task = { ...sent, input: strips ? input : withProfileChunks(input) };
   const planned = planSteps(task.pass.steps);
   const file = await readSource(task, asked.metadata === 'keep');
   // An input that became a 16-bit PNG only to be read correctly is not written as one.
@@ -115,9 +108,13 @@ async function open(sent: TransformTask): Promise<Work> {
     ...(isHdr ? (['srgb'] as const) : []),
   ]);
   const { steps, encode } = await paintable({ steps: planned, encode: output }, task, source, profile);
-  const keepsBlocks = encode.metadata === 'keep' && task.raw === undefined;
-  const conceals = steps.some(({ operation }) => operation.conceals);
-  const carried = keepsBlocks ? await prepareBlocks(task.input, conceals, chosen.count > 1) : NO_BLOCKS;
+  const carried = await prepareBlocks(task.input, {
+    policy: encode.metadata,
+    format: source.format,
+    isMoving: chosen.count > 1,
+    movesPixels: steps.length > 0 || source.orientation > 1,
+    conceals: steps.some(({ operation }) => operation.conceals),
+  });
   const pipeline = sharp(task.input, openOptions(task, chosen, profile === 'own'));
   const isPlain = source.isRgb && !source.isDeep;
   const oriented = source.orientation > 1 && chosen.count === 1;

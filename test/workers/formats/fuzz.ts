@@ -8,6 +8,7 @@ import { gifBlocks } from '../../../workers/formats/gif.ts';
 import { heifAssociations, heifItems, heifMeta, heifReferences } from '../../../workers/formats/heif.ts';
 import { jpegSegments } from '../../../workers/formats/jpeg.ts';
 import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
+import { iptcDatasets, photoshopBlock, photoshopResources } from '../../../workers/formats/photoshop.ts';
 import { pngChunks } from '../../../workers/formats/png.ts';
 import { pngColours } from '../../../workers/formats/png-colours.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
@@ -22,6 +23,8 @@ import { bounded, walked } from './walks.ts';
 /** Larger files test nothing more, and take longer. */
 const LARGEST_ORIGINAL_BYTES = 64 * 1024;
 const WALKS_TIMED = 5;
+/** Datasets of the usual and of the long form. */
+const IPTC = Buffer.from('\x1c\x02\x50\0\x03abc\x1c\x02\x74\x80\x04\0\0\0\x02de', 'latin1');
 const FOLDERS = ['animated', 'hostile', 'modern', 'orientation', 'photos', 'pngsuite'];
 
 /** A walker, the files that it is tried on, and the assertions on each mutation of them. */
@@ -69,6 +72,8 @@ export async function targets(): Promise<Target[]> {
     inParts('jpeg', [...filesNamed(/\.jpe?g$/), jpegOf(3, 2), jpeg], jpegSegments),
     inParts('gif', [...filesNamed(/\.gif$/), gifOf(3, 2, 3)], gifBlocks),
     inParts('riff', [...filesNamed(/\.webp$/), webpOf(3, 2, 3)], webpChunks),
+    inParts('photoshop', [photoshopBlock(0x0404, IPTC)], photoshopResources),
+    inParts('iptc', [IPTC], iptcDatasets),
     inParts('boxes', heifs, isoBoxes, boxOffsets),
     targetOf('heif', heifs, heifParts, (file) => bounded(file, heifParts), boxOffsets),
     targetOf('colours of a png', pngs, coloursOfPng, (file) => bounded(file, coloursOfPng), pngOffsets),

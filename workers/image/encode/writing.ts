@@ -37,7 +37,7 @@ export async function writeResult(
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
   const finish = async ({ data, info }: Written): Promise<Written> => {
     if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !picture.fromFile);
-    const tagged = await withTags(data, encode.format, file);
+    const tagged = withTags(data, encode.format, carried);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
   const untouched = await untouchedInput(work);
@@ -64,7 +64,7 @@ export async function writeResult(
   const processedMs = performance.now();
   const { writtenIn } = picture;
   const prepare = async (timeoutMs: number) =>
-    (await pixelsWithMetadata(pixels, file, writtenIn)).timeout({
+    pixelsWithMetadata(pixels, file, writtenIn).timeout({
       seconds: Math.max(1, Math.floor(timeoutMs / 1000)),
     });
   const prepareSample = (sample: Pixels) => {

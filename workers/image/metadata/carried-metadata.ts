@@ -4,13 +4,12 @@ import { canCarryProfile } from '../encode/encoder.ts';
 import { type Chosen, metadataOf, openOptions, openPixels, type Source } from '../input.ts';
 import type { Picture } from '../picture.ts';
 import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
-import { withIptc } from './iptc.ts';
-import { blankPreviews } from './previews.ts';
+import { carriedIptc, withIptc } from './iptc.ts';
+import { mendExif } from './mended-exif.ts';
+import { carriedTexts, withTexts } from './png-texts.ts';
 import { rightsOf } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
-
-/** The formats that can hold IPTC. */
-const IPTC_FORMATS: readonly OutputFormat[] = ['jpeg', 'tiff'];
+import { carriedXmp } from './xmp.ts';
 
 /** A file, with the facts about how it was opened that its metadata policy needs. */
 export interface CarriedFile {
@@ -28,25 +27,60 @@ export interface CarriedFile {
  */
 export type CarriedProfile = 'own' | 'srgb' | 'none';
 
-/** The blocks that are carried when metadata is kept; the ICC profile always is. */
+/** What the policy carries of a file's metadata, besides the profile. */
 export interface CarriedBlocks {
-  exif: boolean;
-  /** XMP, IPTC and comments. */
-  others: boolean;
+  /**
+   * A TIFF structure, which the codec reads in the file itself; or, with `fields`, only these fields of its first
+   * directory.
+   */
+  exif?: { structure: Uint8Array; fields?: Record<string, string> } | undefined;
+  xmp?: string | undefined;
+  iptc?: Buffer | undefined;
+  /** Text chunks of a PNG. */
+  texts?: Uint8Array[];
+  /** Whether the codec would carry a preview from the file, so that only pixels may be written. */
+  fileLeaks?: true;
+}
+
+/** The facts about a pass on which its metadata depends. */
+interface PreparedFor {
+  policy: MetadataPolicy | undefined;
+  /** Format of the file, as named by libvips. */
+  format: string;
+  /** Whether the result is an animation, whose frames are not turned by the codec. */
+  isMoving: boolean;
+  /** Whether a pixel of the picture may have another place. */
+  movesPixels: boolean;
+  /** Whether the pass hides something; blocks that cannot be searched are then not carried. */
+  conceals: boolean;
 }
 
 /**
- * Prepares a file for a pass that keeps metadata: removes copies of the original picture from its blocks.
- * @param conceals whether the pass hides something; blocks that cannot be searched are then not carried.
- * @param moves whether the result is an animation, whose frames are not turned by the codec.
+ * Prepares what is carried of a file's metadata: without further copies of the picture, and without facts that are no
+ * longer true. The EXIF is mended in the file itself.
  */
 export async function prepareBlocks(
   input: Uint8Array<ArrayBuffer>,
-  conceals: boolean,
-  moves: boolean,
+  { policy, format, isMoving, movesPixels, conceals }: PreparedFor,
 ): Promise<CarriedBlocks> {
-  const exif = await blankPreviews(input, { makerNote: conceals, orientation: moves });
-  return { exif, others: !conceals };
+  if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
+  const header = await metadataOf(input);
+  const isMended = header.exif === undefined || mendExif(input, header.exif, { orientation: isMoving });
+  const structure = format === 'tiff' ? input : header.exif;
+  if (policy === 'copyright') {
+    const { fields, xmp, iptc } = rightsOf(input, header);
+    const hasFields = Object.keys(fields).length > 0;
+    const exif = structure && hasFields ? { structure, fields } : undefined;
+    return { exif, xmp, iptc, ...(!isMended && { fileLeaks: true }) };
+  }
+  const exif = structure && isMended ? { structure } : undefined;
+  if (conceals) return { exif };
+  return {
+    exif,
+    xmp: header.xmp && carriedXmp(header.xmp, { movesPixels }),
+    iptc: header.iptc && carriedIptc(header.iptc),
+    texts: carriedTexts(input),
+  };
 }
 
 /**
@@ -68,12 +102,11 @@ export function profileOf(
 
 /** The pipeline of the picture, set to write the metadata that the policy keeps. */
 export async function withMetadata(picture: Picture, file: CarriedFile): Promise<Sharp> {
-  if (!picture.fromFile) {
+  if (!picture.fromFile || file.carried.fileLeaks) {
     const pixels = picture.isDeep ? await picture.handOver() : await picture.pixels();
     return pixelsWithMetadata(pixels, file, picture.writtenIn);
   }
-  const { policy } = file;
-  return policy === 'keep' ? keepCarried(picture.finish(), file) : withRights(picture.finish(), file);
+  return withBlocks(picture.finish(), file);
 }
 
 /**
@@ -81,18 +114,18 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
  * file's own pixels. So the file is resized to the pixels' size, and the pixels are laid over it.
  * @param writtenIn the colour space of the result, where it is not sRGB.
  */
-export async function pixelsWithMetadata(
+export function pixelsWithMetadata(
   pixels: Pixels | DeepPixels,
   file: CarriedFile,
   writtenIn: string | undefined,
-): Promise<Sharp> {
-  const pipeline = await onFile(pixels, file);
+): Sharp {
+  const pipeline = onFile(pixels, file);
   return writtenIn === undefined ? pipeline : pipeline.toColourspace(writtenIn);
 }
 
-async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<Sharp> {
+function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Sharp {
   const { input, source, chosen, policy, profile } = file;
-  if (policy !== 'keep' || source.format === 'raw') return withRights(openPixels(pixels), file);
+  if (policy !== 'keep' || source.format === 'raw') return withBlocks(openPixels(pixels), file);
   const { data, width, height, channels, frames } = pixels;
   const raw = { width, height: height * frames, channels };
   const canvas = sharp(input, openOptions({}, chosen, profile === 'own'))
@@ -101,44 +134,31 @@ async function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Promise<S
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
   // Layers are composited with 8 bits by default.
   if (isDeep(pixels)) canvas.pipelineColourspace('rgb16');
-  return keepCarried(channels === 4 ? canvas : canvas.removeAlpha(), file);
+  return withBlocks(channels === 4 ? canvas : canvas.removeAlpha(), file);
 }
 
-/** The orientation of a still picture is not carried, because sharp drops the tag once it has turned it upright. */
-function keepCarried(pipeline: Sharp, { source, carried, profile }: CarriedFile): Sharp {
-  if (source.format === 'raw') return pipeline;
-  if (profile === 'none') return keepBlocks(pipeline, carried);
-  const kept =
-    carried.exif && carried.others ? pipeline.keepMetadata() : keepBlocks(pipeline, carried).keepIccProfile();
+/**
+ * Sets the pipeline to write EXIF, XMP and the profile. The orientation of a still picture is not carried, because
+ * sharp drops the tag once it has turned it upright.
+ */
+function withBlocks(pipeline: Sharp, { source, policy, carried, profile }: CarriedFile): Sharp {
+  const { exif, xmp } = carried;
+  if (exif?.fields !== undefined) pipeline.withExif({ IFD0: exif.fields });
+  else if (exif !== undefined) pipeline.keepExif();
+  if (xmp !== undefined) pipeline.withXmp(xmp);
+  if (policy !== 'keep' || source.format === 'raw' || profile === 'none') return pipeline;
   // The file's own profile does not describe pixels that were converted to sRGB.
-  return profile === 'own' ? kept : kept.withIccProfile('srgb');
+  return profile === 'own' ? pipeline.keepIccProfile() : pipeline.withIccProfile('srgb');
 }
 
-function keepBlocks(pipeline: Sharp, { exif, others }: CarriedBlocks): Sharp {
-  if (exif) pipeline.keepExif();
-  if (others) pipeline.keepXmp();
-  return pipeline;
-}
-
-/** Adds to a written file the metadata that libvips cannot write: the EXIF of a TIFF, and rights as IPTC. */
-export async function withTags(
+/** Adds to a written file the metadata that libvips cannot write: the EXIF of a TIFF, IPTC, and the texts of a PNG. */
+export function withTags(
   data: Uint8Array<ArrayBuffer>,
   format: OutputFormat,
-  { input, source, policy, carried }: CarriedFile,
-): Promise<Uint8Array<ArrayBuffer>> {
-  if (source.format === 'raw') return data;
-  const asksRights = policy === 'copyright' && IPTC_FORMATS.includes(format);
-  const iptc = asksRights ? rightsOf(input, await metadataOf(input)).iptc : undefined;
+  { exif, iptc, texts = [] }: CarriedBlocks,
+): Uint8Array<ArrayBuffer> {
+  if (format === 'png') return withTexts(data, texts);
   if (format === 'jpeg') return iptc === undefined ? data : withIptc(data, iptc);
-  const keeps = (policy === 'keep' && carried.exif) || policy === 'copyright';
-  if (format !== 'tiff' || !keeps) return data;
-  const exif = source.format === 'tiff' ? input : (await metadataOf(input)).exif;
-  return withExifTags(data, exif, policy === 'keep' ? 'all' : 'rights', iptc);
-}
-
-async function withRights(pipeline: Sharp, { input, source, policy }: CarriedFile): Promise<Sharp> {
-  if (policy !== 'copyright' || source.format === 'raw') return pipeline;
-  const { exif, xmp } = rightsOf(input, await metadataOf(input));
-  if (Object.keys(exif).length > 0) pipeline.withExif({ IFD0: exif });
-  return xmp === undefined ? pipeline : pipeline.withXmp(xmp);
+  if (format !== 'tiff') return data;
+  return withExifTags(data, exif?.structure, exif?.fields === undefined ? 'all' : 'rights', iptc);
 }

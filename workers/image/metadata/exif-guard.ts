@@ -9,8 +9,9 @@ import { soundExifDirectories } from '../../formats/tiff.ts';
  * that readers skip it. Only uninteresting entries are that large: strip tables, maker notes, previews.
  */
 
-const VALUE_LIMIT_BYTES = 64 * 1024;
-const TOTAL_LIMIT_BYTES = 512 * 1024;
+/** Limit of the values of one entry, and of all entries together. */
+export const VALUE_LIMIT_BYTES = 64 * 1024;
+export const TOTAL_LIMIT_BYTES = 512 * 1024;
 /** Offset of the type in an entry. */
 const TYPE_AT = 2;
 

@@ -1,9 +1,17 @@
 import { Bytes } from '../../formats/bytes.ts';
 import { APP0, APP1, APP2, APP13, JPEG_HEAD_BYTES, jpegSegment, jpegSegments } from '../../formats/jpeg.ts';
+import {
+  IPTC_RESOURCE,
+  iptcDatasets,
+  isPhotoshopBlock,
+  photoshopBlock,
+  photoshopResources,
+} from '../../formats/photoshop.ts';
+import { holdsPicture } from './embedded-pictures.ts';
 
 /**
- * IPTC-IIM (version 4.2), limited to the rights fields: picture agencies read it where others read EXIF and XMP. A JPEG
- * stores it in a Photoshop resource, a TIFF as a tag.
+ * IPTC-IIM (version 4.2): picture agencies read it where others read EXIF and XMP. A JPEG stores it in a Photoshop
+ * resource, a TIFF as a tag.
  */
 
 /** Numbers of the fields, and their maximum lengths in bytes, by the standard. */
@@ -12,7 +20,38 @@ const COPYRIGHT_NOTICE = { number: 116, longestBytes: 128 };
 /** Declares the texts as UTF-8: escape, %, G in dataset 1:90. */
 const UTF8 = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
 
-/** Undefined when there are no texts. */
+/** The record of the texts that describe a picture, and that of the envelope, which names their encoding. */
+const [ENVELOPE, APPLICATION] = [1, 2];
+/** The first of three numbers of the application record that hold a preview. */
+const PREVIEW = 200;
+/** A JPEG holds it in one segment. */
+const LIMIT_BYTES = 60_000;
+
+/**
+ * The IPTC of a file as it is carried: the texts, without a preview, and without the other resources of Photoshop, one
+ * of which is a thumbnail.
+ * @param block the datasets, or a Photoshop block that holds them.
+ */
+export function carriedIptc(block: Uint8Array): Buffer | undefined {
+  const bytes = new Bytes(datasetsOf(block));
+  const kept: Uint8Array[] = [];
+  for (const { record, number, at, start, end, truncated } of iptcDatasets(bytes)) {
+    const isText = record === ENVELOPE || (record === APPLICATION && number < PREVIEW);
+    if (isText && !truncated && !holdsPicture(bytes.slice(start, end))) kept.push(bytes.slice(at, end));
+  }
+  const iptc = Buffer.concat(kept);
+  return iptc.length === 0 || iptc.length > LIMIT_BYTES ? undefined : iptc;
+}
+
+function datasetsOf(block: Uint8Array): Uint8Array {
+  const bytes = new Bytes(block);
+  if (!isPhotoshopBlock(bytes)) return block;
+  for (const { number, start, end } of photoshopResources(bytes))
+    if (number === IPTC_RESOURCE) return bytes.slice(start, end);
+  return new Uint8Array();
+}
+
+/** The rights fields as IPTC; undefined when there are no texts. */
 export function iptcOf(byLines: readonly string[], notices: readonly string[]): Buffer | undefined {
   const sets = [
     ...byLines.map((text) => dataset(BY_LINE, text)),
@@ -28,14 +67,6 @@ function dataset({ number, longestBytes }: typeof BY_LINE, text: string): Buffer
   return Buffer.concat([Buffer.from([0x1c, 2, number, 0, value.length]), value]);
 }
 
-/** JPEG stores IPTC in a Photoshop resource, 0x0404, without a name. */
-export function photoshopResource(iptc: Uint8Array): Buffer {
-  const size = Buffer.alloc(4);
-  size.writeUInt32BE(iptc.byteLength);
-  const head = Buffer.from('Photoshop 3.0\x008BIM\x04\x04\0\0', 'latin1');
-  return Buffer.concat([head, size, iptc, Buffer.alloc(iptc.byteLength % 2)]);
-}
-
 /** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
 const LEADING = [APP0, APP1, APP2];
 
@@ -46,6 +77,6 @@ export function withIptc(jpeg: Uint8Array<ArrayBuffer>, iptc: Buffer): Uint8Arra
     if (!LEADING.includes(marker)) break;
     at = next;
   }
-  const segment = jpegSegment(APP13, photoshopResource(iptc));
+  const segment = jpegSegment(APP13, photoshopBlock(IPTC_RESOURCE, iptc));
   return new Uint8Array(Buffer.concat([jpeg.subarray(0, at), segment, jpeg.subarray(at)]));
 }

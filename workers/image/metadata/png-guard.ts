@@ -6,7 +6,8 @@ import { inflated, withChunks } from '../../formats/png.ts';
  * other chunk stay as they are.
  */
 
-const TEXT_LIMIT_BYTES = 1024 * 1024;
+/** Limit of one text, when it is inflated. */
+export const TEXT_LIMIT_BYTES = 1024 * 1024;
 const ALL_TEXTS_LIMIT_BYTES = 4 * 1024 * 1024;
 /** Types of chunks with compressed texts: zTXt is always compressed, iTXt has a flag for it. */
 const TEXT_TYPES = ['zTXt', 'iTXt'];
@@ -29,11 +30,12 @@ export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
 
 /**
  * The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and
- * data.
+ * data. Undefined for a text that is not compressed.
  */
-function packedText(type: string, data: Buffer): Buffer | undefined {
+export function packedText(type: string, data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (keywordEnd === -1) return undefined;
+  if (type === 'tEXt') return undefined;
   if (type === 'zTXt') return data.subarray(keywordEnd + 2);
   if (data[keywordEnd + 1] !== 1) return undefined;
   const languageEnd = data.indexOf(0, keywordEnd + 3);

@@ -6,7 +6,7 @@ import { readTags } from './tags.ts';
 
 /** The rights fields of a file: EXIF fields as they are, and an XMP document with only the rights fields. */
 interface Rights {
-  exif: Record<string, string>;
+  fields: Record<string, string>;
   xmp: string | undefined;
   /** Copyright notice and by-line as IPTC, for a file that has them as IPTC. */
   iptc: Buffer | undefined;
@@ -35,7 +35,7 @@ export function rightsOf(input: Uint8Array<ArrayBuffer>, header: Metadata): Righ
   const { exif = {}, xmp = {}, iptc = {} } = readTags(input, header);
   const fields = EXIF_FIELDS.flatMap((name) => textsOf(exif[name]).map((text) => [name, text] as const));
   return {
-    exif: Object.fromEntries(fields),
+    fields: Object.fromEntries(fields),
     xmp: documentOf(xmp, iptc),
     iptc: iptcOf(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
   };

@@ -1,10 +1,11 @@
 import ExifReader from 'exifreader';
 import type { Metadata } from 'sharp';
+import { Bytes } from '../../formats/bytes.ts';
 import { APP2, APP13, jpegSegment } from '../../formats/jpeg.ts';
+import { IPTC_RESOURCE, isPhotoshopBlock, photoshopBlock } from '../../formats/photoshop.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 import { encodedText } from './encoded-text.ts';
 import { withoutBulkyTags } from './exif-guard.ts';
-import { photoshopResource } from './iptc.ts';
 import { type Plain, plainTags } from './plain.ts';
 import { hexProfile } from './png-profiles.ts';
 
@@ -142,7 +143,7 @@ function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
 
 /** The IPTC in a Photoshop resource: JPEG stores it in one, TIFF stores it bare. */
 function iptcResource(iptc: Buffer): Buffer {
-  return iptc.subarray(0, 13).toString('latin1') === 'Photoshop 3.0' ? iptc : photoshopResource(iptc);
+  return isPhotoshopBlock(new Bytes(iptc)) ? iptc : photoshopBlock(IPTC_RESOURCE, iptc);
 }
 
 /** Texts that libvips has inflated and the reader has not. */

@@ -7,6 +7,8 @@ import {
   tiffPages,
   withoutExifPrefix,
 } from '../../formats/tiff.ts';
+import { TOTAL_LIMIT_BYTES, VALUE_LIMIT_BYTES } from './exif-guard.ts';
+import { isCarried } from './mended-exif.ts';
 
 /**
  * Adds EXIF tags to a written TIFF. The directory of a TIFF is its EXIF, but libvips writes no tags there. A longer
@@ -31,12 +33,9 @@ const UNDEFINED = 7;
 const FRACTIONS: readonly number[] = [5, 10];
 /** Types above this one are useless outside of their file, because they hold offsets. */
 const LAST_TYPE = 12;
-/** The maker note holds offsets into its original file, and may hold further copies of the picture. */
-const MAKER_NOTE = 0x927c;
 const ENTRY_LIMIT = 512;
-/** Limits against hostile structures that claim the same bytes again and again. */
-const VALUE_LIMIT_BYTES = 64 * 1024;
-const TOTAL_LIMIT_BYTES = 512 * 1024;
+/** The size of the picture, which the EXIF of a TIFF does not give. */
+const PIXEL_DIMENSIONS: readonly number[] = [0xa002, 0xa003];
 
 /** Tags of a first directory that describe the picture and not its pixels. */
 const DESCRIPTIVE: ReadonlySet<number> = new Set([
@@ -86,7 +85,7 @@ function entriesOf(exif: Uint8Array): Entry[] {
   let bytesLeft = TOTAL_LIMIT_BYTES;
   const carried = (directory: TiffDirectory): Entry[] =>
     directory.entries.slice(0, ENTRY_LIMIT).flatMap((entry) => {
-      if (entry.tag === MAKER_NOTE) return [];
+      if (PIXEL_DIMENSIONS.includes(entry.tag)) return [];
       if (EXIF_POINTERS.has(entry.tag)) {
         const led = directories.find(({ ledBy }) => ledBy === entry);
         const below = led === undefined ? [] : carried(led);
@@ -94,7 +93,7 @@ function entriesOf(exif: Uint8Array): Entry[] {
       }
       const value = carriedValue(bytes, directory, entry, Math.min(VALUE_LIMIT_BYTES, bytesLeft));
       bytesLeft -= value?.byteLength ?? 0;
-      return value === undefined ? [] : [{ ...entry, value }];
+      return value === undefined || !isCarried(bytes, entry) ? [] : [{ ...entry, value }];
     });
   const [first] = directories;
   return first === undefined ? [] : carried(first);

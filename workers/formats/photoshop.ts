@@ -1,0 +1,84 @@
+import type { Bytes } from './bytes.ts';
+import { type Part, partsBetween } from './parts.ts';
+
+/**
+ * The block that Photoshop adds to a JPEG: resources of many kinds. One of them holds IPTC-IIM (version 4.2), which is
+ * a list of datasets; a TIFF stores that list without the block.
+ */
+
+const PREFIX = 'Photoshop 3.0\0';
+/** The resource that holds IPTC. */
+export const IPTC_RESOURCE = 0x0404;
+
+/** Bytes of a resource's signature and number; a name follows, then the length of the content. */
+const RESOURCE_HEAD_BYTES = 6;
+const LENGTH_BYTES = 4;
+
+const DATASET_MARK = 0x1c;
+/** Bytes of the mark, the record, the number and the length of a dataset. */
+const DATASET_HEAD_BYTES = 5;
+/** Set in a length that gives the number of bytes of the real length, which follows. */
+const IS_LONG = 0x8000;
+
+export interface PhotoshopResource extends Part {
+  number: number;
+}
+
+export interface IptcDataset extends Part {
+  record: number;
+  number: number;
+}
+
+export function isPhotoshopBlock(bytes: Bytes): boolean {
+  return bytes.text(0, PREFIX.length) === PREFIX;
+}
+
+/** The resources of a block; none for any other bytes. */
+export function photoshopResources(bytes: Bytes): Iterable<PhotoshopResource> {
+  if (!isPhotoshopBlock(bytes)) return [];
+  return partsBetween(PREFIX.length, bytes.length, (at) => resourceAt(bytes, at));
+}
+
+/** Name and content are padded to an even length, the name with the byte that gives its length. */
+function resourceAt(bytes: Bytes, at: number): PhotoshopResource | undefined {
+  const nameAt = at + RESOURCE_HEAD_BYTES;
+  if (nameAt >= bytes.length) return undefined;
+  const lengthAt = nameAt + evenly(1 + bytes.u8(nameAt));
+  const start = lengthAt + LENGTH_BYTES;
+  if (start > bytes.length) return undefined;
+  const length = bytes.u32(lengthAt);
+  const number = bytes.u16(at + 4);
+  return { number, at, start, end: start + length, next: start + evenly(length), truncated: false };
+}
+
+/** Builds a block with one resource, which has no name. */
+export function photoshopBlock(number: number, content: Uint8Array): Buffer {
+  const head = Buffer.alloc(RESOURCE_HEAD_BYTES + 2 + LENGTH_BYTES);
+  head.write('8BIM', 'latin1');
+  head.writeUInt16BE(number, 4);
+  head.writeUInt32BE(content.byteLength, RESOURCE_HEAD_BYTES + 2);
+  const padding = Buffer.alloc(content.byteLength % 2);
+  return Buffer.concat([Buffer.from(PREFIX, 'latin1'), head, content, padding]);
+}
+
+function evenly(length: number): number {
+  return length + (length % 2);
+}
+
+/** The datasets of a list, up to a byte that begins none. */
+export function iptcDatasets(bytes: Bytes): Iterable<IptcDataset> {
+  return partsBetween(0, bytes.length, (at) => datasetAt(bytes, at));
+}
+
+function datasetAt(bytes: Bytes, at: number): IptcDataset | undefined {
+  const headEnd = at + DATASET_HEAD_BYTES;
+  if (headEnd > bytes.length || bytes.u8(at) !== DATASET_MARK) return undefined;
+  const short = bytes.u16(at + 3);
+  const wideBytes = (short & IS_LONG) === 0 ? 0 : short - IS_LONG;
+  const start = headEnd + wideBytes;
+  if (wideBytes > 4 || start > bytes.length) return undefined;
+  let length = wideBytes === 0 ? short : 0;
+  for (let place = headEnd; place < start; place += 1) length = length * 0x100 + bytes.u8(place);
+  const end = start + length;
+  return { record: bytes.u8(at + 1), number: bytes.u8(at + 2), at, start, end, next: end, truncated: false };
+}

@@ -1,0 +1,78 @@
+import { crc32 } from 'node:zlib';
+import { Bytes } from '../../formats/bytes.ts';
+import { soundExifDirectories, type TiffEntry, withoutExifPrefix } from '../../formats/tiff.ts';
+import { holdsPicture } from './embedded-pictures.ts';
+import { TOTAL_LIMIT_BYTES, VALUE_LIMIT_BYTES } from './exif-guard.ts';
+
+/**
+ * A file's EXIF may hold small copies of the picture, and libvips carries them along: they would show what a crop cut
+ * away and what a redaction covered. So they are removed from every EXIF from which anything is carried, with the facts
+ * that libvips does not set right.
+ *
+ * No bytes are moved. The directory entries are blanked in place, and the codec writes nothing that it cannot reach.
+ */
+
+const ENTRY_BYTES = 12;
+const OFFSET_BYTES = 4;
+
+/** Tags that are never carried. */
+const NOT_CARRIED: ReadonlySet<number> = new Set([
+  // Offset and length of a thumbnail, which readers follow in any directory; another thumbnail.
+  0x0201, 0x0202, 0x501b,
+  // The maker note: its layout is the maker's own, and it holds copies of the picture, or offsets into the file.
+  0x927c,
+  // Blocks inside the block: further directories, XMP, IPTC, a profile, Photoshop's resources and layers; padding.
+  0x014a,
+  0x02bc, 0x83bb, 0x8773, 0x8649, 0x935c, 0xea1c,
+  // The size of the original, and places in it.
+  0x1001, 0x1002, 0x9214, 0xa214,
+]);
+const ORIENTATION = 0x0112;
+
+/**
+ * Blanks the entries of a file's EXIF that are not carried, in place.
+ * @param exif the EXIF as the codec has read it.
+ * @param orientation whether the orientation is blanked too: the codec drops it only where it turns the picture.
+ * @returns false when the EXIF cannot be read, or is not stored in the file as it is read, and so must not be kept.
+ */
+export function mendExif(
+  input: Uint8Array<ArrayBuffer>,
+  exif: Uint8Array,
+  { orientation }: { orientation: boolean },
+): boolean {
+  const tiff = withoutExifPrefix(exif);
+  const file = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
+  const at = file.indexOf(tiff);
+  if (at === -1) return false;
+  const end = at + tiff.length;
+  if (!blankIn(file.subarray(at, end), orientation)) return false;
+  if (file.toString('latin1', at - 4, at) === 'eXIf')
+    file.writeUInt32BE(crc32(file.subarray(at - 4, end)), end);
+  return true;
+}
+
+/**
+ * Blanks entries in every directory, and cuts the list of directories after the first, because the second belongs to
+ * the thumbnail.
+ * @returns whether there was a directory.
+ */
+function blankIn(tiff: Buffer, orientation: boolean): boolean {
+  const bytes = new Bytes(tiff);
+  const directories = soundExifDirectories(bytes);
+  let leftBytes = TOTAL_LIMIT_BYTES;
+  for (const { entries, nextAt } of directories) {
+    for (const entry of entries) {
+      const isBulky = entry.claimedBytes > Math.min(VALUE_LIMIT_BYTES, leftBytes);
+      const isStale = orientation && entry.tag === ORIENTATION;
+      if (isBulky || isStale || !isCarried(bytes, entry)) tiff.fill(0, entry.at, entry.at + ENTRY_BYTES);
+      else leftBytes -= entry.claimedBytes;
+    }
+    if (nextAt !== undefined) tiff.fill(0, nextAt, nextAt + OFFSET_BYTES);
+  }
+  return directories.length > 0;
+}
+
+/** Whether an entry of EXIF may be carried. */
+export function isCarried(bytes: Bytes, { tag, valueAt, claimedBytes }: TiffEntry): boolean {
+  return !NOT_CARRIED.has(tag) && !holdsPicture(bytes.slice(valueAt, valueAt + claimedBytes));
+}
