@@ -41,9 +41,11 @@ const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
 const HIGHEST_CODE_POINT = 0x10ffff;
 const LETTER = /^[a-z]$/i;
 /** A reference to an element of the drawing itself, or to raster pixels that it embeds. */
-const INNER = /^\s*(?:#|data:image\/(?:png|jpe?g|gif|webp|avif)[;,])/i;
+const INNER = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
 const DRAWING_TYPE = 'image/svg+xml';
-/** The first bytes of a raster image, where its data address names no type. */
+/** Types that the renderer does not know: it goes by the bytes, so that they could hold a drawing. */
+const UNKNOWN_TYPES = ['', 'image/jpg'];
+/** The first bytes of a raster image. */
 const RASTER = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
 
 /** Attributes that hold lengths, and a length in the unit Q, which the renderer does not know. */
@@ -86,8 +88,9 @@ function sanitizeAt(depth: number, file: Uint8Array, allowance: Allowance): Draw
 function embedded(address: string, depth: number, allowance: Allowance): string {
   const data = dataIn(address);
   if (data === null || depth > DEEPEST_DRAWING) return '';
-  if (data.type === '' && RASTER.test(data.bytes.toString('latin1', 0, 4))) return address;
-  if (data.type !== '' && data.type !== DRAWING_TYPE) return '';
+  const isUnknown = UNKNOWN_TYPES.includes(data.type);
+  if (isUnknown && RASTER.test(data.bytes.toString('latin1', 0, 4))) return address;
+  if (!isUnknown && data.type !== DRAWING_TYPE) return '';
   try {
     const drawing = sanitizeAt(depth, data.bytes, allowance).text();
     return `data:${DRAWING_TYPE};base64,${Buffer.from(drawing).toString('base64')}`;

@@ -52,7 +52,8 @@ t.test('a drawing inside of a drawing is drawn, however its address is written',
 t.test('pixels without a type are drawn', async (t) => {
   const create = { width: 9, height: 9, channels: 3, background: '#0f0' } as const;
   const png = await sharp({ create }).png().toBuffer();
-  t.ok(await isGreen(svg(image(`data:;base64,${png.toString('base64')}`))));
+  for (const type of ['', 'image/jpg'])
+    t.ok(await isGreen(svg(image(`data:${type};base64,${png.toString('base64')}`))), type);
 });
 
 t.test('units inside are those of the drawing around', async (t) => {
@@ -91,6 +92,27 @@ t.test('a drawing inside is cleaned by the same rules', async (t) => {
       t.notMatch(written, /127\.0\.0\.1|passwd|include/, content);
     }
   }
+});
+
+t.test('no raster type carries a drawing past the cleaning', async (t) => {
+  const trap = `<!DOCTYPE svg [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>${svg('<rect width="9" height="9" fill="#0f0"/>')}`;
+  for (const type of [
+    'png',
+    'jpeg',
+    'jpg',
+    'JPG',
+    'gif',
+    'webp',
+    'avif',
+    'png;x=image/svg+xml',
+    'pjpeg',
+    'x-png',
+  ])
+    for (const address of [
+      `data:image/${type};base64,${base64(trap)}`,
+      `data:image/${type},${encodeURIComponent(trap)}`,
+    ])
+      t.notOk(await isGreen(svg(image(address))), address);
 });
 
 t.test('what is no drawing inside is left out, and the rest is drawn', async (t) => {
