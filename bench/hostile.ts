@@ -147,9 +147,11 @@ async function attacks(): Promise<Attack[]> {
     type: 'image/jpeg',
     body: new Uint8Array(tiny),
   };
-  const passes = (query: string): Attack['run'] =>
-    repeated({ path: `/images/transform?${query}`, type: 'image/jpeg', body: new Uint8Array(large) });
+  const passes = (query: string, picture = large): Attack['run'] =>
+    repeated({ path: `/images/transform?${query}`, type: 'image/jpeg', body: new Uint8Array(picture) });
+  const medium = await sharp(photo).resize(2_000, 2_000, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer();
   return [
+    { name: 'passes of a second', victim: small, run: passes('op=median&size=25', medium) },
     {
       name: '49 MP to lossless AVIF',
       victim: small,
