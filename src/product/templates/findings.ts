@@ -1,6 +1,7 @@
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/names/json.ts';
-import { isEmpty, type Row, variablesOf } from './placeholders.ts';
+import type { Page } from './document.ts';
+import { isEmpty, namesChangedByEscaping, type Row, variablesOf } from './placeholders.ts';
 import type { RenderTemplate } from './reading.ts';
 
 /** The names in a row that no placeholder uses, and the placeholders that the row leaves empty. */
@@ -46,6 +47,22 @@ function unknownNames(row: Row, known: readonly string[], within: string): strin
   });
 }
 
+const STYLE_ELEMENT = /<style\b[^<>]*>(.*?)(?:<\/style|$)/gis;
+const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
+
+/**
+ * The placeholders in the styles of a template whose values HTML escaping changes. A style sheet does not undo the
+ * escaping, so that a font in quotes, for one, is not found; in an attribute, quotes of the value may end a text.
+ */
+export function escapedInCssWarnings({ html, css }: Page, row: Row): Warning[] {
+  const inElements = [...html.matchAll(STYLE_ELEMENT)].map(valueIn);
+  const inAttributes = [...html.matchAll(TAG)]
+    .flatMap(([tag]) => [...tag.matchAll(STYLE_ATTRIBUTE)])
+    .map(valueIn);
+  const names = [css, ...inElements, ...inAttributes].flatMap((style) => namesChangedByEscaping(style, row));
+  return [...new Set(names)].map((name) => ({ code: 'escaped_in_css', name }));
+}
+
 /** A tag without brackets inside. Otherwise the search for the end of each tag could run to the end of the page. */
 const TAG = /<[a-z][^<>]*>/gi;
 const LOADING_ATTRIBUTE =
@@ -64,8 +81,8 @@ const ALLOWED = ['data', 'asset', 'about'];
 export function blockedWarnings(html: string): Warning[] {
   const inTags = [...html.matchAll(TAG)]
     .filter(([tag]) => !LINKS_ONLY.test(tag))
-    .flatMap(([tag]) => [...tag.matchAll(LOADING_ATTRIBUTE)].map(addressIn));
-  const inStyles = [...html.matchAll(CSS_URL)].map(addressIn);
+    .flatMap(([tag]) => [...tag.matchAll(LOADING_ATTRIBUTE)].map(valueIn));
+  const inStyles = [...html.matchAll(CSS_URL)].map(valueIn);
   const schemes = [...inTags, ...inStyles].flatMap((address) => {
     const scheme = schemeOf(address);
     return scheme === null || ALLOWED.includes(scheme) ? [] : [scheme];
@@ -73,7 +90,8 @@ export function blockedWarnings(html: string): Warning[] {
   return [...new Set(schemes)].map((name) => ({ code: 'blocked_resource', name }));
 }
 
-function addressIn([, ...values]: RegExpMatchArray): string {
+/** The only group of a match that took part in it. */
+function valueIn([, ...values]: RegExpMatchArray): string {
   return (values.find((value) => value !== undefined) ?? '').trim();
 }
 

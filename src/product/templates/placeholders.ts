@@ -44,6 +44,15 @@ export function fillPlaceholders(text: string, row: Row, maxCharacters: number):
   });
 }
 
+/** The names of a text's placeholders whose values from a row are changed by HTML escaping. */
+export function namesChangedByEscaping(text: string, row: Row): string[] {
+  return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => {
+    if (name === undefined) return [];
+    const value = valueText(read(row, name));
+    return escapeHtml(value) === value ? [] : [name];
+  });
+}
+
 /** Whether a row has no value for a name. An empty text is a value. */
 export function isEmpty(row: Row, name: string): boolean {
   const value = read(row, name);

@@ -10,7 +10,7 @@ import { MEGABYTE } from '../../platform/names/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { fill } from '../templates/document.ts';
-import { blockedWarnings, variableWarnings } from '../templates/findings.ts';
+import { blockedWarnings, escapedInCssWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
 import { assetIdsIn, withAssetScheme } from './asset-references.ts';
 import type { DeclaredImage } from './declared-type.ts';
@@ -88,6 +88,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       });
       addWarnings(reply, [
         ...variableWarnings(template, row),
+        ...escapedInCssWarnings(template, row),
         ...blockedWarnings(html),
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
       ]);

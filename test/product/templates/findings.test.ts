@@ -1,6 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { blockedWarnings, variableWarnings } from '../../../src/product/templates/findings.ts';
+import {
+  blockedWarnings,
+  escapedInCssWarnings,
+  variableWarnings,
+} from '../../../src/product/templates/findings.ts';
 
 t.test('names that fill nothing, and placeholders that stay empty, are found', async (t) => {
   const template = {
@@ -36,6 +40,35 @@ t.test('a series of numbered placeholders may be filled as far as it is needed',
   t.same(empties({}), ['image1'], 'the first is missing');
 });
 
+t.test('a value that a style reads escaped is found by its name', async (t) => {
+  const row = {
+    font: '"Noto Serif"',
+    url: 'a?b&c',
+    colour: '#f00',
+    size: 12,
+    page: { font: "'x'" },
+    tag: '<',
+  };
+  const table: Array<[html: string, css: string, names: string[]]> = [
+    ['', 'p{font-family:{{ font }};color:{{ colour }};size:{{size}}}', ['font']],
+    ['', 'p{font-family:{{{ font }}}}', []],
+    ['', 'p{background:url({{ url }});font:{{ page.font }}}q{font:{{ page.font }}}', ['url', 'page.font']],
+    ['<p title="{{ font }}">{{ tag }}</p>', '', []],
+    ['<style>p{font-family:{{ font }}}</style><p>{{ tag }}</p>', '', ['font']],
+    ['<STYLE media="all">\np{font-family:{{ font }}}</STYLE ><style>b{x:{{ tag }}}', '', ['font', 'tag']],
+    ['<p style="font-family:{{ font }}" title="{{ tag }}">', '', ['font']],
+    ["<p class=a STYLE = 'font-family:{{ font }}'><p style=font:{{tag}}>", '', ['font', 'tag']],
+    ['style="{{ font }}" in a text, <p data-style="{{ font }}">', '', []],
+    ['<style>{{ missing }}</style>', '{{ page }}', []],
+  ];
+  for (const [html, css, names] of table)
+    t.same(
+      escapedInCssWarnings({ html, css }, row).map(({ name }) => name),
+      names,
+      html || css,
+    );
+});
+
 t.test('what a page names and may not load is found by its scheme', async (t) => {
   const table: Array<[html: string, schemes: string[]]> = [
     ['<img src="https://a.test/x.png">', ['https']],
@@ -59,4 +92,6 @@ t.test('what a page names and may not load is found by its scheme', async (t) =>
 t.test('a page without an end is looked through once', async (t) => {
   const page = `${'<a '.repeat(300_000)}${'url("'.repeat(100_000)}`;
   t.ok(blockedWarnings(page).length <= 1);
+  for (const part of ['<style ', '<style>', '<p style="', '<p style='])
+    t.same(escapedInCssWarnings({ html: part.repeat(100_000), css: '' }, {}), [], part);
 });

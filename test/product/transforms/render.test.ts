@@ -110,6 +110,16 @@ t.test('a render says what it could not fill and not load', browser, async (t) =
   t.equal((await render({ templateId, data: whole })).headers.get('x-service-warnings'), null);
 });
 
+t.test('a render says which values its styles read escaped', browser, async (t) => {
+  const templateId = await ownTemplate(server, key, {
+    html: '<p style="color:{{ page.colour }}">{{ text }}</p>',
+    css: 'p{font-family:{{ font }}}',
+  });
+  const data = { font: '"Noto Serif"', page: { colour: "'red'" }, text: 'a & b' };
+  const { headers } = await render({ templateId, data });
+  t.equal(headers.get('x-service-warnings'), 'escaped_in_css:font,escaped_in_css:page.colour');
+});
+
 t.test('an asset of another account does not load', browser, async (t) => {
   const owner = await server.account();
   const body = new Uint8Array(
