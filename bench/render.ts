@@ -117,7 +117,7 @@ async function renderThreads(): Promise<TestedRenderer> {
     recycleAfterPages: 1_000,
     sandbox: 'auto',
     sandboxed: true,
-    recycleAboveBytes: 2 ** 30,
+    memoryLimitBytes: 2 ** 30,
     log: { info: () => {}, warn: console.warn, error: console.error },
   });
   return {

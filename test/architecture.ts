@@ -16,6 +16,7 @@ const STARTS_THREADS = ['pixels', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
   'workers/transport/once.ts',
+  'workers/transport/oom-score.ts',
   'workers/transport/pipe.ts',
   'workers/models/protocol.ts',
   'workers/render/protocol.ts',

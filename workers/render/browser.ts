@@ -4,10 +4,11 @@ import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { chromium, type Browser as Driver } from 'playwright';
+import { endFirstWithoutMemory } from '../transport/oom-score.ts';
 import type { Executable } from './executable.ts';
 import { Pipe } from './pipe.ts';
 import { RESTRICTING_FLAGS } from './policy.ts';
-import { groupMemoryBytes, killGroup } from './process-group.ts';
+import { endGroupFirstWithoutMemory, groupMemoryBytes, killGroup } from './process-group.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
 import { STILL_FLAGS } from './stillness.ts';
 
@@ -79,6 +80,8 @@ export interface Browser {
    */
   onPageCrash(listener: () => void): () => void;
   memoryBytes(): number;
+  /** Makes Linux end its processes first when memory runs out. Chromium itself gives its pages a lower score. */
+  endFirstWithoutMemory(): void;
   /** Resolves when the process has ended, for whatever reason. */
   ended: Promise<void>;
   /** Resolves when its directory is removed, too. */
@@ -115,6 +118,7 @@ export async function startBrowser(
     env: browserEnvironment(scratch, executable.fontsDir),
   });
   const stderrTail = keepStderrTail(child);
+  if (child.pid !== undefined) endFirstWithoutMemory(child.pid);
   if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const [, , , input, output] = child.stdio;
   const pipe = new Pipe(input as Writable, output as Readable);
@@ -133,8 +137,12 @@ export async function startBrowser(
     // Playwright's own files are removed with the browser's directory.
     const driver = await chromium.connectOverCDP(pipe, { artifactsDir: scratch, timeout: START_TIMEOUT_MS });
     const onPageCrash = await watchPages(driver);
-    const memoryBytes = () => groupMemoryBytes(child.pid ?? Number.NaN);
-    return { driver, ended, gone, kill, onPageCrash, memoryBytes };
+    const groupId = child.pid ?? Number.NaN;
+    return {
+      ...{ driver, ended, gone, kill, onPageCrash },
+      memoryBytes: () => groupMemoryBytes(groupId),
+      endFirstWithoutMemory: () => endGroupFirstWithoutMemory(groupId),
+    };
   } catch (error) {
     kill();
     await gone;

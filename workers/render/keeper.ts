@@ -35,6 +35,13 @@ const systemClock: KeeperClock = {
   },
 };
 
+/** The browser holds more memory than it may. */
+export interface MemoryExcess {
+  limitBytes: number;
+  /** False where pages before this one may have left some of it. */
+  isFirstPage: boolean;
+}
+
 interface Running {
   browser: Browser;
   startedMs: number;
@@ -101,9 +108,22 @@ export class BrowserKeeper {
     const { drawn, browser } = this.#live;
     const worn = drawn >= this.#options.recycleAfterPages;
     const isMemoryCheckDue = drawn % PAGES_BETWEEN_MEMORY_CHECKS === 0;
-    if (!worn && !(isMemoryCheckDue && browser.memoryBytes() > this.#options.recycleAboveBytes)) return;
+    if (!worn && !(isMemoryCheckDue && browser.memoryBytes() > this.#options.memoryLimitBytes)) return;
     await this.kill();
     await this.warm();
+  }
+
+  /** Makes Linux end the processes of the running browser first when memory runs out. */
+  endFirstWithoutMemory(): void {
+    this.#live?.browser.endFirstWithoutMemory();
+  }
+
+  /** How far the running browser is above its memory limit; null when it is not, and where there is no /proc. */
+  memoryExcess(): MemoryExcess | null {
+    if (this.#live === undefined) return null;
+    const { memoryLimitBytes } = this.#options;
+    if (this.#live.browser.memoryBytes() <= memoryLimitBytes) return null;
+    return { limitBytes: memoryLimitBytes, isFirstPage: this.#live.drawn === 0 };
   }
 
   /**

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { endFirstWithoutMemory } from '../transport/oom-score.ts';
 
 const PAGE_BYTES = 4096;
 
@@ -24,14 +25,23 @@ export function isAlive(pid: number): boolean {
  * Bytes of memory that the group holds privately, without pages shared between processes; 0 where there is no /proc.
  */
 export function groupMemoryBytes(groupId: number): number {
-  const pages = processIds().map((pid) => (groupOf(pid) === groupId ? ownPages(pid) : 0));
+  const pages = processesOf(groupId).map(ownPages);
   return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES;
+}
+
+/** Makes Linux end the processes of the group first when memory runs out (see endFirstWithoutMemory). */
+export function endGroupFirstWithoutMemory(groupId: number): void {
+  for (const pid of processesOf(groupId)) endFirstWithoutMemory(Number(pid));
 }
 
 /** Ids of the processes that were started with an argument (Linux only; elsewhere none are found). */
 export function processesWith(argument: string): number[] {
   const ids = processIds().filter((pid) => read(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
   return ids.map(Number);
+}
+
+function processesOf(groupId: number): string[] {
+  return processIds().filter((pid) => groupOf(pid) === groupId);
 }
 
 function processIds(): string[] {

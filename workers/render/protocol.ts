@@ -39,13 +39,16 @@ interface Rendered {
 }
 
 /**
- * `load`: the document did not finish loading; `deadline`: the page was killed at its deadline; `crash`: the browser
- * died; `no_browser`: no browser could be started.
+ * `load`: the document did not finish loading; `memory`: its browser was killed because the page needs more memory than
+ * `limitBytes`; `deadline`: the page was killed at its deadline; `crash`: the browser died; `no_browser`: no browser
+ * could be started.
  */
 export interface RenderFailure {
   kind: 'render_failure';
-  reason: 'load' | 'deadline' | 'crash' | 'no_browser';
+  reason: 'load' | 'memory' | 'deadline' | 'crash' | 'no_browser';
   message: string;
+  /** Of `memory` alone. */
+  limitBytes?: number;
 }
 
 export type RenderResult = Rendered | RenderFailure;
@@ -65,8 +68,8 @@ export interface RenderThreadOptions {
   niceness?: number;
   /** Number of pages after which the browser is replaced by a new one. */
   recycleAfterPages: number;
-  /** Memory in bytes above which the browser is replaced. */
-  recycleAboveBytes: number;
+  /** Memory in bytes that a browser may hold: above it a page is ended, and after its page the browser is replaced. */
+  memoryLimitBytes: number;
 }
 
 /** `warm` starts the browser before the first page; `stop` kills it, after which the thread has nothing left to do. */

@@ -3,7 +3,7 @@ import { canBeTransparent, contentTypeOf, encodeWith } from '../image/encode/enc
 import { outputOf } from '../transport/output.ts';
 import { StartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
-import type { BrowserKeeper } from './keeper.ts';
+import type { BrowserKeeper, MemoryExcess } from './keeper.ts';
 import { type Drawn, LoadError } from './page.ts';
 import type { PageEncode, RenderFailure, RenderResult, RenderTask } from './protocol.ts';
 
@@ -16,10 +16,25 @@ sharp.cache(false);
  */
 const ABANDONED_MS = 200;
 
+/** Drawing time after which the memory of the browser is watched, because most pages are drawn sooner. */
+const WATCH_MEMORY_FROM_MS = 300;
+const WATCH_MEMORY_EVERY_MS = 200;
+
 const NO_CLIENT: RenderClient = { clientGone: new AbortController().signal, onDrawing: () => {} };
 
 class LateError extends Error {
   override readonly name = 'LateError';
+}
+
+/** The browser holds more memory than it may. */
+class MemoryError extends Error {
+  override readonly name = 'MemoryError';
+  readonly excess: MemoryExcess;
+
+  constructor(excess: MemoryExcess) {
+    super(`The browser holds more than ${excess.limitBytes} bytes of memory.`);
+    this.excess = excess;
+  }
 }
 
 /** The client that waits for a page. */
@@ -59,6 +74,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       // The client may have left, or the deadline passed, while the browser started.
       ending.signal.throwIfAborted();
       onDrawing();
+      ending.watchMemory(keeper);
       return page.draw(task);
     });
     try {
@@ -72,10 +88,14 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     }
   }
 
-  /** Tries a document that does not load in a second browser, because the first browser may have failed. */
+  /**
+   * Tries a page in a second browser where the first browser may be the cause: a document did not load, or earlier
+   * pages had left their memory.
+   */
   function drawTwice(task: RenderTask, client: RenderClient): Promise<Drawn> {
     return draw(task, client).catch((error) => {
-      if (error instanceof LoadError) return draw(task, client);
+      const mayBeInherited = error instanceof MemoryError && !error.excess.isFirstPage;
+      if (error instanceof LoadError || mayBeInherited) return draw(task, client);
       throw error;
     });
   }
@@ -116,8 +136,10 @@ function written(png: Buffer, encode: PageEncode): Sharp {
 
 /** Ends a drawing before it is finished. */
 interface Ending {
-  /** Aborts with a LateError. */
+  /** Aborts with a LateError or a MemoryError. */
   signal: AbortSignal;
+  /** Ends the drawing, which begins now, when its browser holds too much memory. */
+  watchMemory(keeper: BrowserKeeper): void;
   /** Stops the timers. */
   forget(): void;
 }
@@ -125,13 +147,25 @@ interface Ending {
 function endingOf(deadlineMs: number, clientGone: AbortSignal): Ending {
   const controller = new AbortController();
   const end = (message: string) => controller.abort(new LateError(message));
-  const timers = [
+  const timers: NodeJS.Timeout[] = [
     setTimeout(end, Math.max(0, deadlineMs - Date.now()), 'The page was not drawn before its deadline.'),
   ];
   const leave = () => timers.push(setTimeout(end, ABANDONED_MS, 'Nobody waits for the page any more.'));
   clientGone.addEventListener('abort', leave, { once: true });
   return {
     signal: controller.signal,
+    watchMemory(keeper) {
+      const look = () => {
+        const excess = keeper.memoryExcess();
+        if (excess !== null) controller.abort(new MemoryError(excess));
+      };
+      const begin = () => {
+        keeper.endFirstWithoutMemory();
+        look();
+        timers.push(setInterval(look, WATCH_MEMORY_EVERY_MS));
+      };
+      timers.push(setTimeout(begin, WATCH_MEMORY_FROM_MS));
+    },
     forget() {
       clientGone.removeEventListener('abort', leave);
       for (const timer of timers) clearTimeout(timer);
@@ -156,11 +190,13 @@ function isNoBrowser(error: unknown): boolean {
 
 function failureOf(error: unknown): RenderFailure {
   const message = error instanceof Error ? error.message : String(error);
-  return { kind: 'render_failure', reason: reasonOf(error), message };
+  const limit = error instanceof MemoryError && { limitBytes: error.excess.limitBytes };
+  return { kind: 'render_failure', reason: reasonOf(error), message, ...limit };
 }
 
 function reasonOf(error: unknown): RenderFailure['reason'] {
   if (error instanceof LateError) return 'deadline';
   if (error instanceof LoadError) return 'load';
+  if (error instanceof MemoryError) return 'memory';
   return isNoBrowser(error) ? 'no_browser' : 'crash';
 }

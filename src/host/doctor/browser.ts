@@ -42,7 +42,7 @@ async function drawPage(renders: Settings['renders']): Promise<DrawnPage> {
       cacheDir,
       sandbox: renders.RENDER_SANDBOX,
       recycleAfterPages: renders.RENDER_RECYCLE_PAGES,
-      recycleAboveBytes: renders.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+      memoryLimitBytes: renders.RENDER_MEMORY_MEGABYTES * MEGABYTE,
     },
     {
       log: SILENT,

@@ -2,6 +2,7 @@ import type { Timings } from '../../../workers/protocol.ts';
 import type { RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock/clock.ts';
 import { type ApiError, invalidParam, unavailable } from '../../platform/http/errors.ts';
+import { MEGABYTE } from '../../platform/names/units.ts';
 import { LostThreadError } from './thread.ts';
 
 export interface RenderedPage {
@@ -64,10 +65,16 @@ export function pageOf(answer: RenderAnswer, queueMs: number, late: () => ApiErr
   throw new Error('A render thread answered a render with something else.');
 }
 
-function refusalOf({ reason, message }: RenderFailure, late: () => ApiError): ApiError {
+function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, late: () => ApiError): ApiError {
   switch (reason) {
     case 'load':
       return invalidParam('templateId', `The renderer could not load this template: ${message}`);
+    case 'memory':
+      return invalidParam(
+        'templateId',
+        `The page needs more memory than the ${limitBytes / MEGABYTE} MB that a page may have: make it smaller, or use fewer and smaller filters, layers and copies.`,
+        { reason: 'page_too_large', limit: limitBytes },
+      );
     case 'deadline':
       return late();
     case 'crash':

@@ -39,7 +39,8 @@ export const rendersSettings = {
     max: 1_000_000,
   }),
   RENDER_MEMORY_MEGABYTES: integer({
-    description: 'Memory of a browser above which a fresh one takes its place, looked at every 20 pages.',
+    description:
+      'Memory that a browser may hold: a page that needs more is refused, and a fresh browser takes its place.',
     fallback: 1_024,
     min: 256,
     max: 65_536,

@@ -12,7 +12,12 @@ interface RenderPoolOptions {
   queueLimit: number;
   /** How long a page may be drawn while pages of other accounts wait, in milliseconds. */
   fairDrawingMs: number;
-  /** Called when a page of this account was stopped or moved for others, or exceeded its time. */
+  /**
+   * How long a page of an account that has drawn no page yet may be drawn while pages of other accounts wait: it is
+   * then withdrawn. Absent: as long as any other.
+   */
+  newcomerDrawingMs?: number;
+  /** Called when a page of this account was stopped or moved for others, or exceeded its time or memory. */
   onStopped: (accountId: string) => void;
   /**
    * Returns the thread that replaces one whose page is slow while others wait; null while there is none, and `review`
@@ -86,7 +91,7 @@ interface PooledPage {
 }
 
 export function createRenderPool(options: RenderPoolOptions): RenderPool {
-  const { fairDrawingMs, clock } = options;
+  const { fairDrawingMs, newcomerDrawingMs = Number.POSITIVE_INFINITY, clock } = options;
   let { threads } = options;
   /** Removed threads that still have pages. */
   const retiring = new Set<RenderThread>();
@@ -101,78 +106,42 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   const pooledPages = new Set<PooledPage>();
   let cancelReview: (() => void) | undefined;
 
-  function end(pooled: PooledPage, how: 'stopped' | 'withdrawn'): void {
-    if (pooled.endedAs !== null) return;
-    pooled.endedAs = how;
-    pooled.ending.abort();
-  }
-
-  /**
-   * The account is reported at once, because the thread goes on to the next page, which may be of the same account,
-   * before it answers this one.
-   */
-  function stop(pooled: PooledPage): void {
-    end(pooled, 'stopped');
-    options.onStopped(pooled.accountId);
-  }
-
-  /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */
-  function takeOut(slow: PooledPage): boolean {
-    const { thread: blocked } = slow;
-    const relief = blocked === null ? null : (options.relieve?.(blocked) ?? null);
-    if (relief === null) return false;
-    threads = threads.map((thread) => (thread === blocked ? relief : thread));
-    end(slow, 'withdrawn');
-    options.onStopped(slow.accountId);
-    for (const pooled of pooledPages) if (pooled.thread === blocked) pooled.moving.abort();
-    return true;
-  }
-
-  /**
-   * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
-   * A page that an idle thread is about to draw does not count.
-   */
-  const keepsOthersWaiting = ({ accountId, thread }: PooledPage) =>
-    pooledPages
-      .values()
-      .some(
-        (other) =>
-          other.drawnSinceMs === null &&
-          other.accountId !== accountId &&
-          (other.thread === null || other.thread === thread),
-      );
-
-  function slowFromMs(): number {
-    const usualMs = SLOW_FROM_USUAL_TIMES * usual.medianMs();
-    return Math.min(SLOW_FROM_AT_MOST_MS, Math.max(SLOW_FROM_MS, usualMs));
-  }
-
-  /** Milliseconds until this page has to be checked again; null when it was withdrawn. */
-  function untilCheckMs(pooled: PooledPage, drawnSinceMs: number): number | null {
-    const drawnMs = clock.elapsedMs() - drawnSinceMs;
-    const untilSlowMs = slowFromMs() - drawnMs;
-    if (untilSlowMs > 0) return Math.min(untilSlowMs, fairDrawingMs - drawnMs);
-    if (takeOut(pooled)) return null;
-    return fairDrawingMs - drawnMs;
-  }
-
-  /**
-   * Where other pages wait, moves slow pages out of their threads and stops pages that were drawn for `fairDrawingMs`;
-   * schedules the next check.
-   */
-  function review(): void {
-    cancelReview?.();
-    cancelReview = undefined;
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const pooled of pooledPages) {
-      const { drawnSinceMs, endedAs } = pooled;
-      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(pooled)) continue;
-      const waitMs = untilCheckMs(pooled, drawnSinceMs);
-      if (waitMs === null) continue;
-      if (waitMs <= 0) stop(pooled);
-      else nextMs = Math.min(nextMs, waitMs);
+  async function draw(page: PageToDraw): Promise<PoolOutcome> {
+    const ending = new AbortController();
+    const pooled: PooledPage = {
+      accountId: page.accountId,
+      thread: null,
+      drawnSinceMs: null,
+      ending,
+      moving: new AbortController(),
+      endedAs: null,
+    };
+    pooledPages.add(pooled);
+    review();
+    try {
+      return await drawPooled(page, pooled);
+    } catch (error) {
+      if (pooled.endedAs !== null && error === ending.signal.reason) return { kind: pooled.endedAs };
+      throw error;
+    } finally {
+      pooledPages.delete(pooled);
+      review();
     }
-    if (nextMs !== Number.POSITIVE_INFINITY) cancelReview = clock.after(Math.ceil(nextMs), review);
+  }
+
+  async function drawPooled(page: PageToDraw, pooled: PooledPage): Promise<PoolOutcome> {
+    const { accountId, work } = page;
+    const ending = AbortSignal.any([page.signal, pooled.ending.signal]);
+    const slot = await page.waiting(admission.acquire({ accountId, work, bytes: 0, signal: ending }));
+    if (ending.aborted) {
+      slot.release();
+      ending.throwIfAborted();
+    }
+    const answer = await drawIn(slot, page, pooled, ending);
+    noteBurden(pooled, answer);
+    noteUsual(pooled, answer);
+    if (pooled.endedAs !== null && answer.kind !== 'rendered') return { kind: pooled.endedAs };
+    return { kind: 'answered', answer, queueMs: slot.queueMs };
   }
 
   /**
@@ -223,20 +192,11 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     }
   }
 
-  function endWhenFree(thread: RenderThread): void {
-    if (thread.busy > 0) return;
-    retiring.delete(thread);
-    void thread.stop();
-  }
-
-  /**
-   * Marks the account of a page whose browser was killed after a while, at its deadline or because its client had gone:
-   * it cost all others time.
-   */
+  /** Marks the account of a page whose browser was killed because of it: it cost all others time. */
   function noteBurden({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
-    const wasKilled = answer.kind === 'render_failure' && answer.reason === 'deadline';
-    if (!wasKilled || drawnSinceMs === null || clock.elapsedMs() - drawnSinceMs < BURDEN_FROM_MS) return;
-    options.onStopped(accountId);
+    if (answer.kind !== 'render_failure' || drawnSinceMs === null) return;
+    const isLate = answer.reason === 'deadline' && clock.elapsedMs() - drawnSinceMs >= BURDEN_FROM_MS;
+    if (isLate || answer.reason === 'memory') options.onStopped(accountId);
   }
 
   function noteUsual({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
@@ -244,59 +204,109 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
       usual.record(accountId, clock.elapsedMs() - drawnSinceMs);
   }
 
-  async function drawPooled(page: PageToDraw, pooled: PooledPage): Promise<PoolOutcome> {
-    const { accountId, work } = page;
-    const ending = AbortSignal.any([page.signal, pooled.ending.signal]);
-    const slot = await page.waiting(admission.acquire({ accountId, work, bytes: 0, signal: ending }));
-    if (ending.aborted) {
-      slot.release();
-      ending.throwIfAborted();
+  /**
+   * Where other pages wait, moves slow pages out of their threads and stops pages that were drawn for `fairDrawingMs`;
+   * schedules the next check.
+   */
+  function review(): void {
+    cancelReview?.();
+    cancelReview = undefined;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const pooled of pooledPages) {
+      const { drawnSinceMs, endedAs } = pooled;
+      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(pooled)) continue;
+      const waitMs = untilCheckMs(pooled, drawnSinceMs);
+      if (waitMs === null) continue;
+      if (waitMs <= 0) endForOthers(pooled, 'stopped');
+      else nextMs = Math.min(nextMs, waitMs);
     }
-    const answer = await drawIn(slot, page, pooled, ending);
-    noteBurden(pooled, answer);
-    noteUsual(pooled, answer);
-    if (pooled.endedAs !== null && answer.kind !== 'rendered') return { kind: pooled.endedAs };
-    return { kind: 'answered', answer, queueMs: slot.queueMs };
+    if (nextMs !== Number.POSITIVE_INFINITY) cancelReview = clock.after(Math.ceil(nextMs), review);
+  }
+
+  /** Milliseconds until this page has to be checked again; null when it was withdrawn. */
+  function untilCheckMs(pooled: PooledPage, drawnSinceMs: number): number | null {
+    const drawnMs = clock.elapsedMs() - drawnSinceMs;
+    const untilStoppedMs = fairDrawingMs - drawnMs;
+    const untilSlowMs = slowFromMs() - drawnMs;
+    if (untilSlowMs > 0) return Math.min(untilSlowMs, untilStoppedMs);
+    if (takeOut(pooled)) return null;
+    if (usual.knows(pooled.accountId)) return untilStoppedMs;
+    const untilWithdrawnMs = newcomerDrawingMs - drawnMs;
+    if (untilWithdrawnMs > 0) return Math.min(untilWithdrawnMs, untilStoppedMs);
+    endForOthers(pooled, 'withdrawn');
+    return null;
+  }
+
+  /**
+   * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
+   * A page that an idle thread is about to draw does not count.
+   */
+  function keepsOthersWaiting({ accountId, thread }: PooledPage): boolean {
+    return pooledPages
+      .values()
+      .some(
+        (other) =>
+          other.drawnSinceMs === null &&
+          other.accountId !== accountId &&
+          (other.thread === null || other.thread === thread),
+      );
+  }
+
+  function slowFromMs(): number {
+    const usualMs = SLOW_FROM_USUAL_TIMES * usual.medianMs();
+    return Math.min(SLOW_FROM_AT_MOST_MS, Math.max(SLOW_FROM_MS, usualMs));
+  }
+
+  /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */
+  function takeOut(slow: PooledPage): boolean {
+    const { thread: blocked } = slow;
+    const relief = blocked === null ? null : (options.relieve?.(blocked) ?? null);
+    if (relief === null) return false;
+    threads = threads.map((thread) => (thread === blocked ? relief : thread));
+    endForOthers(slow, 'withdrawn');
+    for (const pooled of pooledPages) if (pooled.thread === blocked) pooled.moving.abort();
+    return true;
+  }
+
+  /**
+   * The account is reported at once, because the thread goes on to the next page, which may be of the same account,
+   * before it answers this one.
+   */
+  function endForOthers(pooled: PooledPage, how: 'stopped' | 'withdrawn'): void {
+    end(pooled, how);
+    options.onStopped(pooled.accountId);
+  }
+
+  function end(pooled: PooledPage, how: 'stopped' | 'withdrawn'): void {
+    if (pooled.endedAs !== null) return;
+    pooled.endedAs = how;
+    pooled.ending.abort();
+  }
+
+  function withdraw(accountId: string): void {
+    for (const pooled of pooledPages) {
+      if (pooled.accountId === accountId && pooled.drawnSinceMs === null) end(pooled, 'withdrawn');
+    }
+  }
+
+  function resize(next: readonly RenderThread[]): void {
+    const removed = threads.filter((thread) => !next.includes(thread));
+    threads = next;
+    admission.resize({ slots: next.length * options.slotsPerThread });
+    for (const thread of removed) {
+      retiring.add(thread);
+      endWhenFree(thread);
+    }
+  }
+
+  function endWhenFree(thread: RenderThread): void {
+    if (thread.busy > 0) return;
+    retiring.delete(thread);
+    void thread.stop();
   }
 
   return {
-    async draw(page) {
-      const ending = new AbortController();
-      const pooled: PooledPage = {
-        accountId: page.accountId,
-        thread: null,
-        drawnSinceMs: null,
-        ending,
-        moving: new AbortController(),
-        endedAs: null,
-      };
-      pooledPages.add(pooled);
-      review();
-      try {
-        return await drawPooled(page, pooled);
-      } catch (error) {
-        if (pooled.endedAs !== null && error === ending.signal.reason) return { kind: pooled.endedAs };
-        throw error;
-      } finally {
-        pooledPages.delete(pooled);
-        review();
-      }
-    },
-    withdraw(accountId) {
-      for (const pooled of pooledPages) {
-        if (pooled.accountId === accountId && pooled.drawnSinceMs === null) end(pooled, 'withdrawn');
-      }
-    },
-    resize(next) {
-      const removed = threads.filter((thread) => !next.includes(thread));
-      threads = next;
-      admission.resize({ slots: next.length * options.slotsPerThread });
-      for (const thread of removed) {
-        retiring.add(thread);
-        endWhenFree(thread);
-      }
-    },
-    review,
+    ...{ draw, withdraw, review, resize },
     threads: () => threads,
     retryAfterSeconds: admission.retryAfterSeconds,
     stats: admission.stats,

@@ -43,7 +43,8 @@ export interface Renders {
    * than usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its
    * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most.
    *
-   * The result rejects with invalid_param on templateId when the document does not finish loading; provider_unavailable
+   * The result rejects with invalid_param on templateId when the document does not finish loading or needs more memory
+   * than a browser may hold; provider_unavailable
    * (details.reason capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it
    * aborts.
    */
@@ -63,6 +64,11 @@ export interface Renders {
 const SLOTS_PER_THREAD = 2;
 /** How long a page may be drawn while pages of other accounts wait. */
 const FAIR_DRAWING_MS = 5_000;
+/**
+ * The same for the first page of an account, which nothing is known of: it goes on in the browser for slow pages,
+ * because others would wait for a browser that relieves this one to start.
+ */
+const NEWCOMER_DRAWING_MS = 1_000;
 /** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
 /** Drawing time from which a page of a slow account keeps the account slow. */
@@ -88,7 +94,7 @@ export async function openRenders(
     sandbox: settings.RENDER_SANDBOX,
     sandboxed: (await sandboxObstacle()) === null,
     recycleAfterPages: settings.RENDER_RECYCLE_PAGES,
-    recycleAboveBytes: settings.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+    memoryLimitBytes: settings.RENDER_MEMORY_MEGABYTES * MEGABYTE,
     log,
   });
   capacity.onChange(() => renders.resize(capacity.renderThreads()));
@@ -97,8 +103,8 @@ export async function openRenders(
 
 export function createRenders(options: RendersOptions): Renders {
   const { threads, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, log, clock = systemClock } = options;
-  const { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes } = options;
-  const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, recycleAboveBytes };
+  const { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes } = options;
+  const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes };
   let isSandboxed = options.sandboxed;
   const onUnsandboxed = () => {
     isSandboxed = false;
@@ -120,6 +126,7 @@ export function createRenders(options: RendersOptions): Renders {
     slotsPerThread: SLOTS_PER_THREAD,
     queueLimit,
     fairDrawingMs,
+    newcomerDrawingMs: NEWCOMER_DRAWING_MS,
     onStopped,
     relieve: standby.relieve,
     clock,

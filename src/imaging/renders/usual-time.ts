@@ -7,6 +7,8 @@ const MOST_ACCOUNTS = 64;
  */
 interface UsualTime {
   record(accountId: string, drawnMs: number): void;
+  /** Whether the account has drawn a page, as far as it is remembered. */
+  knows(accountId: string): boolean;
   /** The median over the accounts of the drawing time of their last page; 0 before the first page. */
   medianMs(): number;
 }
@@ -23,6 +25,7 @@ export function createUsualTime(): UsualTime {
       const [oldest] = lastMs.keys();
       if (lastMs.size > MOST_ACCOUNTS && oldest !== undefined) lastMs.delete(oldest);
     },
+    knows: (accountId) => lastMs.has(accountId),
     medianMs() {
       const sorted = [...lastMs.values()].sort((a, b) => a - b);
       // With two accounts the quicker one counts, because the other may be the one that keeps it waiting.

@@ -3,12 +3,17 @@ import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { createRenderPool } from '../../../src/imaging/renders/pool.ts';
 import { manualClock } from '../../support/clock.ts';
-import { KILLED, type StandInThread, standInThread } from './stand-in-render-thread.ts';
+import { KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in-render-thread.ts';
 
 const FAIR_DRAWING_MS = 5_000;
+const NEWCOMER_DRAWING_MS = 1_000;
 
 /** A pool of one thread, or with another one, and one that may relieve it. */
-function openPool({ isReliefReady = true, others = [] as StandInThread[] } = {}) {
+function openPool({
+  isReliefReady = true,
+  others = [] as StandInThread[],
+  newcomerDrawingMs = Number.POSITIVE_INFINITY,
+} = {}) {
   const clock = manualClock();
   const [first, relief] = [standInThread(), standInThread()];
   const slowAccounts: string[] = [];
@@ -18,6 +23,7 @@ function openPool({ isReliefReady = true, others = [] as StandInThread[] } = {})
     slotsPerThread: 2,
     queueLimit: 8,
     fairDrawingMs: FAIR_DRAWING_MS,
+    newcomerDrawingMs,
     clock,
     onStopped(accountId) {
       slowAccounts.push(accountId);
@@ -189,4 +195,36 @@ t.test('without relief at all the page is stopped when it has had its share', as
   t.equal(await slow, 'stopped');
   first.calls[1]?.answer();
   t.equal(await other, 'answered');
+});
+
+t.test('without relief the first page of an account makes room sooner, and is drawn elsewhere', async (t) => {
+  const house = openPool({ isReliefReady: false, newcomerDrawingMs: NEWCOMER_DRAWING_MS });
+  const { clock, first, draw, slowAccounts } = house;
+  await drawFor(house, 'acc_known', 100);
+  for (const accountId of ['acc_new', 'acc_known']) {
+    const page = draw(accountId, 'page');
+    const other = draw('acc_b', 'b');
+    await soon();
+    const [drawn, behind] = first.calls.slice(-2);
+    drawn?.beginDrawing();
+    clock.advance(NEWCOMER_DRAWING_MS - 1);
+    t.notOk(drawn?.abandoned, 'it may be a usual first page');
+    clock.advance(1);
+    t.equal(drawn?.abandoned, accountId === 'acc_new', accountId);
+    drawn?.answer(accountId === 'acc_new' ? KILLED : undefined);
+    t.equal(await page, accountId === 'acc_new' ? 'withdrawn' : 'answered');
+    behind?.answer();
+    await other;
+  }
+  t.same(new Set(slowAccounts), new Set(['acc_new']));
+});
+
+t.test('a page that needs too much memory isolates its account, however soon it was killed', async (t) => {
+  const { first, draw, slowAccounts } = openPool();
+  const page = draw('acc_large', 'large');
+  await soon();
+  first.calls[0]?.beginDrawing();
+  first.calls[0]?.answer(TOO_LARGE);
+  t.equal(await page, 'answered');
+  t.same(slowAccounts, ['acc_large']);
 });

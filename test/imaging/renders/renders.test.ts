@@ -43,7 +43,7 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
     sandbox: options.sandbox ?? 'auto',
     sandboxed: true,
     ...(options.fairDrawingMs !== undefined && { fairDrawingMs: options.fairDrawingMs }),
-    recycleAboveBytes: 2 ** 32,
+    memoryLimitBytes: 2 ** 32,
     log: {
       info: () => {},
       warn: (line) => lines.push(`warn: ${line}`),

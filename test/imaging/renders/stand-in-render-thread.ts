@@ -27,6 +27,8 @@ export const RENDERED: RenderAnswer = {
 };
 export const KILLED: RenderAnswer = { kind: 'render_failure', reason: 'deadline', message: 'killed' };
 
+export const TOO_LARGE: RenderAnswer = { kind: 'render_failure', reason: 'memory', message: 'killed' };
+
 /** A render thread without a browser. */
 export function standInThread(): StandInThread {
   const calls: StandInCall[] = [];

@@ -45,7 +45,7 @@ export function openTestRenderer(
   const notices: string[] = [];
   const { recycleAfterPages = 10_000, browserPath = process.env.BROWSER_PATH ?? '' } = options;
   const keeper = new BrowserKeeper(
-    { browserPath, cacheDir: BROWSER_CACHE, sandbox: 'auto', recycleAfterPages, recycleAboveBytes: 2 ** 32 },
+    { browserPath, cacheDir: BROWSER_CACHE, sandbox: 'auto', recycleAfterPages, memoryLimitBytes: 2 ** 32 },
     (notice) => notices.push(`${notice.level}: ${notice.message}`),
     options.clock,
   );

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcessTask, ProcessAnswer } from '../../../../workers/protocol.ts';
+import { endFirstWithoutMemory } from '../../../../workers/transport/oom-score.ts';
 import { DATA_PIPE, freeNow, readBytes } from '../../../../workers/transport/pipe.ts';
 
 /** A process ended before its answer. */
@@ -82,6 +83,7 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });
+  if (child.pid !== undefined) endFirstWithoutMemory(child.pid);
   const pipe = child.stdio[DATA_PIPE] as Duplex;
   // A write to a process that died fails here; the death itself is reported by its exit.
   pipe.on('error', () => {});
