@@ -1,6 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
+import { checkAddress } from '../../../src/host/processes/free-port.ts';
 import { childrenOf, startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 
 t.setTimeout(120_000);
@@ -66,3 +67,24 @@ t.test(
     t.equal(await answered(service), 6);
   },
 );
+
+t.test('on METRICS_PORT the primary answers, also while the only process stands still', async (t) => {
+  const port = await checkAddress('127.0.0.1', 0);
+  const service = await startWholeService(t, {
+    PROCESSES: '1',
+    METRICS_PORT: String(port),
+    // A process that stands still is left alone: an answer of its own would never come.
+    HANG_TIMEOUT_MS: '600000',
+  });
+  await transform(service);
+  const scrape = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    return { status: response.status, text: await response.text() };
+  };
+  const count = /darkroom_op_duration_seconds_count\{.*"flip".*\} 1\n/;
+  t.match(await scrape(), { status: 200, text: count });
+  const [pid = 0] = await service.children();
+  process.kill(pid, 'SIGSTOP');
+  t.match(await scrape(), { status: 200, text: count }, 'with its last metrics');
+  process.kill(pid, 'SIGCONT');
+});

@@ -51,6 +51,17 @@ t.test('a process that cannot be replaced stays, which is said, and the others a
   const after = await service.children();
   t.equal(after.length, 2);
   t.equal(after.filter((pid) => before.includes(pid)).length, 1, 'the other one was replaced');
+  t.match(linesOf(service, /replaced one by one/), [/1 of 2 API processes were replaced/]);
   t.match(linesOf(service, /No replacement of an API process started/)[0], /"level":50.*"processId":\d/);
   t.equal((await fetch(`${service.url}/healthz`)).status, 200);
+});
+
+t.test('where no process could be replaced, nothing says that one was', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '1' });
+  const before = await service.children();
+  service.signal('SIGHUP');
+  await killNewcomers(service, before, 3);
+  await until(() => linesOf(service, /were not replaced/).length > 0);
+  t.same(await service.children(), before);
+  t.same(linesOf(service, /replaced one by one/), []);
 });
