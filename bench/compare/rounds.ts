@@ -13,7 +13,8 @@ export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onProgress'>
   a: Target;
   b: Target;
   rounds: number;
-  onRound?: (round: number) => void;
+  /** Called with the number of a complete round, from 1 on. */
+  onRound?: (number: number, round: Round) => void;
 }
 
 /**
@@ -45,7 +46,7 @@ export async function runRounds(options: RoundsOptions): Promise<Round[]> {
       }
       if (isStopped()) break;
       done.push(round);
-      onRound?.(index + 1);
+      onRound?.(index + 1, round);
     }
   } finally {
     loaders.a.stop();

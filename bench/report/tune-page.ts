@@ -40,7 +40,7 @@ CPU time per call; below 1 is cheaper. Intervals of 95 %; the line is the other 
 ${htmlTable(
   ['settings', 'goodness', 'CPU', `0 to ${WIDEST}`, 'against', 'rounds'],
   result.trials.map((trial) => [
-    escaped(nameOf(trial)),
+    escaped(keyOf(trial.candidate)),
     figure(trial.goodness),
     figure(trial.cpu),
     plot(trial.goodness),
@@ -73,11 +73,7 @@ function details(trial: Trial): string {
     pair(one.cpuMsPerCall),
   ]);
   const head = ['stage', 'case', 'requests/s', 'p50 ms', 'p99 ms', 'CPU ms a call'];
-  return `<details><summary>${escaped(`${nameOf(trial)}, ${trial.rounds} rounds`)}</summary>${htmlTable(head, rows)}</details>`;
-}
-
-function nameOf({ candidate, base }: Trial): string {
-  return keyOf(candidate) === keyOf(base) ? `${keyOf(base)} against itself` : keyOf(candidate);
+  return `<details><summary>${escaped(`${keyOf(trial.candidate)}, ${trial.rounds} rounds`)}</summary>${htmlTable(head, rows)}</details>`;
 }
 
 function pair([a, b]: CaseFigures['p50']): string {
@@ -95,26 +91,4 @@ function plot(difference: Difference | null): string {
   const at = (ratio: number) => (Math.min(WIDEST, Math.max(0, ratio)) / WIDEST) * 300;
   const { ratio, low, high } = difference;
   return `<svg viewBox="0 0 300 16" preserveAspectRatio="none" role="img" aria-label="${ratio.toFixed(3)}"><line x1="${at(1)}" x2="${at(1)}" y1="0" y2="16" stroke="currentColor" opacity="0.4"/><line x1="${at(low)}" x2="${at(high)}" y1="8" y2="8" stroke="var(--accent)" stroke-width="2"/><circle cx="${at(ratio)}" cy="8" r="4" fill="var(--accent)"/></svg>`;
-}
-
-/** The result of a run on the running service as it is written as JSON. */
-export interface LiveResult {
-  at: string;
-  host: HostFacts;
-  /** What to use, and why, in sentences. */
-  method: string;
-  rows: ReadonlyArray<Record<string, string | number>>;
-}
-
-/** The table of a run on the running service as a page. */
-export function liveTunePage(result: LiveResult): string {
-  const { at, host, method, rows } = result;
-  const columns = Object.keys(rows[0] ?? {});
-  const cells = rows.map((row) => columns.map((name) => escaped(String(row[name] ?? ''))));
-  const body = `<h1>tune --live</h1>
-<p>${escaped(method)}</p>
-<p class="note">${escaped(at)} · ${host.cores} cores (${escaped(host.cpu)}), ${host.memoryMegabytes} MB, Darkroom ${escaped(host.darkroom)}</p>
-<p class="note">Means of the minutes: the value that was kept → the one that was tried. Image calls alone.</p>
-${htmlTable(columns, cells)}`;
-  return staticPage({ title: `tune --live ${at}`, body, report: result });
 }

@@ -54,15 +54,29 @@ export function falseAlarmsOf(look: number): number {
   return FALSE_ALARMS / (look * (look + 1));
 }
 
+/** Standard errors at which a difference is likely to be distinguished from chance. */
+const CLEAR = 3;
+
 /**
- * Number of rounds after which the goodness is likely to be distinguished from chance: three standard errors below its
- * distance from 1. Infinite where it is not above 1.
+ * Number of rounds after which the goodness is likely to be distinguished from chance, whether it is above or below 1.
+ * Infinite where it is 1, or not known.
  */
 export function roundsNeeded(rounds: readonly RoundRatios[]): number {
   const estimate = estimateOf(rounds.map(({ goodness }) => goodness));
-  if (estimate === null || estimate.mean <= 0) return Number.POSITIVE_INFINITY;
-  const deviation = estimate.standardError * Math.sqrt(estimate.freedom + 1);
-  return Math.ceil(((3 * deviation) / estimate.mean) ** 2);
+  const deviation = deviationOf(rounds);
+  if (estimate === null || deviation === null || estimate.mean === 0) return Number.POSITIVE_INFINITY;
+  return Math.ceil(((CLEAR * deviation) / estimate.mean) ** 2);
+}
+
+/** The standard deviation of the goodness of a round, as a share: 0.1 is 10 %. Null below two rounds with a figure. */
+export function deviationOf(rounds: readonly RoundRatios[]): number | null {
+  const estimate = estimateOf(rounds.map(({ goodness }) => goodness));
+  return estimate && estimate.standardError * Math.sqrt(estimate.freedom + 1);
+}
+
+/** The least difference, as a share, that this many rounds are likely to distinguish from chance. */
+export function shownBy(rounds: number, deviation: number): number {
+  return (CLEAR * deviation) / Math.sqrt(rounds);
 }
 
 function estimateOf(ratios: ReadonlyArray<number | null>): Estimate | null {

@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
-import { runRounds } from '../compare/rounds.ts';
+import { type Round, runRounds } from '../compare/rounds.ts';
 import { startTarget } from '../load/target.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
@@ -11,9 +11,10 @@ import { RESULTS, writeResult } from '../results.ts';
 import { stopOnSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
+import type { RoundRatios } from './evidence.ts';
 import { figuresOf } from './figures.ts';
 import { ratiosOf, readWeights, type Weights } from './goodness.ts';
-import { tuneLiveCommand } from './live/command.ts';
+import { powerAfter, powerBefore, roundSentence } from './power.ts';
 import { type Measured, type Outcome, search, type Trial, type TrialProgress } from './search.ts';
 import { type CurrentSettings, TUNED, takeCurrentSettings, writeRecommended } from './settings.ts';
 import { stagesFor } from './stages.ts';
@@ -33,12 +34,11 @@ const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards
 Tries settings of processes, threads, memory and queues against the default, and recommends only what it showed to be better.
 Settings of your environment and of the file (${TUNED.join(', ')}) are measured as one; where they are worse than the
 default, the answer is to go back to it. Merges the answer into the file (ENV_FILE), which is kept as NAME.before.
-
-npm run tune -- --live tunes the running service under its own traffic (--live --help).`;
+Before it begins, it says which difference it can show in that time.`;
 
 const stopping = stopOnSignals();
 try {
-  await (process.argv.includes('--live') ? tuneLiveCommand(stopping) : main());
+  await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -64,15 +64,25 @@ async function main(): Promise<void> {
   for (const folder of [values.out || RESULTS, dirname(resolve(values['env-file']))]) assertWritable(folder);
   const current = takeCurrentSettings(values['env-file']);
   const clock = createTrialClock(minutes * MINUTE_MS, () => performance.now());
+  console.log(powerBefore(minutes * MINUTE_MS, weights));
   const outcome = await search({
     candidates: firstCandidates(hostLimits()),
     current: current.settings,
     measure: (candidate, base, rounds) =>
       clock.time(rounds, (onRound) =>
-        measured({ candidate, base, rounds, weights, folder: values.images, onRound }),
+        measured({
+          ...{ candidate, base, rounds, weights, folder: values.images },
+          onRound(number, ratios) {
+            onRound();
+            console.log(`  ${roundSentence(number, rounds, ratios)}`);
+          },
+        }),
       ),
     hasTimeFor: (...trials) => !stopping.signal.aborted && clock.hasTimeFor(...trials),
-    onTrial: (trial, progress) => console.log(sentenceOf(trial, progress, clock.leftMs())),
+    onTrial(trial, progress) {
+      console.log(sentenceOf(trial, progress, clock.leftMs()));
+      if (progress.number === 1) console.log(powerAfter(trial, clock.roundsLeft()));
+    },
   });
   await reportOutcome(outcome, { startMs, current, weights, file: values['env-file'], folder: values.out });
 }
@@ -104,7 +114,7 @@ interface TrialOptions {
   weights: Weights;
   /** Folder of the operator's pictures; empty: the built-in ones. */
   folder: string;
-  onRound: () => void;
+  onRound: (number: number, ratios: RoundRatios) => void;
 }
 
 /** Measures a candidate against a base. A trial that is stopped answers with the rounds that are complete. */
@@ -133,7 +143,10 @@ async function runTrial({
   try {
     const b = await unlessStopped(startTarget({ ...suite.settings, ...candidate }), signal);
     try {
-      const work = { suite: { ...suite, stages }, suiteFile, picturesFolder: folder, a, b, rounds, onRound };
+      const work = {
+        ...{ suite: { ...suite, stages }, suiteFile, picturesFolder: folder, a, b, rounds },
+        onRound: (number: number, round: Round) => onRound(number, ratiosOf(round, weights)),
+      };
       const done = await runRounds({ ...work, signal });
       return { rounds: done.map((round) => ratiosOf(round, weights)), figures: figuresOf(done) };
     } finally {
@@ -150,10 +163,7 @@ function sentenceOf(
   progress: TrialProgress,
   leftMs: number,
 ) {
-  const name =
-    keyOf(candidate) === keyOf(base)
-      ? `the ${keyOf(base)} against itself`
-      : `${keyOf(candidate)} against ${keyOf(base)}`;
+  const name = `${keyOf(candidate)} against ${keyOf(base)}`;
   const figures =
     goodness === null
       ? 'no figure'

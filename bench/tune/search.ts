@@ -25,6 +25,8 @@ export interface Trial extends Evidence {
   /** The settings that it was measured against; empty: the default. */
   base: Candidate;
   rounds: number;
+  /** The ratios of each round. */
+  ratios: RoundRatios[];
   figures: CaseFigures[];
 }
 
@@ -77,13 +79,13 @@ export interface Confirmation {
   rounds: RoundRatios[];
 }
 
-const NOISE_ROUNDS = 4;
 const FIRST_ROUNDS = 2;
 /** Pairs of the best three. */
 const MOST_PAIRS = 3;
-/** Rounds of the present settings in one look at them, and at most. */
-const CURRENT_ROUNDS = 6;
-const MOST_CURRENT_ROUNDS = 18;
+/** Rounds of the present settings in one look at them, and the fewest that are worth a look. */
+const CURRENT_ROUNDS = 8;
+const FEWEST_CURRENT_ROUNDS = 3;
+const MOST_CURRENT_ROUNDS = 40;
 /**
  * Rounds that confirm a winner. They are separate from those that chose it, because the best of many noisy trials looks
  * better than it is. When time is short, fewer are better than none.
@@ -95,18 +97,20 @@ const MOST_CONFIRMING_ROUNDS = 40;
 const CONTENDERS = 3;
 
 /**
- * Finds a better setting by successive halving (Karnin, Koren and Somekh, 2013): all candidates are tried in a few
- * rounds, the better half of them in twice as many, and so on; pairs of the best are joined once. The best one is then
- * confirmed in separate rounds against the present settings, or against the default where those are shown to be worse.
- * Noise makes it take more rounds, as long as there is time; when time is short, it confirms the best so far.
+ * Finds a better setting. The present settings are compared with the default first, for as long as the time that is
+ * left can show a difference. Then follows successive halving (Karnin, Koren and Somekh, 2013): all candidates are
+ * tried in a few rounds, the better half of them in twice as many, and so on; pairs of the best are joined once. The
+ * best one is confirmed in separate rounds against the present settings, or against the default where those are shown
+ * to be worse. When time is short, it confirms the best so far; what is left of the time goes to the present settings
+ * again.
  */
 export async function search(options: SearchOptions): Promise<Outcome> {
   const { candidates, current = {}, hasTimeFor } = options;
   const log = trialLog(options);
 
-  await log.run({}, {}, NOISE_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
-  const aboutCurrent = await judgeCurrent(current, log, options);
-  const incumbent = aboutCurrent.conclusion === 'worse' ? {} : current;
+  const judge = currentJudge(current, log, options);
+  await judge.look((needed) => hasTimeFor(needed));
+  const incumbent = judge.conclusion() === 'worse' ? {} : current;
 
   let field = candidates.filter((candidate) => keyOf(candidate) !== keyOf(current));
   for (let rounds = FIRST_ROUNDS; field.length > 1 || rounds === FIRST_ROUNDS; rounds *= 2) {
@@ -128,8 +132,10 @@ export async function search(options: SearchOptions): Promise<Outcome> {
 
   const { winner, unconfirmed } = await confirm(incumbent, log, hasTimeFor);
   const others = log.candidates().filter((candidate) => keyOf(candidate) !== keyOf(current));
+  if (winner === null) await judge.look(() => true);
+  const aboutCurrent = { conclusion: judge.conclusion(), rounds: log.roundsOf(current, {}) };
   const findings = { current, aboutCurrent, incumbent, winner, unconfirmed, hasTried: others.length > 0 };
-  const recommended = winner?.candidate ?? incumbent;
+  const recommended = winner?.candidate ?? (judge.conclusion() === 'worse' ? {} : current);
   return {
     recommended,
     isChange: keyOf(recommended) !== keyOf(current),
@@ -159,7 +165,8 @@ function trialLog({ measure, onTrial }: SearchOptions): TrialLog {
     async run(candidate, base, roundCount, later) {
       const { rounds, figures } = await measure(candidate, base, roundCount);
       byPair.set(pairOf(candidate, base), [...roundsOf(candidate, base), ...rounds]);
-      const trial = { candidate, base, rounds: rounds.length, ...evidenceOf(rounds), figures };
+      const counted = { rounds: rounds.length, ratios: rounds };
+      const trial = { candidate, base, ...counted, ...evidenceOf(rounds), figures };
       trials.push(trial);
       onTrial?.(trial, { number: trials.length, of: trials.length + Math.ceil(later) });
       return rounds;
@@ -178,19 +185,39 @@ function laterTrials(size: number): number {
   return size < 1 ? 1 : size + laterTrials(size / 2);
 }
 
-async function judgeCurrent(
+interface CurrentJudge {
+  /**
+   * Compares the present settings with the default until a difference is shown, the time is over, or `isWorthwhile`
+   * denies the rounds that are still needed.
+   */
+  look(isWorthwhile: (needed: number) => boolean): Promise<void>;
+  conclusion(): Findings['aboutCurrent']['conclusion'];
+}
+
+function currentJudge(
   current: Candidate,
   log: TrialLog,
   { candidates, hasTimeFor }: SearchOptions,
-): Promise<Findings['aboutCurrent']> {
-  if (keyOf(current) === keyOf({})) return { conclusion: 'open', rounds: [] };
-  for (let look = 1; look * CURRENT_ROUNDS <= MOST_CURRENT_ROUNDS; look += 1) {
-    if (!hasTimeFor(CURRENT_ROUNDS)) break;
-    await log.run(current, {}, CURRENT_ROUNDS, laterTrials(candidates.length) + MOST_PAIRS);
-    const conclusion = conclusionOf(log.roundsOf(current, {}), falseAlarmsOf(look));
-    if (conclusion !== 'open') return { conclusion, rounds: log.roundsOf(current, {}) };
-  }
-  return { conclusion: 'open', rounds: log.roundsOf(current, {}) };
+): CurrentJudge {
+  let looks = 0;
+  let conclusion: Findings['aboutCurrent']['conclusion'] = 'open';
+  return {
+    conclusion: () => conclusion,
+    async look(isWorthwhile) {
+      if (keyOf(current) === keyOf({})) return;
+      while (conclusion === 'open') {
+        const known = log.roundsOf(current, {});
+        if (looks > 0 && !isWorthwhile(roundsNeeded(known) - known.length)) return;
+        if (known.length >= MOST_CURRENT_ROUNDS) return;
+        const rounds = affordableRounds({ most: CURRENT_ROUNDS, fewest: FEWEST_CURRENT_ROUNDS }, hasTimeFor);
+        if (rounds === 0) return;
+        looks += 1;
+        const measured = await log.run(current, {}, rounds, laterTrials(candidates.length) + MOST_PAIRS);
+        if (measured.length === 0) return;
+        conclusion = conclusionOf(log.roundsOf(current, {}), falseAlarmsOf(looks));
+      }
+    },
+  };
 }
 
 /**
@@ -210,7 +237,9 @@ async function confirm(
   for (const contender of contenders) {
     while (contender.rounds.length < MOST_CONFIRMING_ROUNDS) {
       const known = contender.rounds.length === 0 ? contender.chosenBy : contender.rounds;
-      const rounds = affordableRounds(roundsNeeded(known) - contender.rounds.length, hasTimeFor);
+      const needed = Math.max(roundsNeeded(known) - contender.rounds.length, CONFIRMING_ROUNDS);
+      const most = Math.min(needed, MOST_CONFIRMING_ROUNDS);
+      const rounds = affordableRounds({ most, fewest: FEWEST_CONFIRMING_ROUNDS }, hasTimeFor);
       if (rounds === 0) return { winner: null, unconfirmed: contenders };
       look += 1;
       const measured = await log.run(contender.candidate, incumbent, rounds, 0);
@@ -218,17 +247,22 @@ async function confirm(
       contender.rounds.push(...measured);
       const conclusion = conclusionOf(contender.rounds, falseAlarmsOf(look));
       if (conclusion === 'better') return { winner: contender, unconfirmed: [] };
-      if (conclusion === 'worse' || roundsNeeded(contender.rounds) > MOST_CONFIRMING_ROUNDS) break;
+      const isBehind = (evidenceOf(contender.rounds).goodness?.ratio ?? 0) <= 1;
+      if (isBehind || conclusion === 'worse' || roundsNeeded(contender.rounds) > MOST_CONFIRMING_ROUNDS)
+        break;
     }
   }
   return { winner: null, unconfirmed: contenders };
 }
 
-/** From 10 to 40 rounds as they are needed; fewer when time is short, and 0 when there is none. */
-function affordableRounds(needed: number, hasTimeFor: SearchOptions['hasTimeFor']): number {
-  let rounds = Math.min(Math.max(needed, CONFIRMING_ROUNDS), MOST_CONFIRMING_ROUNDS);
-  while (rounds >= FEWEST_CONFIRMING_ROUNDS && !hasTimeFor(rounds)) rounds -= 1;
-  return rounds < FEWEST_CONFIRMING_ROUNDS ? 0 : rounds;
+/** The most rounds that there is time for, between these bounds; 0 when there is none. */
+function affordableRounds(
+  { most, fewest }: { most: number; fewest: number },
+  hasTimeFor: SearchOptions['hasTimeFor'],
+): number {
+  let rounds = most;
+  while (rounds >= fewest && !hasTimeFor(rounds)) rounds -= 1;
+  return rounds < fewest ? 0 : rounds;
 }
 
 function byGoodness(candidates: readonly Candidate[], log: TrialLog): Candidate[] {

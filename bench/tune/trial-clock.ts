@@ -6,6 +6,8 @@ export interface TrialClock {
   hasTimeFor(...trials: number[]): boolean;
   /** Rest of the budget in milliseconds, from 0 on. */
   leftMs(): number;
+  /** The rounds of one trial that fit into the time left; 0 before anything is known. */
+  roundsLeft(): number;
 }
 
 /** @param elapsedMs a monotonic clock, in milliseconds. */
@@ -17,6 +19,10 @@ export function createTrialClock(budgetMs: number, elapsedMs: () => number): Tri
   /** Number of rounds after the first of their trial, whose own time is known. */
   let timed = 0;
   let timedMs = 0;
+
+  const leftMs = () => Math.max(0, budgetMs - (elapsedMs() - startMs));
+  const meanRoundMs = () => (timed === 0 ? 0 : timedMs / timed);
+  const beginMs = () => (trials === 0 ? 0 : Math.max(0, spentMs - allRounds * meanRoundMs()) / trials);
 
   return {
     async time(rounds, trial) {
@@ -36,11 +42,10 @@ export function createTrialClock(budgetMs: number, elapsedMs: () => number): Tri
       return result;
     },
     hasTimeFor(...roundCounts) {
-      const roundMs = timed === 0 ? 0 : timedMs / timed;
-      const beginMs = trials === 0 ? 0 : Math.max(0, spentMs - allRounds * roundMs) / trials;
-      const neededMs = roundCounts.reduce((sum, rounds) => sum + beginMs + rounds * roundMs, 0);
-      return elapsedMs() - startMs + neededMs < budgetMs;
+      const neededMs = roundCounts.reduce((sum, rounds) => sum + beginMs() + rounds * meanRoundMs(), 0);
+      return neededMs < leftMs();
     },
-    leftMs: () => Math.max(0, budgetMs - (elapsedMs() - startMs)),
+    leftMs,
+    roundsLeft: () => (timed === 0 ? 0 : Math.max(0, Math.floor((leftMs() - beginMs()) / meanRoundMs()))),
   };
 }
