@@ -71,7 +71,7 @@ t.test('an operator sees and changes the pools of a running service', async (t) 
   t.equal(before.shown.processes.length, 2);
   t.match(before.text, /process +pid +MB/);
   const fields = ['hostId', 'processId', 'pid', 'rssBytes', 'uptimeSeconds', 'deployment', 'logLevel'];
-  const others = ['clockDifferenceMs', 'settings', 'image', 'heavy', 'batch', 'render'];
+  const others = ['clockDifferenceMs', 'settings', 'image', 'slow', 'heavy', 'batch', 'render'];
   t.same(Object.keys(before.shown.processes[0] ?? {}), [...fields, ...others], 'and nothing of its settings');
 
   await admin('set', 'IMAGE_THREADS=2');
