@@ -1,8 +1,10 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
+import { grantedCores } from '../../src/host/processes/cpu-quota.ts';
+import { hostMemoryBytes } from '../../src/platform/capacity/memory.ts';
+import { MEGABYTE } from '../../src/platform/names/units.ts';
 import { type Round, runRounds } from '../compare/rounds.ts';
 import { startTarget } from '../load/target.ts';
 import { hostFacts } from '../report/load-report.ts';
@@ -26,7 +28,6 @@ import { createTrialClock } from './trial-clock.ts';
  */
 const USUAL_WEIGHTS: Weights = { small: 1, web: 2, camera: 1, cards: 0.5, big: 0.5 };
 const DEFAULT_MINUTES = 15;
-const MEGABYTE = 1024 * 1024;
 const MINUTE_MS = 60_000;
 
 const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5,big=0.5] [--minutes 15] [--env-file darkroom.env] [--out DIR]
@@ -100,11 +101,9 @@ function assertWritable(folder: string): void {
   }
 }
 
-/** Cores and memory that this process may use, within its cgroup's limits. */
+/** Cores and memory that this process may use, within the limits of its control group. */
 function hostLimits() {
-  const constrained = process.constrainedMemory();
-  const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return { cores: availableParallelism(), memoryMegabytes: Math.floor(bytes / MEGABYTE) };
+  return { cores: grantedCores(), memoryMegabytes: Math.floor(hostMemoryBytes() / MEGABYTE) };
 }
 
 interface TrialOptions {
