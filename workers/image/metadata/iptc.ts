@@ -78,5 +78,5 @@ export function withIptc(jpeg: Uint8Array<ArrayBuffer>, iptc: Buffer): Uint8Arra
     at = next;
   }
   const segment = jpegSegment(APP13, photoshopBlock(IPTC_RESOURCE, iptc));
-  return new Uint8Array(Buffer.concat([jpeg.subarray(0, at), segment, jpeg.subarray(at)]));
+  return Buffer.concat([jpeg.subarray(0, at), segment, jpeg.subarray(at)]);
 }
