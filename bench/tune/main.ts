@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
-import { grantedCores } from '../../src/host/processes/cpu-quota.ts';
+import { fittingProcesses } from '../../src/host/processes/cpu-quota.ts';
 import { hostMemoryBytes } from '../../src/platform/capacity/memory.ts';
 import { MEGABYTE } from '../../src/platform/names/units.ts';
 import { type Round, runRounds } from '../compare/rounds.ts';
@@ -101,9 +101,9 @@ function assertWritable(folder: string): void {
   }
 }
 
-/** Cores and memory that this process may use, within the limits of its control group. */
+/** Whole cores and memory that this process may use, within the limits of its control group. */
 function hostLimits() {
-  return { cores: grantedCores(), memoryMegabytes: Math.floor(hostMemoryBytes() / MEGABYTE) };
+  return { cores: fittingProcesses(), memoryMegabytes: Math.floor(hostMemoryBytes() / MEGABYTE) };
 }
 
 interface TrialOptions {
