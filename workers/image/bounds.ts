@@ -4,22 +4,28 @@ import { assertMeasurable } from './likeness/measurable.ts';
 import { operationNamed } from './operations/index.ts';
 import type { Shape, Size } from './pixels/geometry.ts';
 import { invalid, Refusal, refusedArgument } from './refusal.ts';
+import { assertReachable } from './search/smallest-file.ts';
+
+/** The picture of a file before the first step. */
+interface Input extends Shape {
+  fileBytes: number;
+}
 
 /**
  * The failure with which a pass would end for the size or the channels of its picture. The rules of the steps are asked
  * without a pixel, so that no work is done for a pass that cannot be done. What depends on the pixels is left to the
  * pass: the size that a trim finds, and all that comes after it.
- * @param picture before the first step, upright.
+ * @param picture upright.
  * @param encode how the result is written.
  */
 export function misfitOf(
-  picture: Shape,
+  picture: Input,
   { steps }: Pick<Pass, 'steps'>,
   encode: Encode & { format: OutputFormat },
 ): Failure | undefined {
   try {
     const made = shapeBehind(picture, steps);
-    if (made !== null) assertWritable(made, encode);
+    if (made !== null) assertWritable(made, encode, picture);
     return undefined;
   } catch (error) {
     if (error instanceof Refusal) return error.failure;
@@ -52,15 +58,27 @@ function shapeBehind(picture: Shape, steps: Pass['steps']): Shape | null {
 
 /** The failure of a comparison of two pictures of these sizes, upright. */
 export function mismatchOf(one: Size, other: Size): Failure | undefined {
-  if (one.width === other.width && one.height === other.height) return undefined;
+  if (isSameSize(one, other)) return undefined;
   return invalid(
     'otherAssetId',
     `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: bring them to one size first, as by a resize before the comparison.`,
   ).failure;
 }
 
-/** @throws Refusal where the format cannot hold a picture of that size, or the target cannot be measured on it. */
-function assertWritable(made: Shape, encode: Encode & { format: OutputFormat }): void {
+/**
+ * @throws Refusal where the format cannot hold a picture of that size, or the target cannot be measured on it or
+ * reached. A target that the input itself reaches is left to the pass, because the input may be the result.
+ */
+function assertWritable(made: Shape, encode: Encode & { format: OutputFormat }, input: Input): void {
   assertEncodable(encode, made);
-  if (encode.target !== undefined && 'ssimulacra2' in encode.target) assertMeasurable(made);
+  const { target } = encode;
+  if (target === undefined) return;
+  if ('ssimulacra2' in target) assertMeasurable(made);
+  if (!('maxBytes' in target)) return;
+  const mayBeInput = isSameSize(made, input) && input.fileBytes <= target.maxBytes;
+  if (!mayBeInput) assertReachable(target.maxBytes, encode, made);
+}
+
+function isSameSize(one: Size, other: Size): boolean {
+  return one.width === other.width && one.height === other.height;
 }

@@ -8,18 +8,24 @@ import { hintOf } from './header/readings.ts';
 /** Maps a parameter of a pass to the field of the call. */
 type ParamOf = (passParam: string) => string;
 
+/** What is known of the file of a pass before it is decoded. */
+interface File {
+  header: Header;
+  fileBytes: number;
+}
+
 /**
  * Refuses a pass that its worker would refuse for the size or the channels of the picture, by the same rules and before
  * it takes a slot.
  * @throws ApiError invalid_param.
  */
-export function assertWithinBounds(header: Header, pass: Pass, paramOf?: ParamOf): void {
+export function assertWithinBounds({ header, fileBytes }: File, pass: Pass, paramOf?: ParamOf): void {
   // The pages of a document may differ in size, and the header is that of the first.
   const { frame } = pass.decode;
   if (typeof frame === 'number' && frame > 0 && !header.animated) return;
   // Of other files the decoder may make an alpha channel that the header does not tell of.
   const hasAlpha = hintOf(header).header?.hasAlpha;
-  const picture = { ...upright(header), frames: framesOf(header, pass), hasAlpha };
+  const picture = { ...upright(header), frames: framesOf(header, pass), hasAlpha, fileBytes };
   const failure = misfitOf(picture, pass, encodeOf(header, pass));
   if (failure !== undefined) throw refusalOf(failure, paramOf);
 }

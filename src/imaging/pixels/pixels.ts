@@ -282,7 +282,8 @@ export function createPixels(options: PixelsOptions): Pixels {
   async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {
     const { pass, layers, describes = false } = call;
     const source = await sourceOf(call, { pass, size: drawingSizeOf(pass) }, context);
-    assertWithinBounds(source.header, pass, call.paramOf);
+    const file = { header: source.header, fileBytes: call.bytes.length };
+    assertWithinBounds(file, pass, call.paramOf);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): TransformTask => ({
       kind: 'transform',
       ...file,

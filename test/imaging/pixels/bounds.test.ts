@@ -60,6 +60,10 @@ const MISFITS: Array<[pass: Pass, param: string]> = [
     passOf([step('extract', { width: 5, height: 5 })], { format: 'webp', target: { ssimulacra2: 80 } }),
     'ssimulacra2',
   ],
+  ...(['jpeg', 'webp', 'gif'] as const).map((format): [Pass, string] => [
+    passOf([step('extend', { right: 1_960, bottom: 1_970 })], { format, target: { maxBytes: 1_200 } }),
+    'maxBytes',
+  ]),
 ];
 
 /** The refusal before the pass takes a slot. */
@@ -67,7 +71,7 @@ function refusalBefore(file: Uint8Array, pass: Pass): ApiError {
   const header = readHeader(file);
   if (header === null) throw new Error('It is an image.');
   try {
-    assertWithinBounds(header, pass);
+    assertWithinBounds({ header, fileBytes: file.length }, pass);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
@@ -78,7 +82,7 @@ function refusalBefore(file: Uint8Array, pass: Pass): ApiError {
 function isWithin(file: Uint8Array, pass: Pass): boolean {
   const header = readHeader(file);
   if (header === null) throw new Error('It is an image.');
-  assertWithinBounds(header, pass);
+  assertWithinBounds({ header, fileBytes: file.length }, pass);
   return true;
 }
 
@@ -138,6 +142,26 @@ t.test('a page behind the first is judged by its worker, because it may have ano
   const pass = passOf([step('extract', { left: 40, width: 1, height: 1 })]);
   t.equal(refusalBefore(tiff, pass).param, 'steps[0].params.left');
   t.ok(isWithin(tiff, { ...pass, decode: { frame: 1 } }));
+});
+
+t.test('a file that is small enough already is not refused, because it may be the result', async (t) => {
+  const flat = { create: { width: 1_000, height: 1_000, channels: 3, background: 'teal' } } as const;
+  const file = await sharp(flat).webp({ lossless: true }).toBuffer();
+  const pass = passOf([], { target: { maxBytes: 150 } });
+  t.ok(isWithin(file, pass), `${file.length} bytes`);
+  t.match(
+    await transform({
+      kind: 'transform',
+      input: new Uint8Array(file),
+      pass,
+      deadlineMs: Date.now() + 30_000,
+    }),
+    {
+      kind: 'transformed',
+    },
+  );
+  const larger = await sharp(flat).webp().toBuffer();
+  t.match(refusalBefore(larger, pass), { param: 'maxBytes', details: { limit: 1_519 } });
 });
 
 t.test('no worker is asked for a pass that does not fit', async (t) => {

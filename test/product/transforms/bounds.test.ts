@@ -184,6 +184,7 @@ t.test('colours, lists, texts and shapes are held to their own rules', async (t)
     ['compress', { ssimulacra2: 101, format: 'webp' }, 'ssimulacra2'],
     ['compress', { ssimulacra2: 80 }, 'format'],
     ['compress', {}, 'maxBytes'],
+    ['compress', { maxBytes: 100, format: 'avif' }, 'maxBytes'],
     ['compress', { maxBytes: 1000, minSsim: 0.9, format: 'webp' }, 'minSsim'],
     ['tint', { color: 'reddish' }, 'color'],
     ['tint', { color: '#12345' }, 'color'],

@@ -239,6 +239,19 @@ t.test('a size that not even the smallest setting reaches is refused after two t
   t.ok(asked.length <= 2, `${asked}`);
 });
 
+t.test('a size out of reach costs one trial where nothing is expected of a setting', async (t) => {
+  const asked: number[] = [];
+  await tryOut({
+    ...{ count: 14, pick: 'last', target: Math.log(100), tolerance: 0.03, isDoubtful: true },
+    hasTime: () => true,
+    async attempt(index) {
+      asked.push(index);
+      return { value: 9 + index, reaches: false };
+    },
+  });
+  t.same(asked, [0]);
+});
+
 t.test('whatever is expected, the search ends at the last setting that reaches the target', async (t) => {
   const curves: ((index: number) => number)[] = [
     (index) => index,

@@ -43,7 +43,7 @@ export interface Rehearsed {
 
 interface RehearsalInput {
   format: OutputFormat;
-  row: Pick<Row, 'count' | 'pick' | 'target' | 'tolerance' | 'expected'>;
+  row: Pick<Row, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
   /** Number of pixels of the whole picture per pixel of the sample. */
   ratio: number;
   nowMs(): number;

@@ -10,6 +10,7 @@ import { invalid } from '../refusal.ts';
 import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
 import { type CommonSettings, type Setting, settingsFor } from './settings.ts';
+import { assertReachable } from './smallest-file.ts';
 import { LAST_CALL_MS, timeOf } from './time.ts';
 import { type Row, type Trial, tryOut } from './trials.ts';
 
@@ -67,6 +68,8 @@ interface Goal<J extends Trial> {
 
 /** A file that is below the limit by no more than this, in natural logarithms, ends the search: 3 %. */
 const NEAR_SIZE = 0.03;
+/** A palette of two colours needs at most a bit per pixel. Below that even the smallest setting may be too large. */
+const SURE_BYTES_PER_PX = 1 / 8;
 /**
  * Factor on the tolerance where there is time for only one trial, because a sample's estimate is sometimes wrong by a
  * tenth.
@@ -87,14 +90,17 @@ export async function reachTarget(search: Search): Promise<Reached> {
 
 /** The best picture: the largest file that is small enough, and no larger than the original. */
 async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
-  const { encode, original } = search;
+  const { encode, original, pixels } = search;
+  const { width, height, frames } = pixels;
   if (original?.file !== undefined && original.bytes <= maxBytes) return untouched(original.file, 0);
+  assertReachable(maxBytes, encode, pixels);
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
-  const settings = settingsFor(encode, 'size', search.pixels.frames);
+  const settings = settingsFor(encode, 'size', frames);
   const { best, nearest, trials, isThorough } = await tried(search, settings, {
     row: {
       ...{ count: settings.length, pick: 'last', target: Math.log(limitBytes), tolerance: NEAR_SIZE },
       ...expectedOf('size', search, settings),
+      isDoubtful: limitBytes < SURE_BYTES_PER_PX * width * height * frames,
     },
     async judge({ info }, sample) {
       const bytes = info.size * (sample?.ratio ?? 1);

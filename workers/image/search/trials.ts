@@ -19,6 +19,8 @@ export interface Row {
   tolerance: number;
   /** The value that a setting is expected to reach, on the same scale; undefined where there is no estimate. */
   expected?: (index: number) => number;
+  /** Whether even the first setting may fail, which is then tried before any other where there is no expectation. */
+  isDoubtful?: boolean;
   /** Whether there is time for another trial. */
   hasTime(): boolean;
   attempt(index: number): Promise<Trial>;
@@ -37,7 +39,7 @@ const GUIDED_TRIALS = 5;
  * Searches for a setting with few trials. The first trial is where the expectation puts it, and the next is where the
  * expectation puts it once it is shifted and tilted to the results. The search ends when no setting is left between one
  * that reaches the target and one that does not, when one is close enough, or when time is up. Where even the first
- * setting is expected to fail, it is tried next.
+ * setting is expected to fail, it is tried next, so that a target out of reach costs one trial or two.
  */
 export async function tryOut(row: Row): Promise<void> {
   const { count, pick, target, tolerance } = row;
@@ -56,12 +58,12 @@ export async function tryOut(row: Row): Promise<void> {
 
 /** The setting between two others that is expected to be nearest to the centre of the tolerance. */
 function guess(
-  { expected, pick, target, tolerance }: Row,
+  { expected, pick, target, tolerance, isDoubtful = false }: Row,
   found: Point[],
   low: number,
   high: number,
 ): number {
-  if (expected === undefined) return (low + high) >> 1;
+  if (expected === undefined) return isDoubtful && found.length === 0 ? 0 : (low + high) >> 1;
   const aim = target + (pick === 'last' ? -tolerance : tolerance) / 2;
   const predicted = fitted(expected, found);
   let best = low + 1;
