@@ -35,7 +35,7 @@ export function alternativesTo(
   };
   if (pass !== null && (encodeOf(header, pass).effort ?? 1) > 0) suggest('effort', 0, 'effort=0');
   if (pass !== null && framesOf(header, pass) > 1) suggest('frame', 'first', 'fewer frames (frame=first)');
-  else words.push('a smaller image');
+  else words.push('an image that is smaller by a fifth or more');
   if (asJob !== undefined) {
     words.push('a job, which has 60 s (POST /api/v1/jobs, with the id of the uploaded image in assetIds)');
     calls.push({ job: asJob });

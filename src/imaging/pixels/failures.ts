@@ -22,16 +22,16 @@ export function deadlineExceeded(retryAfterSeconds: number): ApiError {
 
 /**
  * The refusal of a call whose work alone exceeds its deadline, as it would again.
- * @param retryAfterSeconds until when equal work is not begun again.
+ * @param retryAfterSeconds until when as much work is not begun again.
  */
 export function tookTooLong(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
   const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
   return deadlineRefusal(message, retryAfterSeconds, alternatives);
 }
 
-/** The refusal of a call whose equal has just exceeded its deadline: it is not begun. */
+/** The refusal of a call like one that has just exceeded its deadline: it is not begun. */
 export function tookTooLongBefore(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
-  const message = `Equal work of this account was not done in time less than a minute ago, so it is not begun again for now: try ${alternatives.words}.`;
+  const message = `The same work of this account, over about as much or less, was not done in time less than a minute ago, so it is not begun again for now: try ${alternatives.words}.`;
   return deadlineRefusal(message, retryAfterSeconds, alternatives);
 }
 

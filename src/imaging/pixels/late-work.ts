@@ -1,44 +1,52 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 
-/** Work that has met its deadline in the last minute, by account. Equal work would meet it again. */
+/** Work that has met its deadline in the last minute, by account. The same over as much would meet it again. */
 export interface LateWork {
-  /** @param name a text that equal work has in common. */
-  record(accountId: string, name: string): void;
   /**
-   * Seconds until equal work of the account may begin again, rounded up; 0 where it may at once.
-   * @param nameOf answers a text that equal work has in common. It is called only where there is late work.
+   * @param name a text that work of the same kind has in common.
+   * @param size how much is worked on, in any unit that work of this name is measured in.
    */
-  waitSeconds(accountId: string, nameOf: () => string): number;
+  record(accountId: string, name: string, size: number): void;
+  /**
+   * Seconds until work of the account may begin, rounded up; 0 where it may at once, as work may that is smaller by a
+   * fifth than all that was late.
+   * @param nameOf answers a text that work of the same kind has in common. It is called only where there is late work.
+   */
+  waitSeconds(accountId: string, nameOf: () => string, size: number): number;
 }
 
-/** Time for which equal work is not begun again. */
+/** Time for which late work is not begun again. */
 export const LATE_SECONDS = 60;
 const LATE_MS = LATE_SECONDS * 1_000;
+/** Work of less than this part of the late work may be in time. */
+const AS_MUCH = 0.8;
 
 export function createLateWork(clock: Clock): LateWork {
-  /** When each work met its deadline, the earliest first. */
-  const lateSinceMs = new Map<string, number>();
+  /** By name, when work last met its deadline, and the least that did; the earliest first. */
+  const lateWork = new Map<string, { sinceMs: number; size: number }>();
   const keyOf = (accountId: string, name: string) => `${accountId} ${name}`;
 
   function forgetOld(): void {
-    for (const [key, sinceMs] of lateSinceMs) {
+    for (const [key, { sinceMs }] of lateWork) {
       if (clock.elapsedMs() - sinceMs < LATE_MS) return;
-      lateSinceMs.delete(key);
+      lateWork.delete(key);
     }
   }
 
   return {
-    record(accountId, name) {
+    record(accountId, name, size) {
       const key = keyOf(accountId, name);
       forgetOld();
-      lateSinceMs.delete(key);
-      lateSinceMs.set(key, clock.elapsedMs());
+      const least = Math.min(size, lateWork.get(key)?.size ?? size);
+      lateWork.delete(key);
+      lateWork.set(key, { sinceMs: clock.elapsedMs(), size: least });
     },
-    waitSeconds(accountId, nameOf) {
+    waitSeconds(accountId, nameOf, size) {
       forgetOld();
-      if (lateSinceMs.size === 0) return 0;
-      const sinceMs = lateSinceMs.get(keyOf(accountId, nameOf()));
-      return sinceMs === undefined ? 0 : Math.ceil((sinceMs + LATE_MS - clock.elapsedMs()) / 1_000);
+      if (lateWork.size === 0) return 0;
+      const late = lateWork.get(keyOf(accountId, nameOf()));
+      if (late === undefined || size < AS_MUCH * late.size) return 0;
+      return Math.ceil((late.sinceMs + LATE_MS - clock.elapsedMs()) / 1_000);
     },
   };
 }

@@ -175,8 +175,9 @@ interface CallContext {
 
 /** Work that is under way. */
 interface BegunWork {
-  /** A text that equal work has in common. */
+  /** A text that the same work over other files has in common. */
   name(): string;
+  pixels: number;
   alternatives(): Alternatives;
 }
 
@@ -189,7 +190,8 @@ export function createPixels(options: PixelsOptions): Pixels {
   const shared = { clock, workerTime, onLost };
   const pools = openPools({ ...options, ...shared });
   const rasterizer = createRasterizer({
-    ...{ ...shared, lateWork },
+    ...shared,
+    lateWork,
     timeoutMs: settings.VECTOR_TIMEOUT_MS,
     memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
     limits: () => ({ calls: capacity.imageQueue() }),
@@ -205,11 +207,11 @@ export function createPixels(options: PixelsOptions): Pixels {
     };
     const late = () => {
       if (begunWork === undefined) return deadlineExceeded(pools.quick.retryAfterSeconds());
-      const { sinceMs, name, alternatives } = begunWork;
+      const { sinceMs, name, pixels, alternatives } = begunWork;
       // The wait of a job does not count.
       const waitedMs = work === 'job' ? 0 : sinceMs - calledMs;
       if (clock.elapsedMs() - sinceMs <= waitedMs) return deadlineExceeded(pools.quick.retryAfterSeconds());
-      lateWork.record(accountId, name());
+      lateWork.record(accountId, name(), pixels);
       return tookTooLong(LATE_SECONDS, alternatives());
     };
     const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
@@ -245,7 +247,7 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   /**
    * Runs a task in the pool that its estimated duration and its account assign it to.
-   * @throws the refusal of the call where the worker reports a failure, or where equal work has just taken too long.
+   * @throws the refusal of the call where the worker reports a failure, or where the same work has just taken too long.
    */
   async function runTask<T extends ImageTask>(
     makeTask: (opened: Opened, deadlineMs: number) => T | Promise<T>,
@@ -256,10 +258,11 @@ export function createPixels(options: PixelsOptions): Pixels {
     const { header, heldBytes, prepare } = source;
     const isCall = work !== 'job';
     const begun: BegunWork = {
-      name: () => nameOfWork(kind, header, pass),
+      name: () => `${kind} ${header.format} ${JSON.stringify(pass)}`,
+      pixels: header.pixels,
       alternatives: () => alternativesTo(header, pass, { paramOf, asJob }),
     };
-    const waitSeconds = lateWork.waitSeconds(accountId, begun.name);
+    const waitSeconds = lateWork.waitSeconds(accountId, begun.name, begun.pixels);
     const wasLate = waitSeconds > 0;
     if (wasLate && isCall) throw tookTooLongBefore(waitSeconds, begun.alternatives());
     const asked = { kind, header, pass, accountId, isCall, inBatch, wasLate };
@@ -357,11 +360,6 @@ function ignore(): void {}
 
 function isFailure(result: ImageResult): result is Failure {
   return result.kind === 'failure';
-}
-
-/** The same text for equal work over files of about one size. */
-function nameOfWork(kind: ImageTask['kind'], { format, pixels }: Header, pass: Pass | null): string {
-  return `${kind} ${format} ${Math.round(Math.log2(pixels))} ${JSON.stringify(pass)}`;
 }
 
 /** Facts of the file of a drawing that its pixels do not hold. */

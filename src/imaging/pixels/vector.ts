@@ -91,10 +91,10 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
     async draw({ bytes, size }, caller) {
       const { accountId, work = 'call', deadline } = caller;
       const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
-      const waitSeconds = lateWork.waitSeconds(accountId, nameOf);
+      const waitSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
       if (waitSeconds > 0 && work === 'call') throw tookTooLongBefore(waitSeconds, INSTEAD);
       const late = () => {
-        lateWork.record(accountId, nameOf());
+        lateWork.record(accountId, nameOf(), bytes.length);
         return tookTooLong(LATE_SECONDS, INSTEAD);
       };
       const took = (cpuMs: number) => {

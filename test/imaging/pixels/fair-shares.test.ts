@@ -159,8 +159,15 @@ t.test('work that has just met its deadline is not begun again for a minute', as
     message: /not begun again/,
     details: { reason: 'deadline_exceeded', instead },
   });
-  const larger = { ...call(), bytes: pngOf(700, 700) };
-  t.match(await poolOf(larger), { pool: 'quick' }, 'another class of sizes');
+  const over = (width: number, height: number) => ({ ...call(), bytes: pngOf(width, height) });
+  for (const [width, height] of [
+    [1_000, 1_000],
+    [400, 330],
+  ] as const) {
+    const again = pixels.transform(over(width, height)).result;
+    await t.rejects(again, { message: /not begun again/ }, `${width} × ${height}, which is as much`);
+  }
+  t.match(await poolOf(over(350, 350)), { pool: 'quick' }, 'a quarter less');
   t.match(await poolOf({ ...call(), accountId: 'b' }), { pool: 'quick' }, 'another account');
   t.match(await poolOf({ ...call(), work: 'job' }), { pool: 'heavy', reason: 'deadline' });
   clock.advance(40_000);

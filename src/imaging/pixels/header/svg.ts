@@ -7,6 +7,7 @@ const PROLOGUE_BYTES = 65_536;
 /** The text that may stand before the root element; each alternative begins differently, so the match is linear. */
 const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
 const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
+
 /**
  * The natural size of a drawing is in its root element; 0 where it depends on the content. Text is UTF-8 or UTF-16.
  */

@@ -16,7 +16,7 @@ export type PoolName = 'quick' | 'slow' | 'heavy' | 'batch';
 
 /**
  * Why work gets the lowest priority: it is estimated to take long, its account has used up its budget of worker time,
- * or equal work of the account has just met its deadline.
+ * or the same work of the account has just met its deadline.
  */
 export type LowReason = 'estimate' | 'budget' | 'deadline';
 
@@ -31,7 +31,7 @@ export interface PixelWork {
   isCall: boolean;
   /** Whether it is an item of a large job. */
   inBatch: boolean;
-  /** Whether equal work of the account has just met its deadline. */
+  /** Whether the same work of the account, over no more, has just met its deadline. */
   wasLate: boolean;
 }
 
