@@ -5,14 +5,26 @@
 
 /** The first bytes of JPEG, PNG, WebP, GIF, AVIF and HEIF files. */
 const FILE = /\xff\xd8\xff|\x89PNG\r\n|RIFF.{4}WEBP|GIF8[79]a|ftyp(?:avi[fs]|mif1|hei[cx])/s;
-/** The same in base64, with enough digits behind it to be no accident. Lines may be broken. */
-const BASE64_FILE = /(?:[/_]9j[/_]|iVBORw0KGgo|UklGR|R0lGOD[dl]h|AAAA[\w+/]GZ0eXB)[\w+/=\s-]{40}/;
+/** Enough digits of base64, or of hexadecimal, to hold the first bytes of a file and some of its content. */
+const DIGITS = /[\w+/-]{60,}/g;
+/** What may stand between digits: ends of lines, and the other halves of letters in UTF-16. */
+const BETWEEN_DIGITS = /[\s\0]+/g;
 
-/** @param block bytes, or text that may hold bytes as base64. */
+/** @param block bytes, or text that may hold bytes as base64 or in hexadecimal. */
 export function holdsPicture(block: Uint8Array | string): boolean {
-  const text =
-    typeof block === 'string'
-      ? block
-      : Buffer.from(block.buffer, block.byteOffset, block.byteLength).toString('latin1');
-  return FILE.test(text) || BASE64_FILE.test(text);
+  const text = typeof block === 'string' ? block : latin1Of(block);
+  if (FILE.test(text)) return true;
+  const runs = text.replace(BETWEEN_DIGITS, '').match(DIGITS) ?? [];
+  return runs.some((digits) => readingsOf(digits).some((bytes) => FILE.test(latin1Of(bytes))));
+}
+
+/** The bytes that digits stand for. Other letters may stand before the first digit, so it is searched. */
+function readingsOf(digits: string): Buffer[] {
+  const from = (encoding: 'base64' | 'hex', starts: readonly number[]) =>
+    starts.map((start) => Buffer.from(digits.slice(start), encoding));
+  return [...from('base64', [0, 1, 2, 3]), ...from('hex', [0, 1])];
+}
+
+function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 }

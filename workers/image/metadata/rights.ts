@@ -1,5 +1,6 @@
 import type { Metadata } from 'sharp';
 import { escaped, printable } from '../markup.ts';
+import { holdsPicture } from './embedded-pictures.ts';
 import { iptcOf } from './iptc.ts';
 import type { Plain } from './plain.ts';
 import { readTags } from './tags.ts';
@@ -63,8 +64,10 @@ function shaped(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string 
   return `<rdf:${shape}>${items.map((item) => `<rdf:li>${item}</rdf:li>`).join('')}</rdf:${shape}>`;
 }
 
-/** The texts of a tag that holds one or a list. */
+/** The texts of a tag that holds one or a list. A picture that was written as text is none of them. */
 function textsOf(value: Plain | undefined): string[] {
   const values = Array.isArray(value) ? value : [value];
-  return values.filter((one): one is string => typeof one === 'string' && one.trim() !== '');
+  return values.filter(
+    (one): one is string => typeof one === 'string' && one.trim() !== '' && !holdsPicture(one),
+  );
 }
