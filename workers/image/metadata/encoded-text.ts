@@ -28,17 +28,20 @@ export function encodedText(bytes: Uint8Array, littleEndian: boolean): string | 
 
 /**
  * The byte order of UTF-16. Writers use either order, whatever that of the TIFF structure is. Without a mark it is the
- * one in which more of the high bytes are 0, as they are for Latin letters.
+ * one with fewer kinds of high bytes: 0 for Latin letters, and a few of them for a text in any other script.
  */
 function utf16Of(text: Uint8Array, littleEndian: boolean): string {
   const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
   if (mark === 0xfeff) return UTF16_BE;
   if (mark === 0xfffe) return UTF16_LE;
-  const zeros = [0, 0];
-  for (const [at, byte] of text.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] as number) + 1;
-  const [first = 0, second = 0] = zeros;
+  const [first, second] = [kindsIn(text, 0), kindsIn(text, 1)];
   if (first === second) return littleEndian ? UTF16_LE : UTF16_BE;
-  return first > second ? UTF16_BE : UTF16_LE;
+  return first < second ? UTF16_BE : UTF16_LE;
+}
+
+/** Number of different bytes other than 0, counting every second byte from the first or the second. */
+function kindsIn(text: Uint8Array, from: 0 | 1): number {
+  return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
 }
 
 /** The code stands for JIS X 0208, which is switched on by escapes; Shift JIS occurs as well. */
