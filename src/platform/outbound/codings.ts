@@ -37,6 +37,8 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 };
 /** The codings that are undone, for messages. */
 export const DECODED = 'gzip, deflate, br and zstd';
+/** Names without a coding of the bytes; the last is of uploads to S3 in chunks, and some object stores keep it. */
+const UNCODED: readonly string[] = ['', 'identity', 'aws-chunked'];
 const MOST_CODINGS = 4;
 const NAME_CHARACTERS = 40;
 /** Bytes by which a coded body may be larger than a decoded one, because it does not compress. */
@@ -74,7 +76,7 @@ function codingsOf({ headers }: IncomingMessage): { name: string; decode: Decode
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity');
+    .filter((name) => !UNCODED.includes(name));
   const codings = names.map((name) => {
     const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
     if (decode === undefined) throw new CodingError('unknown', printable(name));

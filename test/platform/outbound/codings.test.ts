@@ -52,7 +52,7 @@ t.test('each coding is undone, announced or not, in any spelling', async (t) => 
       t.equal(sha1(await fetched(code(text), ` ${name.toUpperCase()} , identity`, announced)), sha1(text));
     }
   }
-  for (const none of ['', 'identity', ' , Identity,'])
+  for (const none of ['', 'identity', ' , Identity,', 'aws-chunked'])
     t.equal(sha1(await fetched(text, none)), sha1(text), none);
   const { bytes } = await fetchImage(url);
   t.equal(bytes.buffer.byteLength, bytes.byteLength, 'the array owns its whole buffer');
@@ -102,7 +102,7 @@ t.test('a body that is cut off, or is not of its coding, is refused', async (t) 
 });
 
 t.test('an unknown coding is refused by its name, and not read', async (t) => {
-  for (const name of ['compress', 'aws-chunked', 'constructor', '__proto__', 'gzip;q=1', 'gzip br'])
+  for (const name of ['compress', 'constructor', '__proto__', 'gzip;q=1', 'gzip br'])
     await t.rejects(
       fetched(Buffer.alloc(2 * LIMIT_BYTES), `gzip, ${name}`),
       refused(name, /which is not read/),
