@@ -36,6 +36,7 @@ import { answerControls } from './processes/controls.ts';
 import { grantedCores, processesChosen } from './processes/cpu-quota.ts';
 import { deploymentMark, holdPrefix } from './processes/deployment.ts';
 import { checkAddress } from './processes/free-port.ts';
+import { heapOptions } from './processes/heap.ts';
 import { createLog } from './processes/log.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
 import { outliveOutput, print } from './processes/output.ts';
@@ -110,7 +111,10 @@ async function main(): Promise<void> {
       )
     : null;
 
-  cluster.setupPrimary({ exec: new URL('./server.ts', import.meta.url).pathname });
+  cluster.setupPrimary({
+    exec: new URL('./server.ts', import.meta.url).pathname,
+    execArgv: [...process.execArgv, ...heapOptions(process.env.NODE_OPTIONS ?? '')],
+  });
   let forked = 0;
   const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
   const supervisor = createSupervisor({
