@@ -1,6 +1,6 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { tiffPages } from '../../../../workers/formats/tiff.ts';
-import { isForeign, type TiffPage, tiffPage } from '../../../../workers/formats/tiff-page.ts';
+import { isForeign, TAG, type TiffPage, tiffPage } from '../../../../workers/formats/tiff-page.ts';
 import { present } from '../../../platform/names/present.ts';
 import { validOrientation } from './exif.ts';
 import { type Header, headerOf } from './facts.ts';
@@ -29,7 +29,7 @@ function headerOfPage(page: TiffPage): Header {
     orientation: validOrientation(page.orientation),
     bitDepth: page.bits,
     channels: page.samples,
-    hasAlpha: page.entries.has(338),
+    hasAlpha: page.entries.has(TAG.extraSamples),
     ...present({ unread: unreadTiff(page) }),
     ...(isForeign(page) && { rewritten: true }),
   });
