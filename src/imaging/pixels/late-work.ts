@@ -1,12 +1,16 @@
 import type { Clock } from '../../platform/clock/clock.ts';
 
-/** Work that has met its deadline in the last minute, by account. The same over as much would meet it again. */
+/**
+ * Work that has met its deadline in the last minute, by account. The same over as much would meet it again, unless it
+ * was late because other programs had the cores: that work is not kept here.
+ */
 export interface LateWork {
   /**
    * @param name a text that work of the same kind has in common.
    * @param size how much is worked on, in any unit that work of this name is measured in.
+   * @param time the CPU time that it used, and the time that it had, in milliseconds.
    */
-  record(accountId: string, name: string, size: number): void;
+  record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void;
   /**
    * Seconds until work of the account may begin, rounded up; 0 where it may at once, as work may that is smaller by a
    * fifth than all that was late.
@@ -20,6 +24,8 @@ export const LATE_SECONDS = 60;
 const LATE_MS = LATE_SECONDS * 1_000;
 /** Work of less than this part of the late work may be in time. */
 const AS_MUCH = 0.8;
+/** Work that used less than this part of its time waited for a core, and may be in time on a host that is less busy. */
+const OWN_SHARE = 0.5;
 
 export function createLateWork(clock: Clock): LateWork {
   /** By name, when work last met its deadline, and the least that did; the earliest first. */
@@ -34,7 +40,8 @@ export function createLateWork(clock: Clock): LateWork {
   }
 
   return {
-    record(accountId, name, size) {
+    record(accountId, name, size, { cpuMs, allowedMs }) {
+      if (cpuMs < OWN_SHARE * allowedMs) return;
       const key = keyOf(accountId, name);
       forgetOld();
       const least = Math.min(size, lateWork.get(key)?.size ?? size);

@@ -29,7 +29,7 @@ import { deadlineExceeded, refusalOf, tookTooLong, tookTooLongBefore } from './f
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import { createLateWork, LATE_SECONDS } from './late-work.ts';
-import type { Pool } from './pools/pool.ts';
+import type { Outcome, Pool } from './pools/pool.ts';
 import { openPools, type PoolReport } from './pools/pools.ts';
 import type { AnswerOf } from './pools/threads.ts';
 import { createWorkerTime } from './pools/worker-time.ts';
@@ -161,6 +161,8 @@ export interface PixelsOptions {
   processFile?: URL;
   /** CPU milliseconds of the threads; absent: as the system reports them. */
   workersCpuMs?: () => number;
+  /** CPU milliseconds of a child process by its id; absent: as the system reports them. */
+  processCpuMs?: (pid: number) => number | null;
 }
 
 /** The deadline of a call, and the native work that was begun for it. */
@@ -187,7 +189,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   const lateWork = createLateWork(clock);
   const budgetMs = () => settings.IMAGE_ACCOUNT_SECONDS * 1_000 * capacity.imageThreads();
   const workerTime = createWorkerTime({ clock, budgetMs });
-  const shared = { clock, workerTime, onLost };
+  const shared = { clock, workerTime, onLost, processCpuMs: options.processCpuMs };
   const pools = openPools({ ...options, ...shared });
   const rasterizer = createRasterizer({
     ...shared,
@@ -199,7 +201,7 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   /** Runs a call under its deadline, and knows when the last native work for it has ended. */
   function begin<T>(call: PixelCall, run: (context: CallContext) => Promise<T>): Work<T> {
-    const { accountId, deadlineMs, work, signal: client } = call;
+    const { deadlineMs, work, signal: client } = call;
     const calledMs = clock.elapsedMs();
     let begunWork: (BegunWork & { sinceMs: number }) | undefined;
     const working = (begun: BegunWork) => {
@@ -207,11 +209,10 @@ export function createPixels(options: PixelsOptions): Pixels {
     };
     const late = () => {
       if (begunWork === undefined) return deadlineExceeded(pools.quick.retryAfterSeconds());
-      const { sinceMs, name, pixels, alternatives } = begunWork;
+      const { sinceMs, alternatives } = begunWork;
       // The wait of a job does not count.
       const waitedMs = work === 'job' ? 0 : sinceMs - calledMs;
       if (clock.elapsedMs() - sinceMs <= waitedMs) return deadlineExceeded(pools.quick.retryAfterSeconds());
-      lateWork.record(accountId, name(), pixels);
       return tookTooLong(LATE_SECONDS, alternatives());
     };
     const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
@@ -268,18 +269,34 @@ export function createPixels(options: PixelsOptions): Pixels {
     const asked = { kind, header, pass, accountId, isCall, inBatch, wasLate };
     const { name, reason, pool, took } = pools.choose(asked);
     const bytes = estimatedBytes(header, pass);
+    const askedMs = clock.nowMs();
+    const time = { cpuMs: 0, allowedMs: Number.POSITIVE_INFINITY };
+    const recordLate = () => lateWork.record(accountId, begun.name(), begun.pixels, time);
+    const measured = (cpuMs: number, outcome: Outcome) => {
+      time.cpuMs = cpuMs;
+      took(cpuMs, outcome);
+      if (outcome === 'abandoned') recordLate();
+    };
     const taskAt = async (deadlineMs: number) => {
       context.working(begun);
+      // The wait of a call is a part of its time, that of a job is not.
+      time.allowedMs = deadlineMs - (isCall ? askedMs : clock.nowMs());
       return makeTask(await source.open(), deadlineMs);
     };
     const slotRequest = { accountId, work, incoming, bytes, heldBytes, prepare };
-    const { result, queueMs } = await pool.run<T>({ makeTask: taskAt, slotRequest, took, ...context });
+    const { result, queueMs } = await pool.run<T>({
+      makeTask: taskAt,
+      slotRequest,
+      took: measured,
+      ...context,
+    });
     selfTest.answered();
     log.debug?.({ pool: name, reason, estimatedBytes: bytes, queueMs, inBatch }, 'A pass ran in the pool');
     if (!isFailure(result)) return { ...result, queueMs: queueMs + source.queueMs };
     // A thread may notice the deadline before the clock here does: it is the same refusal.
-    const isLate = result.details?.reason === 'deadline_exceeded';
-    throw isLate ? context.late() : refusalOf(result, paramOf);
+    if (result.details?.reason !== 'deadline_exceeded') throw refusalOf(result, paramOf);
+    recordLate();
+    throw context.late();
   }
 
   async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {

@@ -12,6 +12,7 @@ import type { WaitingLimits, WorkClass } from './admission.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
 import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
 import { LATE_SECONDS, type LateWork } from './late-work.ts';
+import type { ChildProcessOptions } from './pools/child-process.ts';
 import { createChildProcessPool } from './pools/child-process-pool.ts';
 import type { WorkerTime } from './pools/worker-time.ts';
 
@@ -54,6 +55,7 @@ interface RasterizerOptions {
   workerTime: WorkerTime;
   /** Called when the process ends by itself. */
   onLost: (error: Error) => void;
+  processCpuMs?: ChildProcessOptions['processCpuMs'];
 }
 
 /** Dots per inch that make a CSS pixel one pixel. */
@@ -73,7 +75,7 @@ const PROCESS_DIED_MESSAGE =
  * process of the lowest priority and of bounded memory. Raster images never wait for it.
  */
 export function createRasterizer(options: RasterizerOptions): Rasterizer {
-  const { timeoutMs, memoryMegabytes, limits, clock, lateWork, workerTime, onLost } = options;
+  const { timeoutMs, memoryMegabytes, limits, clock, lateWork, workerTime, onLost, processCpuMs } = options;
   const processes = createChildProcessPool<RasterizeTask, RasterizeResult>({
     file: VECTOR_PROCESS,
     memoryMegabytes,
@@ -82,6 +84,7 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
     givesWay: workerTime.isSpent,
     clock,
     onLost,
+    processCpuMs,
     slots: 1,
     budgetBytes: 0,
     diedMessage: PROCESS_DIED_MESSAGE,
@@ -93,16 +96,15 @@ export function createRasterizer(options: RasterizerOptions): Rasterizer {
       const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
       const waitSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
       if (waitSeconds > 0 && work === 'call') throw tookTooLongBefore(waitSeconds, INSTEAD);
-      const late = () => {
-        lateWork.record(accountId, nameOf(), bytes.length);
-        return tookTooLong(LATE_SECONDS, INSTEAD);
-      };
+      let drawing: Deadline | undefined;
       const took = (cpuMs: number) => {
         if (work === 'call') workerTime.spent(accountId, cpuMs);
+        const time = { cpuMs, allowedMs: timeoutMs };
+        if (drawing?.signal.aborted) lateWork.record(accountId, nameOf(), bytes.length, time);
       };
-      let drawing: Deadline | undefined;
       const begin = async () => {
         const deadlineMs = clock.nowMs() + timeoutMs;
+        const late = () => tookTooLong(LATE_SECONDS, INSTEAD);
         drawing = deadlineOf({ deadlineMs, client: deadline.signal, clock, late });
         // The input is transferred and then freed, and the caller still reads its file.
         const input = new Uint8Array(bytes);

@@ -22,7 +22,7 @@ const SETTINGS: PixelsOptions['settings'] = {
 export function openStandIns(
   t: Test,
   settings: Partial<PixelsOptions['settings']> = {},
-  options: Pick<PixelsOptions, 'onReport' | 'workersCpuMs'> = {},
+  options: Pick<PixelsOptions, 'onReport' | 'workersCpuMs' | 'processCpuMs'> = {},
 ): { pixels: Pixels; clock: ManualClock; capacity: ChangeableCapacity } {
   const clock = manualClock();
   const all = { ...SETTINGS, ...settings };

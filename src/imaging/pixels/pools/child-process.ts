@@ -27,6 +27,8 @@ export interface ChildProcessOptions {
   memoryMegabytes: number;
   /** 0 is the usual priority, 19 the lowest. */
   niceness: number;
+  /** CPU milliseconds of a process by its id, null where they are not known; absent: as the system reports them. */
+  processCpuMs?: ((pid: number) => number | null) | undefined;
 }
 
 export interface TaskProcess {
@@ -72,7 +74,12 @@ const ENVIRONMENT = [
  * hold for every thread; RLIMIT_DATA counts the memory that is written to, where a limit of the address space would
  * count all that V8 reserves.
  */
-export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProcessOptions): TaskProcess {
+export function startTaskProcess({
+  file,
+  memoryMegabytes,
+  niceness,
+  processCpuMs = cpuMsOf,
+}: ChildProcessOptions): TaskProcess {
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
   const child = fork(fileURLToPath(file), {
     execPath: '/bin/sh',
@@ -90,13 +97,14 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
   /** CPU time of the process when its task began, and of the task when the process was killed. */
   let begunAtMs: number | null = null;
   let killedAfterMs: number | null = null;
+  const usedMs = () => (child.pid === undefined ? null : processCpuMs(child.pid));
   const died = new AbortController();
   const gone = endingOf(child).then((ending) => died.abort(new ProcessDeath(ending, killedAfterMs)));
   const { signal } = died;
   return {
     gone,
     async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
-      begunAtMs = cpuMsOf(child);
+      begunAtMs = usedMs();
       try {
         const message: ChildProcessTask<Task> = { task, sizeBytes: input.length };
         child.send(message, (error) => error !== null && child.kill('SIGKILL'));
@@ -109,7 +117,7 @@ export function startTaskProcess({ file, memoryMegabytes, niceness }: ChildProce
       }
     },
     async kill() {
-      const nowMs = cpuMsOf(child);
+      const nowMs = usedMs();
       if (begunAtMs !== null && nowMs !== null) killedAfterMs = nowMs - begunAtMs;
       child.kill('SIGKILL');
       await gone;
@@ -131,7 +139,7 @@ const TICK_MS = 10;
  * CPU milliseconds of a process since its start; null without /proc, or when it has ended. The name of the program
  * stands in brackets, so fields begin after the last bracket.
  */
-function cpuMsOf({ pid }: ChildProcess): number | null {
+function cpuMsOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -3,6 +3,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import { type Admission, createAdmission, type SlotRequest } from '../admission.ts';
 import { type Deadline, unlessAborted } from '../deadline.ts';
 import { capacity, workerUnreachable } from '../failures.ts';
+import type { ChildProcessOptions } from './child-process.ts';
 import { createChildProcessPool, type PoolOptions } from './child-process-pool.ts';
 import { createCpuMeter } from './cpu-meter.ts';
 import { createThreads, type ResultOf } from './threads.ts';
@@ -104,9 +105,7 @@ export function createThreadPool(
  * Child processes with a clean environment and bounded memory, which are killed at the deadline: for long passes, or
  * for all passes where the operator wants the decoders isolated.
  */
-export function createProcessPool(
-  options: PoolOptions & { file: URL; memoryMegabytes: number; niceness: number },
-): Pool {
+export function createProcessPool(options: PoolOptions & ChildProcessOptions): Pool {
   const processes = createChildProcessPool<ImageTask, ResultOf<ImageTask>>({
     ...options,
     diedMessage: PROCESS_DIED_MESSAGE,

@@ -8,6 +8,7 @@ import type { pixelsSettings } from '../config.ts';
 import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
 import type { Header } from '../header/header.ts';
+import type { ChildProcessOptions } from './child-process.ts';
 import { createPace } from './pace.ts';
 import { createProcessPool, createThreadPool, type Outcome, type Pool } from './pool.ts';
 import type { WorkerTime } from './worker-time.ts';
@@ -73,6 +74,7 @@ interface PoolsOptions {
   clock: Clock;
   workerTime: WorkerTime;
   onLost: (error: Error) => void;
+  processCpuMs?: ChildProcessOptions['processCpuMs'];
   /** Called when work has ended. */
   onReport?: ((report: PoolReport) => void) | undefined;
   threadFile?: URL | undefined;
