@@ -179,7 +179,7 @@ export class PresetsStore {
   /** Deletes an earlier version; false when it is not stored. */
   async removeVersion(accountId: string, presetId: string, version: number): Promise<boolean> {
     const { matched } = await this.#presets.updateOne(
-      { _id: presetId, accountId, superseded: version },
+      { _id: presetId, accountId, superseded: { $elemMatch: { $eq: version } } },
       { $pull: { superseded: version }, $inc: { revision: 1 } },
     );
     await this.#versions.deleteOne({ _id: versionId(presetId, version), accountId });

@@ -43,11 +43,11 @@ async function uploaded(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 const transform = (assetId: string, query: string) =>
   server.call(`/images/transform?${query}`, { key: account.key, json: { assetId } });
 
-/** Waits until so many calls wait for the thread. */
+/** Waits until so many calls wait for the process of slow passes. */
 async function untilWaiting(count: number): Promise<void> {
   for (let looks = 0; looks < 500; looks += 1) {
     const { bytes } = await server.call('//metrics');
-    const line = bytes.toString().match(/^darkroom_pool_queued\{[^}]*"image"[^}]*\} (\d+)/m);
+    const line = bytes.toString().match(/^darkroom_pool_queued\{[^}]*"slow"[^}]*\} (\d+)/m);
     if (Number(line?.[1]) === count) return;
     await pause(5);
   }
@@ -57,20 +57,21 @@ async function untilWaiting(count: number): Promise<void> {
 t.test(
   'an asset is read when its call has its turn: what waits holds no bytes, a refused call reads nothing',
   async (t) => {
-    const [slowId, smallId] = [await uploaded(slow), await uploaded(small)];
+    const id = await uploaded(slow);
+    const slowly = (width: number) => transform(id, `op=resize&width=${width}&format=webp&effort=9`);
     reads = 0;
-    const working = transform(slowId, 'op=convert&format=webp&effort=9');
+    const working = slowly(1_200);
     while (reads === 0) await pause(1);
-    const waiting = [1, 2, 3].map((width) => transform(smallId, `op=resize&format=png&width=${width}`));
+    const waiting = [1_199, 1_198, 1_197].map(slowly);
     await untilWaiting(3);
     t.equal(reads, 2, 'of the three that wait, the next one alone has read its asset');
-    const refused = await transform(smallId, 'op=resize&width=9');
+    const refused = await slowly(1_196);
     t.match(refusalOf(refused), { status: 503, details: { reason: 'capacity' } });
     t.ok(Number(refused.headers.get('retry-after')) >= 1);
     t.equal(reads, 2);
     t.equal((await working).status, 200);
     const widths = (await Promise.all((await Promise.all(waiting)).map(pictureOf))).map(({ width }) => width);
-    t.same(widths, [1, 2, 3]);
+    t.same(widths, [1_199, 1_198, 1_197]);
     t.equal(reads, 4);
   },
 );
