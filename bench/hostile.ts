@@ -11,10 +11,10 @@ const IDLE_MS = 10_000;
 /** Runs only the attacks whose name contains this text. */
 const ONLY = process.env.BENCH_ATTACKS ?? '';
 /** Limits for the p99 of another account: this multiple of its idle p99, or this duration, whichever is more. */
-const MOST_TIMES_IDLE = 3;
-const MOST_P99_MS = 250;
+const MAX_TIMES_IDLE = 3;
+const MAX_P99_MS = 250;
 /** Limit for the longest turn of an event loop, where the host is quiet enough to keep it without an attack. */
-const MOST_TURN_MS = 50;
+const MAX_TURN_MS = 50;
 const IN_FLIGHT = 4;
 const PAUSE_MS = 25;
 
@@ -57,7 +57,7 @@ export async function run(): Promise<SuiteResult> {
     await server.stop();
   }
   console.table(rows);
-  const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; their p99 may be ${MOST_TIMES_IDLE} times the idle one or ${MOST_P99_MS} ms, nothing of theirs may be refused, and /readyz has to answer 200. The turn is the longest one of an event loop of the API processes, garbage collection and waiting for a core included; its aim is ${MOST_TURN_MS} ms, and it is judged where the idle time before kept that.`;
+  const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; their p99 may be ${MAX_TIMES_IDLE} times the idle one or ${MAX_P99_MS} ms, nothing of theirs may be refused, and /readyz has to answer 200. The turn is the longest one of an event loop of the API processes, garbage collection and waiting for a core included; its aim is ${MAX_TURN_MS} ms, and it is judged where the idle time before kept that.`;
   return { method, rows, missed };
 }
 
@@ -79,10 +79,10 @@ async function measure({ name, victim, run: attack }: Attack, server: BenchServe
   const idleMs = percentile(idle.timesMs, 0.99);
   const p99Ms = percentile(attacked.timesMs, 0.99);
   const misses = [
-    p99Ms > Math.max(MOST_TIMES_IDLE * idleMs, MOST_P99_MS) && 'p99',
+    p99Ms > Math.max(MAX_TIMES_IDLE * idleMs, MAX_P99_MS) && 'p99',
     attacked.refused > 0 && 'refused',
     readiness.refused > 0 && 'not ready',
-    turnMs > MOST_TURN_MS && idleTurnMs <= MOST_TURN_MS && 'turn',
+    turnMs > MAX_TURN_MS && idleTurnMs <= MAX_TURN_MS && 'turn',
   ].filter((miss) => miss !== false);
   return {
     attack: name,

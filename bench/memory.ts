@@ -10,8 +10,8 @@ const SAMPLE_EVERY = 250;
 /** Number of calls after which caches, compilers and allocators have reached their steady size. */
 const SETTLED_AT = 0.4 * CALLS;
 /** Largest growth of the primary and of each API process from then on. */
-const MOST_GROWTH_MB = 10;
-const MOST_MB = 400;
+const MAX_GROWTH_MB = 10;
+const MAX_MB = 400;
 const IN_FLIGHT = 4;
 const SEED = 20_240_229;
 const IMAGES = join(import.meta.dirname, '../../shared/images');
@@ -102,8 +102,8 @@ function missesOf(settled: readonly Sample[]): string[] {
     const megabytes = settled.map(({ primary, api }) => [...primary, ...api][index] ?? 0);
     const [growth, most] = [growthOf(megabytes), Math.max(...megabytes)];
     return [
-      ...(growth >= MOST_GROWTH_MB ? [`the ${name} grew by ${growth} MB from call ${SETTLED_AT} on.`] : []),
-      ...(most >= MOST_MB ? [`the ${name} had ${most} MB.`] : []),
+      ...(growth >= MAX_GROWTH_MB ? [`the ${name} grew by ${growth} MB from call ${SETTLED_AT} on.`] : []),
+      ...(most >= MAX_MB ? [`the ${name} had ${most} MB.`] : []),
     ];
   });
 }

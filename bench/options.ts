@@ -35,7 +35,7 @@ export interface BenchOptions {
 }
 
 const DEFAULT_ROUNDS = 8;
-const FEWEST_ROUNDS = 3;
+const MIN_ROUNDS = 3;
 
 /** @throws Error with a sentence that says what is accepted. */
 export function readBenchOptions(argv: readonly string[]): BenchOptions {
@@ -65,10 +65,8 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
     },
   });
   const rounds = Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < FEWEST_ROUNDS)
-    throw new Error(
-      `--rounds is "${values.rounds}", but a whole number from ${FEWEST_ROUNDS} on is expected.`,
-    );
+  if (!Number.isInteger(rounds) || rounds < MIN_ROUNDS)
+    throw new Error(`--rounds is "${values.rounds}", but a whole number from ${MIN_ROUNDS} on is expected.`);
   return {
     command: commandOf(argv),
     names: positionals,

@@ -33,7 +33,7 @@ const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
 /** A type that only repeats what a function happens to return. */
 const INFERRED_INTERFACE =
   /^export type (\w+)[^;]*?ReturnType<\s*typeof ((?:create|open|start|connect)\w*)/gm;
-const LONGEST_COMMENT_LINE = 120;
+const MAX_COMMENT_LINE = 120;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
 const root = join(import.meta.dirname, '..');
@@ -140,8 +140,8 @@ function checkInterfaces(file: string): void {
 /** The formatter leaves comments as they are. */
 function checkComments(file: string): void {
   for (const [index, line] of sourceOf(file).split('\n').entries()) {
-    if (line.length > LONGEST_COMMENT_LINE && /^\s*(\/\*\*|\*|\/\/)/.test(line))
-      violations.push(`${file}:${index + 1}: a comment line of more than ${LONGEST_COMMENT_LINE} characters`);
+    if (line.length > MAX_COMMENT_LINE && /^\s*(\/\*\*|\*|\/\/)/.test(line))
+      violations.push(`${file}:${index + 1}: a comment line of more than ${MAX_COMMENT_LINE} characters`);
   }
 }
 

@@ -27,8 +27,8 @@ export interface Found<P extends Probe> {
 /** The search ends when the highest rate that holds and the lowest that fails are this close. */
 const PRECISION = 1.05;
 const GROWTH = 2;
-const LEAST_RATE = 0.1;
-const MOST_PROBES = 24;
+const MIN_RATE = 0.1;
+const MAX_PROBES = 24;
 
 /**
  * Finds the highest rate that holds: it grows or shrinks from the first rate until one holds and one fails, and then
@@ -42,7 +42,7 @@ export async function searchCapacity<P extends Probe>(options: SearchOptions<P>)
   let next: P | null = null;
   const found = (isCutShort: boolean): Found<P> => ({ best: held.at(-1) ?? null, next, isCutShort });
   let rate = first;
-  for (let count = 0; count < MOST_PROBES; count += 1) {
+  for (let count = 0; count < MAX_PROBES; count += 1) {
     const tried = await twice(probe, rate);
     if (tried === null) return found(true);
     if (tried.holds) held.push(tried);
@@ -73,10 +73,10 @@ async function twice<P extends Probe>(
 }
 
 function isPrecise(best: Probe | undefined, next: Probe | null): boolean {
-  return next !== null && next.rate <= (best?.rate ?? LEAST_RATE) * PRECISION;
+  return next !== null && next.rate <= (best?.rate ?? MIN_RATE) * PRECISION;
 }
 
 function nextRate(holds: number | null, fails: number): number {
-  if (holds === null) return Math.max(LEAST_RATE, fails / 2);
+  if (holds === null) return Math.max(MIN_RATE, fails / 2);
   return fails === Number.POSITIVE_INFINITY ? holds * GROWTH : Math.sqrt(holds * fails);
 }

@@ -38,11 +38,11 @@ export interface ComparedRound {
 
 const MEASURES = ['perSecond', 'p50', 'p95', 'p99', 'errorShare'] as const;
 /** Pairs of rounds from which a difference is computed: two that are alike by chance would show one. */
-const FEWEST_PAIRS = 3;
+const MIN_PAIRS = 3;
 /** Right answers of a side in each round for which a percentile is compared: five of them lie beyond it. */
 const CALLS_NEEDED: Partial<Record<ComparedMeasure, number>> = { p50: 10, p95: 100, p99: 500 };
 /** Worse rows that a conclusion names, the largest changes first. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 /**
  * Rows are corrected for their number within a family. CPU time is far less noisy than speed on a busy machine, and
  * so does not pay for the number of rows of the others.
@@ -97,7 +97,7 @@ export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
     const rows = Object.keys(cases).flatMap((name) =>
       MEASURES.map((measure) => {
         const used = measure === 'errorShare' ? pairs : unlimited;
-        const limit = used.length < FEWEST_PAIRS ? (loaderLimit ?? tooFew(used)) : null;
+        const limit = used.length < MIN_PAIRS ? (loaderLimit ?? tooFew(used)) : null;
         const side = (index: 0 | 1) => used.flatMap((pair) => pair[index].cases[name] ?? []);
         const values = valuesOf({ a: side(0), b: side(1) }, measure);
         return candidateOf({ ...common, limit, case: name, measure, ...values });
@@ -106,7 +106,7 @@ export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
     const cpu = (index: 0 | 1) => pairs.map((pair) => cpuMsPerCall(pair[index]));
     const hasCpu = [...cpu(0), ...cpu(1)].some((value) => value !== null);
     if (!hasCpu) return rows;
-    const limit = pairs.length < FEWEST_PAIRS ? tooFew(pairs) : null;
+    const limit = pairs.length < MIN_PAIRS ? tooFew(pairs) : null;
     const cost = { measure: 'cpuMsPerCall', a: cpu(0), b: cpu(1), fewest: Number.POSITIVE_INFINITY } as const;
     return [...rows, candidateOf({ ...common, limit, case: 'all cases', ...cost })];
   });
@@ -114,7 +114,7 @@ export function compareRounds(rounds: readonly ComparedRound[]): ComparedRow[] {
 }
 
 function tooFew(pairs: readonly unknown[]): string {
-  return `too few rounds: ${pairs.length} of ${FEWEST_PAIRS}`;
+  return `too few rounds: ${pairs.length} of ${MIN_PAIRS}`;
 }
 
 /**
@@ -144,7 +144,7 @@ export function conclusionOf(rows: readonly ComparedRow[]): string {
   if (compared.length === 0) return `Nothing could be compared: ${rows[0]?.conclusion}`;
   const worse = worseThan(rows, 0).toSorted((one, other) => sizeOf(other) - sizeOf(one));
   const better = compared.filter(({ change }) => change?.isShown).length - worse.length;
-  const named = worse.slice(0, MOST_NAMED).map((row) => `${nameOf(row)} ${row.conclusion}`);
+  const named = worse.slice(0, MAX_NAMED).map((row) => `${nameOf(row)} ${row.conclusion}`);
   const more = worse.length - named.length;
   const list = [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
   const counts = `${worse.length} of ${compared.length} rows worse${better === 0 ? '' : `, ${better} better`}`;

@@ -1,12 +1,12 @@
 /** Beyond this many degrees of freedom the distribution is the same for all purposes here. */
-const MOST_FREEDOM = 1_000;
+const MAX_DEGREES_OF_FREEDOM = 1_000;
 
 /**
  * Two-sided p-value of Student's t for whole degrees of freedom, by the finite series of Abramowitz and Stegun,
  * 26.7.3 and 26.7.4.
  */
 export function pValueOf(t: number, freedom: number): number {
-  const degrees = Math.min(MOST_FREEDOM, Math.max(1, Math.floor(freedom)));
+  const degrees = Math.min(MAX_DEGREES_OF_FREEDOM, Math.max(1, Math.floor(freedom)));
   const angle = Math.atan(Math.abs(t) / Math.sqrt(degrees));
   const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
   const isOdd = degrees % 2 === 1;

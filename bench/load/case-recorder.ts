@@ -5,7 +5,7 @@ import { type Second, Timeline } from './timeline.ts';
 /** Equal parts of a stage, over which two runs are compared. */
 const SLICES = 10;
 /** Different errors that are counted by name; more of them are one `other`. */
-const MOST_ERRORS = 50;
+const MAX_ERRORS = 50;
 
 /** The figures of one case at the end of its stage. */
 export interface CaseRecord {
@@ -86,7 +86,7 @@ export class CaseRecorder {
     if (end === 'right') {
       for (const [part, ms] of Object.entries(timing)) this.#timing[part] = (this.#timing[part] ?? 0) + ms;
     } else {
-      const name = error in this.#errors || Object.keys(this.#errors).length < MOST_ERRORS ? error : 'other';
+      const name = error in this.#errors || Object.keys(this.#errors).length < MAX_ERRORS ? error : 'other';
       this.#errors[name] = (this.#errors[name] ?? 0) + 1;
     }
   }

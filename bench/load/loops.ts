@@ -21,7 +21,7 @@ export async function runClosed(options: {
 }
 
 /** Longest time in which an open loop sends without a look at the answers, in milliseconds. */
-const LONGEST_BURST_MS = 5;
+const MAX_BURST_MS = 5;
 
 /**
  * Open loop: sends calls when they are due, whatever the answers take. It resolves when the last call has ended.
@@ -45,7 +45,7 @@ export async function runOpen(options: {
   async function waitUntil(dueMs: number): Promise<void> {
     const nowMs = performance.now();
     if (dueMs - nowMs > 1) await sleep(dueMs - nowMs, undefined, { signal: over }).catch(() => undefined);
-    else if (nowMs - yieldedMs > LONGEST_BURST_MS) await turnOfEvents();
+    else if (nowMs - yieldedMs > MAX_BURST_MS) await turnOfEvents();
     else return;
     yieldedMs = performance.now();
   }

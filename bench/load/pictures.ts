@@ -15,7 +15,7 @@ const TYPES: Record<string, string> = {
   '.tiff': 'image/tiff',
 };
 /** Largest body of a synchronous call, in bytes. */
-const MOST_BYTES = 25 * 1024 * 1024;
+const MAX_BYTES = 25 * 1024 * 1024;
 
 /**
  * The pictures of a folder, or the built-in ones that every machine has. They are sorted by name, so that runs are
@@ -29,7 +29,7 @@ export async function readPictures(folder: string): Promise<Picture[]> {
       const type = TYPES[extname(name).toLowerCase()];
       if (type === undefined) return [];
       const bytes = readFileSync(join(folder, name));
-      return bytes.length > MOST_BYTES ? [] : [{ name, type, bytes }];
+      return bytes.length > MAX_BYTES ? [] : [{ name, type, bytes }];
     });
   if (pictures.length === 0)
     throw new Error(`${folder} holds no picture of ${Object.keys(TYPES).join(', ')} below 25 MB.`);

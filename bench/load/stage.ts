@@ -74,11 +74,11 @@ const STOPPED_DRAIN_MS = 2_000;
  * queue is part of the latencies.
  */
 const BUSIEST_SHARE = 0.85;
-const LONGEST_LAG_MS = 50;
+const MAX_LAG_MS = 50;
 /** From this share of late calls on, the p99 is the loader's. */
 const LATEST_SHARE = 0.01;
 /** In a stage of few calls, one or two late ones are no trend. */
-const FEWEST_LATE = 3;
+const MIN_LATE_STARTS = 3;
 
 /** Runs one stage in this process, and measures this process as well. */
 export async function runStage(options: StageOptions): Promise<StageResult> {
@@ -243,7 +243,7 @@ function lateShareOf(results: readonly CaseResult[]): number {
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const sent = sum(results.map((result) => result.sent));
   const late = sum(results.map((result) => result.sentLate));
-  return late < FEWEST_LATE ? 0 : late / Math.max(sent, late);
+  return late < MIN_LATE_STARTS ? 0 : late / Math.max(sent, late);
 }
 
 /** Reports whether the loader, and not the instance, was the limit. */
@@ -251,7 +251,7 @@ export function loaderLoad(use: { cpuShare: number; lagP99Ms: number; lateShare:
   const { cpuShare, lagP99Ms, lateShare } = use;
   const reasons = [
     cpuShare > BUSIEST_SHARE ? `it used ${Math.round(cpuShare * 100)} % of its core` : '',
-    lagP99Ms > LONGEST_LAG_MS ? `its event loop was ${Math.round(lagP99Ms)} ms late (p99)` : '',
+    lagP99Ms > MAX_LAG_MS ? `its event loop was ${Math.round(lagP99Ms)} ms late (p99)` : '',
     lateShare > LATEST_SHARE ? `it sent ${rounded(lateShare * 100, 1)} % of the calls late` : '',
   ].filter((reason) => reason !== '');
   return {

@@ -58,21 +58,21 @@ const CURVE = [
   0.998, 0.999, 0.9995, 0.9999, 1,
 ];
 const MICROSECONDS = 1000;
-const LONGEST_MS = 600_000;
+const MAX_MS = 600_000;
 
 /** The ends of calls by kind, and the latencies of right answers in an HDR histogram of 3 digits. */
 export class Tally {
   readonly ends = { right: 0, wrong: 0, unanswered: 0 };
   readonly #latencies: Histogram = build({
     lowestDiscernibleValue: 1,
-    highestTrackableValue: LONGEST_MS * MICROSECONDS,
+    highestTrackableValue: MAX_MS * MICROSECONDS,
     numberOfSignificantValueDigits: 3,
   });
 
   add({ end, dueMs, endMs }: Outcome): void {
     this.ends[end] += 1;
     if (end === 'right')
-      this.#latencies.recordValue(Math.max(1, Math.min(LONGEST_MS, endMs - dueMs) * MICROSECONDS));
+      this.#latencies.recordValue(Math.max(1, Math.min(MAX_MS, endMs - dueMs) * MICROSECONDS));
   }
 
   figures(perSecond: number): Figures {

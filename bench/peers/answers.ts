@@ -15,8 +15,8 @@ export class WrongAnswerError extends Error {}
 
 /** The name that sharp has for a format, where it is another. */
 const READ_AS: Record<string, string> = { heif: 'avif' };
-const LEAST_QUALITY = 30;
-const MOST_QUALITY = 100;
+const MIN_QUALITY = 30;
+const MAX_QUALITY = 100;
 const QUALITY_STEP = 4;
 const EXCERPT_LENGTH = 80;
 
@@ -55,7 +55,7 @@ export async function bytesAt(
   if (direction === 0) return last.bytes;
   for (
     let next = quality + direction * QUALITY_STEP;
-    next >= LEAST_QUALITY && next <= MOST_QUALITY;
+    next >= MIN_QUALITY && next <= MAX_QUALITY;
     next += direction * QUALITY_STEP
   ) {
     const answer = await checkedAnswer(side, peerCase, next);

@@ -20,7 +20,7 @@ const EFFORT: Effort = {
 const FORMATS: readonly PeerFormat[] = ['webp', 'jpeg', 'avif'];
 const WIDTH_PX = 512;
 /** Smaller pictures are scaled down to this share of their width. */
-const SMALLEST_SCALE = 0.32;
+const MIN_SCALE = 0.32;
 
 /**
  * `peers --imgproxy URL …`: Darkroom compared with servers that the user has running, asked for the same pictures in
@@ -59,7 +59,7 @@ async function measureAll(cases: readonly PeerCase[], sides: readonly [Side, ...
 /** A picture in each format at one width. */
 async function casesOf(picture: Picture): Promise<PeerCase[]> {
   const { autoOrient } = await sharp(picture.bytes).metadata();
-  const width = Math.min(WIDTH_PX, Math.round(autoOrient.width * SMALLEST_SCALE));
+  const width = Math.min(WIDTH_PX, Math.round(autoOrient.width * MIN_SCALE));
   return FORMATS.map((format) => ({
     name: `${picture.name} to ${width} px ${format}`,
     picture,

@@ -5,7 +5,7 @@ import { listenersOf } from './listeners.ts';
 import type { Peer } from './options.ts';
 import type { Sources } from './sources.ts';
 
-const LONGEST_ANSWER_MS = 60_000;
+const MAX_RESPONSE_MS = 60_000;
 
 export type PeerFormat = 'jpeg' | 'webp' | 'avif';
 
@@ -37,7 +37,7 @@ export function peerSide({ name, pattern, port, pid }: Peer, sources: Sources): 
         (text, [part, value]) => text.replaceAll(`{${part}}`, String(value)),
         pattern,
       );
-      return fetch(url, { signal: AbortSignal.timeout(LONGEST_ANSWER_MS) });
+      return fetch(url, { signal: AbortSignal.timeout(MAX_RESPONSE_MS) });
     },
   };
 }

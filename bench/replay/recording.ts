@@ -44,7 +44,7 @@ interface LeftOut {
 
 const SECOND_MS = 1000;
 /** A smaller body of this service's log is no picture, but the JSON that names one. */
-const LEAST_BYTES = 256;
+const MIN_BYTES = 256;
 
 /**
  * Reads a log: lines of this service's own access log, or lines with a time and an address of imgproxy or thumbor,
@@ -93,7 +93,7 @@ function readOwnLine(line: string): LoggedCall | LeftOut | null {
     return { reason: 'transforms whose steps stood in their body', count: 1 };
   const loggedMs = new Date(time as string | number).getTime();
   if (Number.isNaN(loggedMs)) return NO_TIME;
-  const bytes = typeof requestBytes === 'number' && requestBytes >= LEAST_BYTES ? requestBytes : null;
+  const bytes = typeof requestBytes === 'number' && requestBytes >= MIN_BYTES ? requestBytes : null;
   const transform = { query, source: null, bytes, without: [] };
   const tookMs = typeof durationMs === 'number' ? durationMs : 0;
   return { loggedMs, tookMs, mark: null, request: '', transform };

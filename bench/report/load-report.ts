@@ -53,7 +53,7 @@ export interface MemoryTrend {
 
 const MEGABYTE = 1024 * 1024;
 const HOUR_SECONDS = 3600;
-const LEAST_HOURS = 0.5;
+const MIN_HOURS = 0.5;
 
 export function reportOf(options: {
   suite: LoadSuite;
@@ -112,7 +112,7 @@ export function memoryTrend(samples: readonly Sample[]): MemoryTrend | null {
     firstMegabytes: rounded(first.megabytes, 1),
     lastMegabytes: rounded(last.megabytes, 1),
     mostMegabytes: rounded(Math.max(...points.map(({ megabytes }) => megabytes)), 1),
-    megabytesPerHour: last.hours - first.hours < LEAST_HOURS ? null : rounded(slope(points), 1),
+    megabytesPerHour: last.hours - first.hours < MIN_HOURS ? null : rounded(slope(points), 1),
   };
 }
 

@@ -7,7 +7,7 @@ import type { RoundRatios } from './evidence.ts';
 export type Weights = Record<string, number>;
 
 /** Change of the p99 beyond which a tail counts, whatever the throughput: shorter ones are mostly chance. */
-const LONGEST_TAIL = 1.5;
+const MAX_TAIL_RATIO = 1.5;
 
 /** A stage of both sides. */
 type Pair = readonly [a: StageResult, b: StageResult];
@@ -62,7 +62,7 @@ function caseRatio(a: StageResult, b: StageResult, name: string): number | null 
   if (caseA === undefined || caseB === undefined || caseA.perSecond === 0) return null;
   const [tailA, tailB] = [caseA.latencyMs?.p99 ?? 0, caseB.latencyMs?.p99 ?? 0];
   const tail = tailA === 0 || tailB === 0 ? 1 : tailB / tailA;
-  const counted = tail > 1 ? Math.max(1, tail / LONGEST_TAIL) : Math.min(1, tail * LONGEST_TAIL);
+  const counted = tail > 1 ? Math.max(1, tail / MAX_TAIL_RATIO) : Math.min(1, tail * MAX_TAIL_RATIO);
   return caseB.perSecond / caseA.perSecond / counted;
 }
 

@@ -10,13 +10,13 @@ const BUSY = 0.5;
 /** The time in which both instances of a trial start and warm up, on a quiet host. */
 const TRIAL_START_MS = 15_000;
 /** A candidate is chosen by two rounds and confirmed by four. */
-const FEWEST_TRIALS = 2;
-const FEWEST_ROUNDS = 6;
+const MIN_TRIALS = 2;
+const MIN_ROUNDS = 6;
 
 /** What a search of this length can show, in sentences, before anything is measured. */
 export function powerBefore(budgetMs: number, weights: Weights): string {
   const roundMs = roundSeconds(weights) * 1000;
-  const leastMs = FEWEST_TRIALS * TRIAL_START_MS + FEWEST_ROUNDS * roundMs;
+  const leastMs = MIN_TRIALS * TRIAL_START_MS + MIN_ROUNDS * roundMs;
   const minutes = Math.round(budgetMs / 6_000) / 10;
   if (budgetMs < leastMs)
     return `${minutes} min are too short to try and confirm a setting: --minutes ${Math.ceil(leastMs / 60_000)} is the least.`;
@@ -32,7 +32,7 @@ export function powerAfter({ ratios }: Trial, roundsLeft: number): string {
   const percent = (share: number) => `${Math.ceil(share * 100)} %`;
   const halves = halvesDifference(ratios);
   const noise = `Rounds differ by ${percent(deviation)} here, the halves of this trial by ${percent(halves)}.`;
-  if (roundsLeft < FEWEST_ROUNDS) return noise;
+  if (roundsLeft < MIN_ROUNDS) return noise;
   return `${noise} The time that is left is at most ${roundsLeft} rounds, which show a difference of ${percent(shownBy(roundsLeft, deviation))}.`;
 }
 

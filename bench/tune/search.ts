@@ -81,18 +81,18 @@ export interface Confirmation {
 
 const FIRST_ROUNDS = 2;
 /** Pairs of the best three. */
-const MOST_PAIRS = 3;
+const MAX_PAIRS = 3;
 /** Rounds of the present settings in one look at them, and the fewest that are worth a look. */
 const CURRENT_ROUNDS = 8;
-const FEWEST_CURRENT_ROUNDS = 3;
-const MOST_CURRENT_ROUNDS = 40;
+const MIN_CURRENT_ROUNDS = 3;
+const MAX_CURRENT_ROUNDS = 40;
 /**
  * Rounds that confirm a winner. They are separate from those that chose it, because the best of many noisy trials looks
  * better than it is. When time is short, fewer are better than none.
  */
 export const CONFIRMING_ROUNDS = 10;
-const FEWEST_CONFIRMING_ROUNDS = 4;
-const MOST_CONFIRMING_ROUNDS = 40;
+const MIN_CONFIRMING_ROUNDS = 4;
+const MAX_CONFIRMING_ROUNDS = 40;
 /** Number of the best candidates that are tried to be confirmed, one after the other. */
 const CONTENDERS = 3;
 
@@ -115,10 +115,10 @@ export async function search(options: SearchOptions): Promise<Outcome> {
   let field = candidates.filter((candidate) => keyOf(candidate) !== keyOf(current));
   for (let rounds = FIRST_ROUNDS; field.length > 1 || rounds === FIRST_ROUNDS; rounds *= 2) {
     const isFirst = rounds === FIRST_ROUNDS;
-    const later = laterTrials(field.length / 2) + (isFirst ? MOST_PAIRS : 0);
+    const later = laterTrials(field.length / 2) + (isFirst ? MAX_PAIRS : 0);
     let tried = 0;
     for (const candidate of field) {
-      const reserved = isFirst && tried === 0 ? FEWEST_CONFIRMING_ROUNDS : CONFIRMING_ROUNDS;
+      const reserved = isFirst && tried === 0 ? MIN_CONFIRMING_ROUNDS : CONFIRMING_ROUNDS;
       if (!hasTimeFor(rounds, reserved)) break;
       tried += 1;
       await log.run(candidate, {}, rounds, field.length - tried + later);
@@ -208,11 +208,11 @@ function currentJudge(
       while (conclusion === 'open') {
         const known = log.roundsOf(current, {});
         if (looks > 0 && !isWorthwhile(roundsNeeded(known) - known.length)) return;
-        if (known.length >= MOST_CURRENT_ROUNDS) return;
-        const rounds = affordableRounds({ most: CURRENT_ROUNDS, fewest: FEWEST_CURRENT_ROUNDS }, hasTimeFor);
+        if (known.length >= MAX_CURRENT_ROUNDS) return;
+        const rounds = affordableRounds({ most: CURRENT_ROUNDS, fewest: MIN_CURRENT_ROUNDS }, hasTimeFor);
         if (rounds === 0) return;
         looks += 1;
-        const measured = await log.run(current, {}, rounds, laterTrials(candidates.length) + MOST_PAIRS);
+        const measured = await log.run(current, {}, rounds, laterTrials(candidates.length) + MAX_PAIRS);
         if (measured.length === 0) return;
         conclusion = conclusionOf(log.roundsOf(current, {}), falseAlarmsOf(looks));
       }
@@ -235,11 +235,11 @@ async function confirm(
     .map((candidate): Confirmation => ({ candidate, chosenBy: log.roundsOf(candidate, {}), rounds: [] }));
   let look = 0;
   for (const contender of contenders) {
-    while (contender.rounds.length < MOST_CONFIRMING_ROUNDS) {
+    while (contender.rounds.length < MAX_CONFIRMING_ROUNDS) {
       const known = contender.rounds.length === 0 ? contender.chosenBy : contender.rounds;
       const needed = Math.max(roundsNeeded(known) - contender.rounds.length, CONFIRMING_ROUNDS);
-      const most = Math.min(needed, MOST_CONFIRMING_ROUNDS);
-      const rounds = affordableRounds({ most, fewest: FEWEST_CONFIRMING_ROUNDS }, hasTimeFor);
+      const most = Math.min(needed, MAX_CONFIRMING_ROUNDS);
+      const rounds = affordableRounds({ most, fewest: MIN_CONFIRMING_ROUNDS }, hasTimeFor);
       if (rounds === 0) return { winner: null, unconfirmed: contenders };
       look += 1;
       const measured = await log.run(contender.candidate, incumbent, rounds, 0);
@@ -248,8 +248,7 @@ async function confirm(
       const conclusion = conclusionOf(contender.rounds, falseAlarmsOf(look));
       if (conclusion === 'better') return { winner: contender, unconfirmed: [] };
       const isBehind = (evidenceOf(contender.rounds).goodness?.ratio ?? 0) <= 1;
-      if (isBehind || conclusion === 'worse' || roundsNeeded(contender.rounds) > MOST_CONFIRMING_ROUNDS)
-        break;
+      if (isBehind || conclusion === 'worse' || roundsNeeded(contender.rounds) > MAX_CONFIRMING_ROUNDS) break;
     }
   }
   return { winner: null, unconfirmed: contenders };

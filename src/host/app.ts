@@ -70,7 +70,7 @@ const WRONG_CLOCK =
   'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
 const READY_TIMEOUT_MS = 5_000;
 /** The time that the slices have to close when the calls have used up the whole drain. */
-const LEAST_STOP_MS = 1_500;
+const MIN_STOP_MS = 1_500;
 const POOLS_TIMEOUT_MS = 3_000;
 
 /** The composition root: the parts of a process in the order in which they start. */
@@ -186,7 +186,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     server.server.closeAllConnections();
     await server.close();
     const remainingMs = startedMs + timeoutMs - performance.now();
-    await atMost(Math.max(remainingMs, LEAST_STOP_MS), Promise.all([swept, stopAll()]));
+    await atMost(Math.max(remainingMs, MIN_STOP_MS), Promise.all([swept, stopAll()]));
     await atMost(POOLS_TIMEOUT_MS, Promise.all([pixels.close(), renders.close()]));
     // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
     endControls();

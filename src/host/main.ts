@@ -44,7 +44,7 @@ import { primaryControls } from './processes/primary-controls.ts';
 import { createSupervisor } from './processes/supervisor.ts';
 
 /** The longest lease that a process may have held. */
-const LONGEST_LEASE_MS = 120_000;
+const MAX_LEASE_MS = 120_000;
 /** Longer than a start takes from creating the first account to printing its key. */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
@@ -148,7 +148,7 @@ async function main(): Promise<void> {
             items.endLeasesOf(`${hostId}/${processId}`),
           ),
         ]);
-      retryUntil(giveBack, LONGEST_LEASE_MS).catch((error) =>
+      retryUntil(giveBack, MAX_LEASE_MS).catch((error) =>
         log.warn(
           { err: error },
           'The leases of a dead process could not be released: they expire by themselves',

@@ -7,8 +7,8 @@ import { openWorld } from './world.ts';
 const GRANTED = 60;
 const FATES: readonly Fate[] = ['done', 'done', 'refused', 'twice'];
 /** A job of this size takes about MOST_TURNS turns of the event loop. */
-const MOST_ITEMS = 12;
-const MOST_TURNS = 120;
+const MAX_ITEMS = 12;
+const MAX_TURNS = 120;
 
 /**
  * Cancels a job at a random moment of its life, from its submit to behind its end, and compares the result with
@@ -30,9 +30,9 @@ export async function cancelRound(seed: number, mongodbUrl?: string): Promise<st
       return perform(call);
     };
     const host = await world.start(null, scripted(script));
-    const fates = Array.from({ length: 1 + Math.floor(random() * MOST_ITEMS) }, () => pick(FATES));
+    const fates = Array.from({ length: 1 + Math.floor(random() * MAX_ITEMS) }, () => pick(FATES));
     const { job } = await host.lifecycle.submit(caller, orderOf(fates));
-    await loopTurns(Math.floor(random() * MOST_TURNS));
+    await loopTurns(Math.floor(random() * MAX_TURNS));
     const answer = await host.lifecycle.cancel(caller.accountId, job._id).catch((error: unknown) => {
       if (error instanceof ApiError) return error;
       throw error;

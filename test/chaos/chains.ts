@@ -23,7 +23,7 @@ import type { Tools, Work } from './script.ts';
 import { type Host, openWorld, type World } from './world.ts';
 
 const GRANTED = 5_000;
-const MOST_ITEMS = 6;
+const MAX_ITEMS = 6;
 const POLLS = 1_000;
 /** Sweeps that a job needs to end. */
 const NEEDED_SWEEPS = ['leases of items', 'retries of items', 'settlements of items', 'ended jobs'];
@@ -58,7 +58,7 @@ export const PRESETS: Record<string, KnownStep[][]> = {
 /** A chain of random steps, and processes that die at random in it. */
 export function randomRound(seed: number, mongodbUrl?: string): ChainRound {
   const random = randomFrom(seed);
-  const items = 1 + random(MOST_ITEMS);
+  const items = 1 + random(MAX_ITEMS);
   const segments = segmentsOf(randomSteps(random, items));
   const death = (): ChainDeath => ({
     segment: random(segments.length),

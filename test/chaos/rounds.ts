@@ -8,7 +8,7 @@ import { type Host, openWorld, type World } from './world.ts';
 
 const GRANTED = 60;
 /** A round takes a tenth of a second, and some seconds on a busy machine. One that takes longer hangs. */
-const LONGEST_ROUND_MS = 120_000;
+const MAX_ROUND_MS = 120_000;
 const FATES: readonly Fate[] = ['done', 'done', 'done', 'refused', 'twice', 'ours'];
 const ACTS = ['submit', 'submit', 'cancel', 'resume', 'rest', 'elapse'] as const;
 
@@ -60,7 +60,7 @@ export async function round(seed: number, point: string, mongodbUrl?: string): P
     }
   }
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`The round hangs in the ${step}.`)), LONGEST_ROUND_MS);
+  const timer = setTimeout(() => late.reject(new Error(`The round hangs in the ${step}.`)), MAX_ROUND_MS);
   try {
     return await Promise.race([lifeAndClose(), late.promise]);
   } finally {

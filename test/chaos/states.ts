@@ -6,8 +6,8 @@ import { all, itemsOf, jobsOf } from './invariants.ts';
 import type { Fate, ModelJob, StateTable } from './table.ts';
 import { StateTable as Table } from './table.ts';
 
-const MOST_COMMANDS = 40;
-const LARGEST_JOB = 4;
+const MAX_COMMANDS = 40;
+const MAX_JOB_ITEMS = 4;
 const FATES: Fate[] = ['done', 'done', 'refused', 'ours', 'put off'];
 
 type Step = fc.AsyncCommand<StateTable, Driven>;
@@ -34,7 +34,7 @@ const chosen = ({ jobs }: StateTable, choice: number) => jobs.at(-1 - (choice % 
 
 const STEPS = [
   fc
-    .integer({ min: 1, max: LARGEST_JOB })
+    .integer({ min: 1, max: MAX_JOB_ITEMS })
     .map((total) => step(`submit ${total} items`, (table, driven) => act.submit(table, driven, total))),
   fc
     .nat({ max: 5 })
@@ -103,7 +103,7 @@ export interface StatesOptions {
  * @throws Error with the seed and the shortest sequence that was found to differ.
  */
 export async function checkStates({ runs, seed, limitMs, mongodbUrl }: StatesOptions): Promise<void> {
-  const sequence = fc.commands(STEPS, { maxCommands: MOST_COMMANDS, size: 'max' });
+  const sequence = fc.commands(STEPS, { maxCommands: MAX_COMMANDS, size: 'max' });
   /** fast-check leaves a sequence alone that runs past the limit: it ends before its stores are closed. */
   let last: Promise<void> = Promise.resolve();
   const property = fc.asyncProperty(sequence, (steps) => {

@@ -3,9 +3,9 @@ import { AccountModel, type Resources } from './resources.ts';
 
 /** The rules of the interface that the table below leans on. */
 const RUNNING_AT_ONCE = 2;
-const MOST_RESUMES = 5;
-const MOST_TRIES = 3;
-const MOST_LAPSES = 5;
+const MAX_RESUMES = 5;
+const MAX_TRIES = 3;
+const MAX_LAPSES = 5;
 /** How long a record is kept. */
 const LIFE_DAYS = 7;
 
@@ -92,10 +92,10 @@ export class StateTable {
     if (isExpired) return { code: 'job_not_found' };
     if (status !== 'FAILED' && status !== 'CANCELLED') return { code: 'invalid_state', details: { status } };
     const refused = (reason: string) => {
-      return { code: 'job_not_resumable', details: { reason, job: { maxResumes: MOST_RESUMES } } };
+      return { code: 'job_not_resumable', details: { reason, job: { maxResumes: MAX_RESUMES } } };
     };
     if (isResumed) return refused('NOT_LATEST_ATTEMPT');
-    if (attempt > MOST_RESUMES) return refused('RESUME_LIMIT_EXCEEDED');
+    if (attempt > MAX_RESUMES) return refused('RESUME_LIMIT_EXCEEDED');
     if (items.every(({ at }) => at === 'COMPLETED')) return { code: 'invalid_state', details: { status } };
     return this.expectSubmit(this.leftOf(job), month);
   }
@@ -116,7 +116,7 @@ export class StateTable {
     const item = job.items[index] as ModelItem;
     if (fate === 'put off') {
       item.tries += 1;
-      item.at = item.tries >= MOST_TRIES ? 'FAILED' : 'later';
+      item.at = item.tries >= MAX_TRIES ? 'FAILED' : 'later';
     } else {
       item.at = fate === 'done' ? 'COMPLETED' : 'FAILED';
       item.isPaid = fate !== 'ours';
@@ -140,7 +140,7 @@ export class StateTable {
     for (const item of this.#items()) {
       if (item.at !== 'orphan') continue;
       item.lapses += 1;
-      item.at = item.lapses >= MOST_LAPSES ? 'FAILED' : 'ready';
+      item.at = item.lapses >= MAX_LAPSES ? 'FAILED' : 'ready';
     }
     this.promote();
   }

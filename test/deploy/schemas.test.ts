@@ -16,7 +16,7 @@ const read = (path: string) => readFile(join(ROOT, path), 'utf8');
 const run = promisify(execFile);
 
 /** Of 10, by systemd: a unit without hardening has 9.6, and a browser needs its user namespaces. */
-const MOST_EXPOSURE = 5;
+const MAX_EXPOSURE = 5;
 
 async function folder(t: Test): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'darkroom-deploy-'));
@@ -119,7 +119,7 @@ t.test('the unit of systemd is one that systemd reads, and may write its file of
   await writeFile(file, unit);
   const { stdout } = await run(program, ['security', '--offline=true', '--no-pager', file]);
   const [, exposure] = /Overall exposure level for darkroom\.service: ([\d.]+)/.exec(stdout) ?? [];
-  t.ok(Number(exposure) < MOST_EXPOSURE, `the exposure is ${exposure}`);
+  t.ok(Number(exposure) < MAX_EXPOSURE, `the exposure is ${exposure}`);
   t.match(
     await verified(unit.replace('KillMode=mixed', 'KillMood=mixed')),
     /KillMood/,

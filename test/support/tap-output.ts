@@ -1,6 +1,6 @@
 /** Reads the output of tap: failures, skipped tests, durations and counts. */
 
-const MOST_LINES_OF_A_FAILURE = 30;
+const MAX_LINES_OF_A_FAILURE = 30;
 
 export interface Counts {
   pass: number;
@@ -19,7 +19,7 @@ export function failuresIn(output: string): string[] {
   return lines.flatMap((line, at) => {
     if (!/^ *not ok /.test(line)) return [];
     const end = lines.findIndex((later, index) => index > at && /^ *\.\.\.$/.test(later));
-    return lines.slice(at, Math.min(end === -1 ? at : end, at + MOST_LINES_OF_A_FAILURE) + 1);
+    return lines.slice(at, Math.min(end === -1 ? at : end, at + MAX_LINES_OF_A_FAILURE) + 1);
   });
 }
 

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 
 /** What allocators may keep. A result of each call that is not given back is several times as much. */
-const GROWTH_LIMIT_BYTES = 50_000_000;
+const MAX_GROWTH_BYTES = 50_000_000;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
@@ -20,6 +20,6 @@ export function staysFlat(name: string, rounds: number, call: () => Promise<unkn
     const before = settledBytes();
     for (let round = 0; round < rounds; round += 1) await call();
     const grownBytes = settledBytes() - before;
-    t.ok(grownBytes < GROWTH_LIMIT_BYTES, `grew by ${Math.round(grownBytes / 1e6)} MB in ${rounds} calls`);
+    t.ok(grownBytes < MAX_GROWTH_BYTES, `grew by ${Math.round(grownBytes / 1e6)} MB in ${rounds} calls`);
   });
 }

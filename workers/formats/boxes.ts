@@ -15,7 +15,7 @@ const LONG = 1;
 const TO_THE_END = 0;
 const LONG_HEAD_BYTES = 16;
 const BRAND_BYTES = 4;
-const MOST_BRANDS = 64;
+const MAX_BRANDS = 64;
 
 export interface IsoBox extends Part {
   /** Four characters, such as `meta`. */
@@ -70,7 +70,7 @@ export function isoBrands(bytes: Bytes): string[] {
   if (first?.type !== 'ftyp') return [];
   const { start, end } = first;
   const brands = [bytes.text(start, BRAND_BYTES)];
-  const limit = Math.min(end, start + MOST_BRANDS * BRAND_BYTES);
+  const limit = Math.min(end, start + MAX_BRANDS * BRAND_BYTES);
   // The version of the major brand stands between it and the others.
   for (let at = start + 2 * BRAND_BYTES; at + BRAND_BYTES <= limit; at += BRAND_BYTES)
     brands.push(bytes.text(at, BRAND_BYTES));

@@ -20,7 +20,7 @@ export interface Part {
 }
 
 /** Limit on the number of parts, far above that of any real file. */
-export const MOST_PARTS = 65_536;
+export const MAX_PARTS = 65_536;
 
 /**
  * The file has more parts than this service reads. It is a RangeError, like a read past the end of a file: in both
@@ -30,7 +30,7 @@ export class TooManyParts extends RangeError {
   override readonly name = 'TooManyParts';
 
   constructor() {
-    super(`The file has more than ${MOST_PARTS} parts.`);
+    super(`The file has more than ${MAX_PARTS} parts.`);
   }
 }
 
@@ -54,7 +54,7 @@ export function* partsBetween<P extends Part>(
     const part = partAt(at);
     if (part === undefined) return;
     count += 1;
-    if (count > MOST_PARTS) throw new TooManyParts();
+    if (count > MAX_PARTS) throw new TooManyParts();
     if (part.next > to) {
       part.truncated = true;
       part.end = Math.min(part.end, to);

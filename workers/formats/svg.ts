@@ -26,7 +26,7 @@ const PIXELS_OF_UNIT: Readonly<Record<string, number>> = {
 const FONT_SIZES_OF_UNIT: Readonly<Record<string, number>> = { em: 1, rem: 1, ex: 0.5, ch: 0.5 };
 
 /** Longer sides are taken for none, because the numbers that are computed from them would overflow. */
-const LONGEST_PX = 1e9;
+const MAX_PX = 1e9;
 const LENGTH = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
 
 /**
@@ -75,5 +75,5 @@ function pixelsOf(text: string | undefined, font: number): number {
 }
 
 function isLength(pixels: number): boolean {
-  return pixels > 0 && pixels <= LONGEST_PX;
+  return pixels > 0 && pixels <= MAX_PX;
 }

@@ -4,7 +4,7 @@ import { LONG, SHORT, type TiffDirectory } from './tiff.ts';
 export type NewEntry = { tag: number; value: number } | { tag: number; copied: Uint8Array };
 
 /** The largest number that is written as two bytes. */
-const MOST_SHORT = 0xffff;
+const MAX_SHORT = 0xffff;
 
 /**
  * Builds a directory of a TIFF or BigTIFF.
@@ -28,7 +28,7 @@ export function encodedDirectory(
       directory.set(entry.copied, at);
       continue;
     }
-    const isShort = entry.value <= MOST_SHORT;
+    const isShort = entry.value <= MAX_SHORT;
     view.setUint16(at, entry.tag, littleEndian);
     view.setUint16(at + 2, isShort ? SHORT : LONG, littleEndian);
     writeWord(at + 4, 1);

@@ -79,7 +79,7 @@ export interface TiffPage {
   entries: ReadonlyMap<number, TiffEntry>;
 }
 
-const MOST_EXTRA_SAMPLES = 16;
+const MAX_EXTRA_SAMPLES = 16;
 
 /** Reads how the pixels of a page are stored. */
 export function tiffPage(bytes: Bytes, directory: TiffDirectory): TiffPage {
@@ -106,7 +106,7 @@ export function tiffPage(bytes: Bytes, directory: TiffDirectory): TiffPage {
     compression: numbers.get(TAG.compression) ?? COMPRESSION.none,
     photometric: numbers.get(TAG.photometric) ?? PHOTOMETRIC.white,
     sampleFormat: numbers.get(TAG.sampleFormat) ?? SAMPLE_FORMAT.unsigned,
-    extraSamples: listOf(TAG.extraSamples, MOST_EXTRA_SAMPLES),
+    extraSamples: listOf(TAG.extraSamples, MAX_EXTRA_SAMPLES),
     isPlanar: numbers.get(TAG.planar) === 2,
     ...(tileWidth && tileHeight && { tile: { width: tileWidth, height: tileHeight } }),
     rowsPerStrip: Math.min(height, numbers.get(TAG.rowsPerStrip) || height),

@@ -1,5 +1,5 @@
 import type { Bytes } from './bytes.ts';
-import { MOST_PARTS, TooManyParts } from './parts.ts';
+import { MAX_PARTS, TooManyParts } from './parts.ts';
 
 /**
  * TIFF (revision 6.0, section 2) and BigTIFF: directories of entries. Each entry has a tag, a type and a number of
@@ -30,7 +30,7 @@ const WHOLE_NUMBERS: readonly number[] = [BYTE, SHORT, LONG, LONG8];
 /** Tags of entries that point to another directory: Exif, GPS, Interoperability. */
 export const EXIF_POINTERS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0xa005]);
 /** Limit on the number of EXIF directories; real files have up to five. */
-const MOST_EXIF_DIRECTORIES = 16;
+const MAX_EXIF_DIRECTORIES = 16;
 
 export interface TiffEntry {
   /** Offset of the entry. */
@@ -76,7 +76,7 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
     if (directory === undefined || (directory.entries.length === 0 && !directory.truncated)) return;
     seen.add(at);
     entriesLeft -= directory.entries.length;
-    if (entriesLeft < 0 || seen.size > MOST_PARTS) throw new TooManyParts();
+    if (entriesLeft < 0 || seen.size > MAX_PARTS) throw new TooManyParts();
     yield directory;
     at = directory.next;
   }
@@ -98,7 +98,7 @@ export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, u
     if (seen.some((other) => other.at === at)) continue;
     const directory = directoryAt(bytes, layout, at);
     if (directory === undefined) continue;
-    if (seen.length === MOST_EXIF_DIRECTORIES || seen.some((other) => overlap(other, directory)))
+    if (seen.length === MAX_EXIF_DIRECTORIES || seen.some((other) => overlap(other, directory)))
       throw new TooManyParts();
     seen.push(directory);
     // Readers follow a pointer whatever its type and count are.

@@ -10,7 +10,7 @@ import type { CodesRead, CodesTask } from './protocol.ts';
 sharp.concurrency(1);
 sharp.cache(false);
 
-const CODES_MAX = 100;
+const MAX_CODES = 100;
 
 /** The file comes from the package, because the library would otherwise download it. */
 const wasmFile = fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm'));
@@ -25,7 +25,7 @@ export default async function read({ picture }: CodesTask): Promise<CodesRead> {
   const pixels = { data: new Uint8ClampedArray(data.buffer), width, height } as Parameters<
     typeof readBarcodes
   >[0];
-  const found = await readBarcodes(pixels, { tryHarder: true, maxNumberOfSymbols: CODES_MAX });
+  const found = await readBarcodes(pixels, { tryHarder: true, maxNumberOfSymbols: MAX_CODES });
   const codes = found
     .filter(({ isValid }) => isValid)
     .map(({ format, text, position }) => {

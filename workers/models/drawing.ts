@@ -14,7 +14,7 @@ interface Drawing {
 /** Hues of the background, in degrees: sky, sea, dusk, leaf, sand, rose. */
 const HUES = [205, 185, 265, 140, 35, 340];
 const DISCS = 5;
-const LONGEST_TEXT_CHARACTERS = 400;
+const MAX_TEXT_CHARACTERS = 400;
 
 /** Draws the text in white with a shadow, on a gradient with soft discs of light. PNG. */
 export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
@@ -139,6 +139,6 @@ function printable(text: string): string {
     .replace(/[\p{Cc}\uFFFE\uFFFF]+/gu, ' ')
     .trim();
   const characters = [...words];
-  if (characters.length <= LONGEST_TEXT_CHARACTERS) return words;
-  return `${characters.slice(0, LONGEST_TEXT_CHARACTERS).join('')}…`;
+  if (characters.length <= MAX_TEXT_CHARACTERS) return words;
+  return `${characters.slice(0, MAX_TEXT_CHARACTERS).join('')}…`;
 }

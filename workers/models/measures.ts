@@ -35,8 +35,8 @@ export async function measure(picture: Uint8Array): Promise<Measures> {
 const STROKE_EDGE = 70;
 /** Edges per 100 pixels of a row from which the row counts as part of a line of text. */
 const STROKES_PER_100 = 4;
-const LINE_ROWS_MIN = 5;
-const LINE_ROWS_MAX = 120;
+const MIN_LINE_ROWS = 5;
+const MAX_LINE_ROWS = 120;
 
 /**
  * Whether the picture looks like text. Lines of text are bands of rows with many sharp edges between bands with few.
@@ -51,7 +51,7 @@ function looksLikeText(light: Uint8Array, width: number, height: number): boolea
       rows += 1;
       continue;
     }
-    if (rows >= LINE_ROWS_MIN && rows <= Math.min(LINE_ROWS_MAX, height / 3)) return true;
+    if (rows >= MIN_LINE_ROWS && rows <= Math.min(MAX_LINE_ROWS, height / 3)) return true;
     rows = 0;
   }
   return false;

@@ -25,7 +25,7 @@ const OPTIONS = {
   logger: false,
   code: { regExp: linearRegExp },
 } as const;
-const LONGEST_REASON_CHARACTERS = 300;
+const MAX_REASON_CHARACTERS = 300;
 
 type Compiled = { validate: ValidateFunction } | { problem: string };
 
@@ -51,6 +51,6 @@ function compile(text: string): Compiled {
     return { validate: new Ajv2020(OPTIONS).compile(schema) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { problem: `does not compile: ${reason.slice(0, LONGEST_REASON_CHARACTERS)}` };
+    return { problem: `does not compile: ${reason.slice(0, MAX_REASON_CHARACTERS)}` };
   }
 }

@@ -8,7 +8,7 @@ import { sweepScratch } from './scratch.ts';
  * Number of warm pages in one browser, one per account. Above it, the least recently used page is closed. Each is a
  * process of 40 MB.
  */
-const MOST_PAGES = 4;
+const MAX_PAGES = 4;
 /**
  * Number of pages between two readings of the memory, because reading that of a process group costs a walk through
  * /proc.
@@ -18,7 +18,7 @@ const PAGES_BETWEEN_MEMORY_CHECKS = 20;
  * A browser that died younger than this is replaced only when a page needs it, so that a browser that cannot run causes
  * no busy loop.
  */
-const SHORTEST_LIFE_MS = 1_000;
+const MIN_LIFE_MS = 1_000;
 
 /** The clock as a parameter: src has a clock of its own, which nothing here may import. */
 export interface KeeperClock {
@@ -89,7 +89,7 @@ export class BrowserKeeper {
     pages.delete(accountId);
     pages.set(accountId, page);
     const [oldest] = pages;
-    if (pages.size > MOST_PAGES && oldest !== undefined) {
+    if (pages.size > MAX_PAGES && oldest !== undefined) {
       pages.delete(oldest[0]);
       await oldest[1].close();
     }
@@ -211,7 +211,7 @@ export class BrowserKeeper {
   #replace({ startedMs }: Running): void {
     this.#live = undefined;
     this.#running = undefined;
-    if (this.#clock.elapsedMs() - startedMs >= SHORTEST_LIFE_MS) this.#current().catch(() => {});
+    if (this.#clock.elapsedMs() - startedMs >= MIN_LIFE_MS) this.#current().catch(() => {});
   }
 }
 

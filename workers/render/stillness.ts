@@ -13,7 +13,7 @@ export const STILL_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
  * Rounds after which a page is captured as it is. The end of one motion may begin another, such as a transition of what
  * an animation changed, and a page can make them follow each other for ever.
  */
-const MOST_ROUNDS = 20;
+const MAX_ROUNDS = 20;
 
 /**
  * Settles a loaded document before its capture, and answers the number of its frames. Scripts of the document itself
@@ -31,7 +31,7 @@ const SETTLE = `(async () => {
     still.stop();
   }
   const moves = ({ playState, timeline }) => playState === 'running' && timeline === document.timeline;
-  for (let round = 0; round < ${MOST_ROUNDS}; round += 1) {
+  for (let round = 0; round < ${MAX_ROUNDS}; round += 1) {
     const motions = document.getAnimations().filter(moves);
     if (motions.length === 0) break;
     for (const motion of motions) {

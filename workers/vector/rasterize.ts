@@ -16,7 +16,7 @@ const CSS_DENSITY = 96;
 const OPENED = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
 const SCALE_OF_DECODER = CSS_DENSITY / 72;
 /** Largest width or height of a surface of the renderer, in pixels. */
-const LONGEST_SIDE = 32_767;
+const MAX_SIDE_PX = 32_767;
 /** Factor that keeps a drawing at the limit below the limit when its sides are rounded up. */
 const ROUNDING_ROOM = 0.999;
 
@@ -53,7 +53,7 @@ function scaleFor(size: DrawingSize, natural: Size, limitPixels: number): number
 
 /** The factor by which the size may grow within the limit. */
 function roomFor(size: Size, limitPixels: number): number {
-  return Math.min(Math.sqrt(limitPixels / area(size)), LONGEST_SIDE / Math.max(size.width, size.height));
+  return Math.min(Math.sqrt(limitPixels / area(size)), MAX_SIDE_PX / Math.max(size.width, size.height));
 }
 
 /** The size of a drawing whose content decides it, as near as whole pixels of the decoder tell. */
@@ -84,7 +84,7 @@ function tooLarge(size: Size, limit: number, scale: number): Failure {
   return {
     kind: 'failure',
     code: 'unsupported_format',
-    message: `The drawing would be ${size.width} × ${size.height} pixels; at most ${limit}, and ${LONGEST_SIDE} per side, are drawn: begin with a resize, which draws it in that size at once${orDensity}.`,
+    message: `The drawing would be ${size.width} × ${size.height} pixels; at most ${limit}, and ${MAX_SIDE_PX} per side, are drawn: begin with a resize, which draws it in that size at once${orDensity}.`,
     details: { limit, received: area(size) },
   };
 }

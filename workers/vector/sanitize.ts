@@ -23,9 +23,9 @@ export class UnsafeDrawing extends Error {
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
 const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
 /** Most characters that all entities together may expand to, with those of the drawings inside. */
-const MOST_UNFOLDED = 16 * 1024 * 1024;
+const MAX_EXPANDED_CHARACTERS = 16 * 1024 * 1024;
 /** Drawings within each other below the outermost one; those further inside are left out. */
-const DEEPEST_DRAWING = 3;
+const MAX_DRAWING_DEPTH = 3;
 
 /** Attributes that load the address in their value, and `base`, which addresses are relative to; with any prefix. */
 const REFERENCE = /(?:^|:)(?:href|src|base)$/i;
@@ -38,7 +38,7 @@ const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;]*;?/gi;
 /** A letter that a style writes as an escape, by its code point or as itself: `\75rl(`, `u\rl(`. */
 const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
-const HIGHEST_CODE_POINT = 0x10ffff;
+const MAX_CODE_POINT = 0x10ffff;
 const LETTER = /^[a-z]$/i;
 /** A reference to an element of the drawing itself, or to raster pixels that it embeds. */
 const INNER = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
@@ -65,7 +65,7 @@ interface Allowance {
  * that is not well-formed XML.
  */
 export function sanitize(file: Uint8Array): Drawing {
-  return sanitizeAt(0, file, { unfolded: MOST_UNFOLDED });
+  return sanitizeAt(0, file, { unfolded: MAX_EXPANDED_CHARACTERS });
 }
 
 /** @param depth the number of drawings that this one is inside of. */
@@ -87,7 +87,7 @@ function sanitizeAt(depth: number, file: Uint8Array, allowance: Allowance): Draw
 /** A data address of pixels or of a drawing, which is made safe as well; empty for anything else. */
 function embedded(address: string, depth: number, allowance: Allowance): string {
   const data = dataIn(address);
-  if (data === null || depth > DEEPEST_DRAWING) return '';
+  if (data === null || depth > MAX_DRAWING_DEPTH) return '';
   const isUnknown = UNKNOWN_TYPES.includes(data.type);
   if (isUnknown && RASTER.test(data.bytes.toString('latin1', 0, 4))) return address;
   if (!isUnknown && data.type !== DRAWING_TYPE) return '';
@@ -219,8 +219,7 @@ function harmlessStyle(css: string): string {
 /** Replaces escaped letters by the letters themselves, because an escape could hide a keyword from the check. */
 function withoutEscapes(css: string): string {
   return css.replace(CSS_ESCAPE, (escaped, code: string | undefined, letter: string | undefined) => {
-    const sign =
-      letter ?? String.fromCodePoint(Math.min(Number.parseInt(code ?? '', 16), HIGHEST_CODE_POINT));
+    const sign = letter ?? String.fromCodePoint(Math.min(Number.parseInt(code ?? '', 16), MAX_CODE_POINT));
     return LETTER.test(sign) ? sign : escaped;
   });
 }

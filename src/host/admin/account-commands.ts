@@ -16,7 +16,7 @@ import {
 } from './command.ts';
 
 /** The largest grant. A balance of nine thousand of them can still be counted exactly. */
-const MOST_CREDITS = 1_000_000_000_000;
+const MAX_CREDITS = 1_000_000_000_000;
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const PASSWORD = /^.{8,200}$/su;
@@ -193,9 +193,9 @@ export async function storeWith(accountId: string, documents: Documents): Promis
 
 function creditsOf(text: string, least: number): number {
   const credits = Number(text);
-  if (Number.isInteger(credits) && credits >= least && credits <= MOST_CREDITS) return credits;
+  if (Number.isInteger(credits) && credits >= least && credits <= MAX_CREDITS) return credits;
   throw new UsageError(
-    `"${text}" is no number of credits: a whole number from ${least} to ${MOST_CREDITS} is expected.`,
+    `"${text}" is no number of credits: a whole number from ${least} to ${MAX_CREDITS} is expected.`,
   );
 }
 

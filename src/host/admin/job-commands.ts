@@ -4,7 +4,7 @@ import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
 import { type Command, listed, UsageError } from './command.ts';
 
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 export const JOB_COMMANDS: readonly Command[] = [
   {
@@ -13,7 +13,7 @@ export const JOB_COMMANDS: readonly Command[] = [
     options: { account: 'ACCOUNT' },
     async run({ options }, { documents, now }) {
       const store = await JobsStore.open(documents, now);
-      const unfinished = await store.unfinished(MOST_LISTED);
+      const unfinished = await store.unfinished(MAX_LISTED);
       const jobs = unfinished
         .filter(({ accountId }) => options.account === undefined || accountId === options.account)
         .map(({ _id: id, accountId, status, type, op, totalItems, settledItems, createdAt }) => {

@@ -18,7 +18,7 @@ const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
 /** More of these for each core only wait for each other. */
 const PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
-const MOST_PER_CORE = 4;
+const MAX_THREADS_PER_CORE = 4;
 const POOLS_HEAD = [
   ...['process', 'pid', 'MB', 'image', 'waiting', 'slow', 'waiting'],
   ...['heavy', 'batch', 'render', 'waiting', 'log'],
@@ -43,7 +43,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
   TOP_COMMAND,
   {
     name: 'set',
-    about: `Changes ${CAPACITY_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env. More than ${MOST_PER_CORE} threads or processes per core need --yes.`,
+    about: `Changes ${CAPACITY_SETTINGS.join(', ')} on every host without a restart, until the next start; --save keeps it in darkroom.env. More than ${MAX_THREADS_PER_CORE} threads or processes per core need --yes.`,
     takes: ['NAME=VALUE'],
     options: { save: null, yes: null },
     async run({ words: [assignment = ''], options }, { coordination, by }) {
@@ -55,10 +55,10 @@ export const LIVE_COMMANDS: readonly Command[] = [
         );
       const value = ACCEPTED[name].parse(text);
       if (value === undefined) throw new UsageError(`${name} is "${text}", but ${ACCEPTED[name].accepts}.`);
-      const most = Math.ceil(MOST_PER_CORE * grantedCores());
+      const most = Math.ceil(MAX_THREADS_PER_CORE * grantedCores());
       if (PER_CORE.includes(name) && value > most && options.yes !== true)
         throw new UsageError(
-          `${name}=${value} is more than ${MOST_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Say --yes if it is meant.`,
+          `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Say --yes if it is meant.`,
         );
       const save = options.save === true;
       const answers = await askProcesses(coordination, { kind: 'set', name, value, save, by });

@@ -7,7 +7,7 @@ import { table } from './table.ts';
 import { type LoadRow, likeliestCause, rowsBetween } from './top.ts';
 
 const SECONDS = 2;
-const MOST_SECONDS = 60;
+const MAX_SECONDS = 60;
 const HEAD = [
   ...['process', 'req/s', 'p50 ms', 'p99 ms', 'waiting', 'wait ms', 'upload', 'pixels', 'store', 'model'],
   ...['refused/s', 'sockets', 'MB', 'throttled', 'stolen'],
@@ -20,9 +20,9 @@ export const TOP_COMMAND: Command = {
   options: { seconds: 'N', watch: null },
   async run({ options }, { coordination }) {
     const seconds = Number(options.seconds ?? SECONDS);
-    if (!(seconds >= 1 && seconds <= MOST_SECONDS))
+    if (!(seconds >= 1 && seconds <= MAX_SECONDS))
       throw new UsageError(
-        `--seconds is "${options.seconds}", but a number from 1 to ${MOST_SECONDS} is expected.`,
+        `--seconds is "${options.seconds}", but a number from 1 to ${MAX_SECONDS} is expected.`,
       );
     const first = await snapshots(coordination);
     await sleep(seconds * 1_000);

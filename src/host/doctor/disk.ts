@@ -16,11 +16,11 @@ const MEMORY_FILE_SYSTEMS = new Map([
   [0x858458f6, 'ramfs'],
 ]);
 /** The size up to which a database is checked completely, which takes a few seconds. */
-const LARGEST_CHECKED_BYTES = 1_024 * MEGABYTE;
+const MAX_CHECKED_BYTES = 1_024 * MEGABYTE;
 const SLOW_WRITE_MS = 20;
 /** An upload needs a few of them. */
-const LEAST_FREE_INODES = 10_000;
-const LEAST_FREE_BYTES = 1_024 * MEGABYTE;
+const MIN_FREE_INODES = 10_000;
+const MIN_FREE_BYTES = 1_024 * MEGABYTE;
 
 /** DATA_DIR and the folder of temporary files. */
 export async function checkDisk(settings: Settings): Promise<Finding[]> {
@@ -76,7 +76,7 @@ export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: 
   const reserve = Math.min(reserveBytes, totalBytes / 10);
   if (freeBytes <= reserve)
     return problem(message, 'Free some: uploads and jobs are refused below STORAGE_RESERVE_MEGABYTES.');
-  return freeBytes < LEAST_FREE_BYTES
+  return freeBytes < MIN_FREE_BYTES
     ? warning(message, 'Give it more space before uploads are refused.')
     : ok(message);
 }
@@ -87,7 +87,7 @@ export function judgeInodes(files: number, free: number): Finding[] {
   const message = `DATA_DIR has ${free} inodes free of ${files}.`;
   const remedy = 'Remove small files, or make the file system anew with more inodes: each object is a file.';
   if (free === 0) return [problem(`No inode is free: ${message}`, remedy)];
-  return [free < LEAST_FREE_INODES ? warning(message, remedy) : ok(message)];
+  return [free < MIN_FREE_INODES ? warning(message, remedy) : ok(message)];
 }
 
 export function judgeWrite(milliseconds: number): Finding {
@@ -103,7 +103,7 @@ export function judgeDatabaseIntegrity(path: string): Finding[] {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { readOnly: true });
-    const isFullyChecked = statSync(path).size <= LARGEST_CHECKED_BYTES;
+    const isFullyChecked = statSync(path).size <= MAX_CHECKED_BYTES;
     const check = isFullyChecked ? 'PRAGMA quick_check(1)' : 'SELECT count(*) FROM sqlite_master';
     const [result] = Object.values(database.prepare(check).get() ?? {});
     if (isFullyChecked && result !== 'ok') return [damaged(path, String(result))];

@@ -8,12 +8,12 @@ import type { HostFacts } from './host-facts.ts';
 
 /** The memory of an API process without pictures. */
 const PROCESS_BYTES = 200 * MEGABYTE;
-const LEAST_OPEN_FILES = 1_024;
+const MIN_OPEN_FILES = 1_024;
 const ENOUGH_OPEN_FILES = 8_192;
 /** Threads and processes of one API process with its browser. */
 const TASKS_PER_PROCESS = 100;
 /** An API process with the descriptions of all its routes. */
-const LEAST_HEAP_BYTES = 256 * MEGABYTE;
+const MIN_HEAP_BYTES = 256 * MEGABYTE;
 
 /** Compares cores, memory, limits and fonts with the settings. */
 export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
@@ -99,7 +99,7 @@ function judgeOpenFiles({ openFiles }: HostFacts): Finding {
   if (openFiles === null) return ok('The limit of open files cannot be read here.');
   const message = `A process may have ${openFiles} open files.`;
   const remedy = `Raise nofile to ${ENOUGH_OPEN_FILES} (LimitNOFILE of systemd, --ulimit of Docker): each connection is one.`;
-  if (openFiles < LEAST_OPEN_FILES) return problem(message, remedy);
+  if (openFiles < MIN_OPEN_FILES) return problem(message, remedy);
   return openFiles < ENOUGH_OPEN_FILES ? warning(message, remedy) : ok(message);
 }
 
@@ -117,7 +117,7 @@ function judgeHeap({ heapBytes }: HostFacts): Finding {
   const message = `The heap of a process may grow to ${megabytes(heapBytes)} MB.`;
   const remedy =
     'Take --max-old-space-size out of NODE_OPTIONS, or raise it to 512: a process dies at its limit.';
-  return heapBytes < LEAST_HEAP_BYTES ? problem(message, remedy) : ok(message);
+  return heapBytes < MIN_HEAP_BYTES ? problem(message, remedy) : ok(message);
 }
 
 function judgeWaits({ pixels: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): Finding {

@@ -7,7 +7,7 @@ import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 /** The versions that the driver speaks to: 4.2 and later. */
-const LEAST_WIRE_VERSION = 8;
+const MIN_WIRE_VERSION = 8;
 
 const INDEXES_REMEDY =
   'Restart the service, which builds them; where it cannot, its log has the reason, such as duplicates under a unique one.';
@@ -56,7 +56,7 @@ async function checkUniqueIndexes(url: string): Promise<Finding> {
 
 export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: MongoFacts): Finding[] {
   return [
-    maxWireVersion >= LEAST_WIRE_VERSION
+    maxWireVersion >= MIN_WIRE_VERSION
       ? ok(`MongoDB speaks wire version ${maxWireVersion}.`)
       : problem(
           `MongoDB speaks wire version ${maxWireVersion}, which is too old.`,

@@ -14,7 +14,7 @@ const CONNECTIONS_PER_PROCESS = 2;
 /** A few hosts, while their processes are replaced. */
 const ENOUGH_CONNECTIONS = 128;
 /** The first version with ZADD … LT, which the schedule of webhooks uses. */
-const LEAST_VERSION = [6, 2] as const;
+const MIN_VERSION = [6, 2] as const;
 
 const REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
@@ -96,10 +96,10 @@ function judgeHosts(answers: readonly ControlAnswer[]): Finding[] {
 
 export function judgeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isEnough = major > LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor >= LEAST_VERSION[1]);
+  const isEnough = major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
   return isEnough
     ? ok(`Redis is ${version}.`)
-    : problem(`Redis is ${version}, and ${LEAST_VERSION.join('.')} is needed.`, 'Install a newer one.');
+    : problem(`Redis is ${version}, and ${MIN_VERSION.join('.')} is needed.`, 'Install a newer one.');
 }
 
 /** @param maxClients the limit of the server; null where it does not tell. */

@@ -22,14 +22,14 @@ interface Balance<T> {
 /**
  * The smallest difference in calls for which connections are moved; one connection more or fewer makes a smaller one.
  */
-const LEAST_DIFFERENCE = 1.5;
+const MIN_DIFFERENCE = 1.5;
 /**
  * The smallest difference as a share of the busier process's load, because calls that arrive at random cause smaller
  * ones.
  */
-const LEAST_SHARE = 0.2;
+const MIN_SHARE = 0.2;
 /** The timeout of a round: a process that has reported no load by then hangs, and is left out. */
-const LONGEST_ROUND_MS = 2 * BEAT_MS;
+const MAX_ROUND_MS = 2 * BEAT_MS;
 
 /**
  * Computes how many connections each process should close, so that all are equally busy once the clients have
@@ -45,7 +45,7 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
   const releases = new Map<T, number>();
   for (const [process, load] of loads) {
     const difference = load - least;
-    if (difference < Math.max(LEAST_DIFFERENCE, LEAST_SHARE * load)) continue;
+    if (difference < Math.max(MIN_DIFFERENCE, MIN_SHARE * load)) continue;
     releases.set(process, Math.round(difference));
   }
   return releases;
@@ -84,7 +84,7 @@ export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance
     report(process, load) {
       const nowMs = clock.elapsedMs();
       loads.set(process, load);
-      if (loads.size === known.size || nowMs - roundMs >= LONGEST_ROUND_MS) endRound(nowMs);
+      if (loads.size === known.size || nowMs - roundMs >= MAX_ROUND_MS) endRound(nowMs);
     },
     forget(process) {
       known.delete(process);

@@ -24,11 +24,11 @@ export function createLog(
 }
 
 /** The most bytes of lines that wait to be written; later lines are dropped to save memory. */
-const LONGEST_BACKLOG_BYTES = 4 * MEGABYTE;
+const MAX_BACKLOG_BYTES = 4 * MEGABYTE;
 
 /** Writes lines to stdout. A closed or full stdout does not end the process. */
 function lines(): DestinationStream {
-  const stream = pino.destination({ dest: process.stdout.fd, maxLength: LONGEST_BACKLOG_BYTES });
+  const stream = pino.destination({ dest: process.stdout.fd, maxLength: MAX_BACKLOG_BYTES });
   let isFailing = false;
   stream.on('error', () => {
     isFailing = true;

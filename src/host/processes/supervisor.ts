@@ -10,11 +10,11 @@ import { createHeartbeats } from './heartbeats.ts';
 /** A process that lived at least this long was healthy, so its replacement will probably live as well. */
 const HEALTHY_MS = 5_000;
 const FIRST_DELAY_MS = 100;
-const LONGEST_DELAY_MS = 10_000;
+const MAX_DELAY_MS = 10_000;
 /** The timeout of a start, after which a process is killed and replaced. */
 const START_TIMEOUT_MS = 60_000;
 /** The number of early deaths in a row, over all processes, after which no process is started again. */
-const EARLY_EXITS_LIMIT = 8;
+const MAX_EARLY_EXITS = 8;
 /** The attempts to start a replacement, and the pause between two of them. */
 const REPLACE_TRIES = 3;
 const REPLACE_PAUSE_MS = 1_000;
@@ -168,7 +168,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const endedBy = signal === null ? 'exit' : 'signal';
     options.onDeath(wasHung ? 'hung' : endedBy);
     earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : earlyExits + 1;
-    if (earlyExits >= EARLY_EXITS_LIMIT && serving.size === 0) {
+    if (earlyExits >= MAX_EARLY_EXITS && serving.size === 0) {
       options.onHopeless(
         `${earlyExits} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
       );
@@ -314,5 +314,5 @@ function send(worker: Worker, message: ProcessMessage): void {
 /** 0, 100, 200, 400 … 10,000 ms. */
 function delayAfter(earlyExits: number): number {
   if (earlyExits === 0) return 0;
-  return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), LONGEST_DELAY_MS);
+  return Math.min(FIRST_DELAY_MS * 2 ** (earlyExits - 1), MAX_DELAY_MS);
 }

@@ -118,7 +118,7 @@ const OVERLOAD_AFTER_MS = 1_000;
 const RECEIVING_MS = 1_000;
 /** Factor by which the wait of a queued call may exceed the limit, because the wait is an estimate. */
 const LENIENCE = 1.3;
-const LONGEST_RETRY_SECONDS = 60;
+const MAX_RETRY_SECONDS = 60;
 /** Calls that are served in a row while a job waits; the next turn is the job's. */
 const CALLS_IN_A_ROW = 3;
 /** More slots than an account ever has. */
@@ -358,7 +358,7 @@ export function createAdmission(options: {
   }
 
   function secondsOf(ms: number): number {
-    return Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
+    return Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
   }
 
   return {

@@ -74,7 +74,7 @@ const BURDEN_FROM_MS = 1_000;
  */
 const SLOW_FROM_MS = 300;
 /** Upper bound of the same time, however slow the others are. */
-const SLOW_FROM_AT_MOST_MS = 2_000;
+const MAX_SLOW_FROM_MS = 2_000;
 const SLOW_FROM_USUAL_TIMES = 4;
 
 interface PooledPage {
@@ -254,7 +254,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
 
   function slowFromMs(): number {
     const usualMs = SLOW_FROM_USUAL_TIMES * usual.medianMs();
-    return Math.min(SLOW_FROM_AT_MOST_MS, Math.max(SLOW_FROM_MS, usualMs));
+    return Math.min(MAX_SLOW_FROM_MS, Math.max(SLOW_FROM_MS, usualMs));
   }
 
   /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */

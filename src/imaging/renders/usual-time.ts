@@ -1,5 +1,5 @@
 /** Number of accounts that are remembered, the most recent ones. */
-const MOST_ACCOUNTS = 64;
+const MAX_ACCOUNTS = 64;
 
 /**
  * The usual time for drawing a page on this host. Each account counts once, so that none raises it by its own slow
@@ -23,7 +23,7 @@ export function createUsualTime(): UsualTime {
       lastMs.delete(accountId);
       lastMs.set(accountId, drawnMs);
       const [oldest] = lastMs.keys();
-      if (lastMs.size > MOST_ACCOUNTS && oldest !== undefined) lastMs.delete(oldest);
+      if (lastMs.size > MAX_ACCOUNTS && oldest !== undefined) lastMs.delete(oldest);
     },
     knows: (accountId) => lastMs.has(accountId),
     medianMs() {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from './clock.ts';
 
 /** Smaller differences are ignored: NTP keeps hosts closer together than a busy process can measure. */
-const LEAST_MS = 1_000;
+const MIN_INTERVAL_MS = 1_000;
 /** From this difference on, the log warns that the clock of the host is wrong. */
 const WRONG_FROM_MS = 5_000;
 /** From this difference on, a process leaves sweeping to other hosts, if there are any. */
@@ -9,7 +9,7 @@ const YIELDS_FROM_MS = 15_000;
 const INTERVAL_MS = 60_000;
 const SAMPLES = 3;
 /** Slower answers are ignored, because the time at which they were given is too uncertain. */
-const SLOWEST_SAMPLE_MS = 1_000;
+const MAX_SAMPLE_MS = 1_000;
 
 interface SharedClockOptions {
   /** Reads the shared clock, in epoch milliseconds. */
@@ -48,7 +48,7 @@ export async function openSharedClock(options: SharedClockOptions): Promise<Shar
 
   /** The difference by the fastest of several answers; null when none was fast enough. */
   async function difference(): Promise<number | null> {
-    let fastestMs = SLOWEST_SAMPLE_MS;
+    let fastestMs = MAX_SAMPLE_MS;
     let differenceMs: number | null = null;
     for (let sample = 0; sample < SAMPLES; sample += 1) {
       const sentMs = now().getTime();
@@ -87,7 +87,7 @@ export async function openSharedClock(options: SharedClockOptions): Promise<Shar
   return {
     now: () => {
       const own = now();
-      return Math.abs(measuredMs) < LEAST_MS ? own : new Date(own.getTime() + Math.round(measuredMs));
+      return Math.abs(measuredMs) < MIN_INTERVAL_MS ? own : new Date(own.getTime() + Math.round(measuredMs));
     },
     differenceMs: () => measuredMs,
     isWrong,

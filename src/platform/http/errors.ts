@@ -61,13 +61,13 @@ export class ApiError extends Error {
 
   constructor(code: ErrorCode, message: string, context: ApiErrorContext = {}) {
     super(
-      cutInside(message, LONGEST_MESSAGE),
+      cutInside(message, MAX_MESSAGE_CHARACTERS),
       context.cause === undefined ? undefined : { cause: context.cause },
     );
     this.code = code;
     this.status = ERROR_CODES[code].status;
     this.retryable = ERROR_CODES[code].retryable;
-    this.param = context.param === undefined ? undefined : cutInside(context.param, LONGEST_PARAM);
+    this.param = context.param === undefined ? undefined : cutInside(context.param, MAX_PARAM_CHARACTERS);
     this.details = context.details && boundedDetails(context.details);
     this.retryAfterSeconds = context.retryAfterSeconds;
     this.headers = context.headers;
@@ -90,9 +90,9 @@ export function unavailable(
 }
 
 /** The limit of a message, in characters. */
-const LONGEST_MESSAGE = 1_500;
-const LONGEST_PARAM = 200;
-const LONGEST_DETAIL = 4_000;
+const MAX_MESSAGE_CHARACTERS = 1_500;
+const MAX_PARAM_CHARACTERS = 200;
+const MAX_DETAIL_CHARACTERS = 4_000;
 
 /** Shortens the middle of a long message, because its end says how to correct the call. */
 function cutInside(text: string, longest: number): string {
@@ -104,10 +104,10 @@ function cutInside(text: string, longest: number): string {
 function boundedDetails(details: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(details).map(([name, value]) => {
-      if (typeof value === 'string') return [name, cutInside(value, LONGEST_DETAIL)];
+      if (typeof value === 'string') return [name, cutInside(value, MAX_DETAIL_CHARACTERS)];
       if (name === 'missing' && Array.isArray(value)) return [name, value.map(boundedId)];
       const text = JSON.stringify(value) ?? '';
-      return [name, text.length > LONGEST_DETAIL ? cutInside(text, LONGEST_DETAIL) : value];
+      return [name, text.length > MAX_DETAIL_CHARACTERS ? cutInside(text, MAX_DETAIL_CHARACTERS) : value];
     }),
   );
 }
@@ -117,5 +117,5 @@ function boundedDetails(details: Record<string, unknown>): Record<string, unknow
  * their number.
  */
 function boundedId(id: unknown): unknown {
-  return typeof id === 'string' ? cutInside(id, LONGEST_PARAM) : id;
+  return typeof id === 'string' ? cutInside(id, MAX_PARAM_CHARACTERS) : id;
 }

@@ -7,7 +7,7 @@
 const RESERVED_PREFIX = 'builtin-';
 
 /** The longest slug, sent or derived. */
-export const SLUG_MAX_CHARACTERS = 100;
+export const MAX_SLUG_CHARACTERS = 100;
 
 /** The pattern of a slug, for JSON schemas: lowercase letters, digits, hyphens. */
 export const SLUG_PATTERN = '^[a-z0-9-]+$';
@@ -38,7 +38,7 @@ const SUFFIX_CHARACTERS = 5;
 
 /** Whether a text is a slug: lowercase letters, digits and hyphens. A reserved slug is well formed too. */
 export function isSlug(text: string): boolean {
-  return text.length <= SLUG_MAX_CHARACTERS && SLUG.test(text);
+  return text.length <= MAX_SLUG_CHARACTERS && SLUG.test(text);
 }
 
 /** Whether no account may have this slug, because it is kept for built-ins or is a word of a route. */
@@ -77,7 +77,7 @@ export function slugFromName(name: string, fallback: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '')
     .replace(/^(?:builtin(?:-|$))+/, '')
-    .slice(0, SLUG_MAX_CHARACTERS - SUFFIX_CHARACTERS)
+    .slice(0, MAX_SLUG_CHARACTERS - SUFFIX_CHARACTERS)
     .replace(/-+$/, '');
   if (stem === '') return fallback;
   return ROUTE_WORDS.has(stem) ? `${stem}-2` : stem;
@@ -85,7 +85,7 @@ export function slugFromName(name: string, fallback: string): string {
 
 /** The first of `slug`, `slug-2`, `slug-3`, … that is not taken; a long slug is cut to make room for the number. */
 export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
-  const stem = slug.slice(0, SLUG_MAX_CHARACTERS - SUFFIX_CHARACTERS);
+  const stem = slug.slice(0, MAX_SLUG_CHARACTERS - SUFFIX_CHARACTERS);
   let candidate = slug;
   for (let number = 2; taken.has(candidate); number++) candidate = `${stem}-${number}`;
   return candidate;

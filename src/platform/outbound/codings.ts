@@ -39,7 +39,7 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 export const DECODED = 'gzip, deflate, br and zstd';
 /** Names without a coding of the bytes; the last is of uploads to S3 in chunks, and some object stores keep it. */
 const UNCODED: readonly string[] = ['', 'identity', 'aws-chunked'];
-const MOST_CODINGS = 4;
+const MAX_CODINGS = 4;
 const NAME_CHARACTERS = 40;
 /** Bytes by which a coded body may be larger than a decoded one, because it does not compress. */
 const CODING_ROOM_BYTES = 64 * 1024;
@@ -82,7 +82,7 @@ function codingsOf({ headers }: IncomingMessage): { name: string; decode: Decode
     if (decode === undefined) throw new CodingError('unknown', printable(name));
     return { name, decode };
   });
-  if (codings.length > MOST_CODINGS) throw new CodingError('unknown', printable(names.join(', ')));
+  if (codings.length > MAX_CODINGS) throw new CodingError('unknown', printable(names.join(', ')));
   return codings;
 }
 

@@ -32,9 +32,9 @@ const SWITCHING_PROTOCOLS = 101;
 /**
  * The most bytes of a response's headers. This is Node's default; it is set explicitly because the peer is not trusted.
  */
-const MOST_HEADER_BYTES = 16 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
 /** The most interim responses (1xx). A server sends one or two; more are an error. */
-const MOST_INTERIM_ANSWERS = 16;
+const MAX_INTERIM_RESPONSES = 16;
 
 /**
  * Codes of node:tls and OpenSSL: the name, the date or the issuer of a certificate is not accepted, or the peer does
@@ -92,7 +92,7 @@ export function refuseOtherAnswers(client: ClientRequest): void {
   let interimAnswers = 0;
   client.on('information', () => {
     interimAnswers += 1;
-    if (interimAnswers <= MOST_INTERIM_ANSWERS) return;
+    if (interimAnswers <= MAX_INTERIM_RESPONSES) return;
     client.destroy(new OutboundError('connection', 'connection failed: it sent interim answers without end'));
   });
 }
@@ -118,7 +118,7 @@ function open({ url, addresses }: Target, { method, headers, signal }: Call): Cl
     if (all) answer(null, [...addresses]);
     else answer(null, first?.address ?? '', first?.family);
   };
-  const options = { method, headers, lookup, maxHeaderSize: MOST_HEADER_BYTES, ...present({ signal }) };
+  const options = { method, headers, lookup, maxHeaderSize: MAX_HEADER_BYTES, ...present({ signal }) };
   return url.protocol === 'https:'
     ? https.request(url, { ...options, agent: TLS_AGENT })
     : http.request(url, { ...options, agent: PLAIN_AGENT });

@@ -24,8 +24,8 @@ export interface FetchedImage {
 const IMAGE_RULES: TargetRules = { allowsHttp: true, allowsAnyPort: true };
 const HEADERS = { accept: 'image/*,*/*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'Darkroom' };
 
-const LONGEST_RETRY_AFTER_SECONDS = 60;
-const LOCATION_LIMIT_CHARACTERS = 2048;
+const MAX_RETRY_AFTER_SECONDS = 60;
+const MAX_LOCATION_CHARACTERS = 2048;
 
 /**
  * Fetches the image behind a URL that a user gave.
@@ -66,7 +66,7 @@ function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL): vo
     const location = headers.location && (URL.parse(headers.location, url.href)?.href ?? headers.location);
     throw invalidParam('url', 'The url is a redirect, which is not followed; send the address it leads to.', {
       status: statusCode,
-      location: location?.slice(0, LOCATION_LIMIT_CHARACTERS),
+      location: location?.slice(0, MAX_LOCATION_CHARACTERS),
     });
   }
   if (statusCode >= 500 || statusCode === 429 || statusCode === 408) {
@@ -105,5 +105,5 @@ function tooLarge(limitBytes: number): ApiError {
 function retryAfterOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 1), LONGEST_RETRY_AFTER_SECONDS);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS);
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StorageFullError, StoreUnavailableError } from './documents/port.ts';
 
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 
 /**
  * Whether the cause is a store that was unavailable or did not respond. The same step succeeds once the store is
@@ -43,7 +43,7 @@ async function repeated<T>(
   isLast: (error: unknown, pauseMs: number) => boolean,
   signal?: AbortSignal,
 ): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     try {
       return await step();
     } catch (error) {

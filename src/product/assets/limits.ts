@@ -1,9 +1,9 @@
 import { DAY_MS, MEGABYTE } from '../../platform/names/units.ts';
 
 /** Largest image that is stored, and largest multipart body that contains one, in bytes. */
-export const UPLOAD_LIMIT_BYTES = 34 * MEGABYTE;
+export const MAX_UPLOAD_BYTES = 34 * MEGABYTE;
 /** Largest image that is fetched from a URL, for uploads as for synchronous calls, in bytes. */
-export const URL_LIMIT_BYTES = 25 * MEGABYTE;
+export const MAX_URL_BYTES = 25 * MEGABYTE;
 export const URL_TIMEOUT_MS = 20_000;
 /** The most concurrent fetches of a process, because each holds its whole image in memory. */
 export const URL_FETCHES = 4;

@@ -20,7 +20,7 @@ import { createLinks } from './content/links.ts';
 import { type AssetReader, createAssetReader } from './content/reader.ts';
 import { openContent } from './content/reading.ts';
 import { contentRoutes } from './content/routes.ts';
-import { UPLOAD_LIMIT_BYTES, URL_LIMIT_BYTES } from './limits.ts';
+import { MAX_UPLOAD_BYTES, MAX_URL_BYTES } from './limits.ts';
 import { AssetQuota } from './quota/asset-quota.ts';
 import { JobQuota } from './quota/job-quota.ts';
 import { openAssetRecords } from './records.ts';
@@ -122,7 +122,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       await app.register(collectionRoutes, { gate, collections });
     },
 
-    reader: createAssetReader(records, objects, URL_LIMIT_BYTES),
+    reader: createAssetReader(records, objects, MAX_URL_BYTES),
 
     storedAssets: (accountId) => quota.stored(accountId),
 
@@ -132,7 +132,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     },
 
     jobs: {
-      read: createAssetReader(records, objects, UPLOAD_LIMIT_BYTES).read,
+      read: createAssetReader(records, objects, MAX_UPLOAD_BYTES).read,
       statuses: (accountId, ids) => store.statuses(accountId, ids),
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredPicture>();

@@ -4,7 +4,7 @@ import { type DoneAsset, findDone } from './content/reading.ts';
 import type { AssetsStore } from './store.ts';
 
 const GONE = 'assets/gone';
-const MOST_RECORDS = 10_000;
+const MAX_RECORDS = 10_000;
 /** Lifetime of a cached record, for the case that the message about the end of its asset was lost. */
 const KEEP_MS = 30_000;
 
@@ -26,7 +26,7 @@ export async function openAssetRecords(
   store: AssetsStore,
   coordination: Coordination,
 ): Promise<AssetRecords> {
-  const records = new LRUCache<string, DoneAsset>({ max: MOST_RECORDS, ttl: KEEP_MS });
+  const records = new LRUCache<string, DoneAsset>({ max: MAX_RECORDS, ttl: KEEP_MS });
   const close = await coordination.subscribe(GONE, (key) => records.delete(key));
   const keyOf = (accountId: string, assetId: string) => `${accountId}/${assetId}`;
 

@@ -1,8 +1,8 @@
 import { invalidParam } from '../../platform/http/errors.ts';
 import { isLongerThan } from '../../platform/names/lengths.ts';
-import { NAME_MAX_CHARACTERS } from './schema.ts';
+import { MAX_NAME_CHARACTERS } from './schema.ts';
 
-const COLLECTION_MAX_CHARACTERS = 64;
+const MAX_COLLECTION_CHARACTERS = 64;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
 
@@ -12,11 +12,11 @@ const CONTROL_CHARACTERS = /\p{Cc}/gu;
  * @throws ApiError invalid_param
  */
 export function collectionName(name: string, param: 'collection' | 'name'): string {
-  const fits = name !== '' && !isLongerThan(name, COLLECTION_MAX_CHARACTERS) && name === name.trim();
+  const fits = name !== '' && !isLongerThan(name, MAX_COLLECTION_CHARACTERS) && name === name.trim();
   if (fits && !CONTROL_CHARACTER.test(name)) return name;
   throw invalidParam(
     param,
-    `The name of a collection is 1 to ${COLLECTION_MAX_CHARACTERS} characters, without control characters and without a space at either end.`,
+    `The name of a collection is 1 to ${MAX_COLLECTION_CHARACTERS} characters, without control characters and without a space at either end.`,
   );
 }
 
@@ -24,7 +24,7 @@ export function collectionName(name: string, param: 'collection' | 'name'): stri
 export function assetName(given: string | undefined, filename: string | null): string | null {
   for (const name of [given, filename]) {
     const clean = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();
-    if (clean !== '') return [...clean].slice(0, NAME_MAX_CHARACTERS).join('');
+    if (clean !== '') return [...clean].slice(0, MAX_NAME_CHARACTERS).join('');
   }
   return null;
 }

@@ -4,7 +4,7 @@ import { READABLE_TYPES } from '../../imaging/pixels/readable.ts';
 import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 
-export const NAME_MAX_CHARACTERS = 255;
+export const MAX_NAME_CHARACTERS = 255;
 
 const AssetStatus = Type.Unsafe<'PENDING' | 'DONE' | 'FAILED'>({
   type: 'string',
@@ -29,7 +29,7 @@ export const Asset = component('Asset', {
 });
 export type Asset = Static<typeof Asset>;
 
-const name = Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'What downloads are called.' });
+const name = Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'What downloads are called.' });
 /** Text without control characters and without spaces at its ends. */
 const COLLECTION_NAME = {
   minLength: 1,

@@ -17,7 +17,7 @@ interface AssetSweepsOptions {
   storesOpenedAt?: Date | undefined;
 }
 
-const MOST_AT_A_TIME = 100;
+const SWEEP_BATCH_SIZE = 100;
 
 /** The sweeps of assets that expired or were left by dead processes. Each may run in several processes at once. */
 export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
@@ -28,12 +28,12 @@ export function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
 
   /** Removes outputs past their retention, failed assets, and reserved assets whose upload URL expired unused. */
   async function expired(now: Date): Promise<number> {
-    return removal.removeAll(await store.expired(now, MOST_AT_A_TIME));
+    return removal.removeAll(await store.expired(now, SWEEP_BATCH_SIZE));
   }
 
   /** Removes the objects and documents of unfinished uploads and unfinished deletions. */
   async function unfinished(now: Date): Promise<number> {
-    const assets = await store.unfinished(before(now), MOST_AT_A_TIME);
+    const assets = await store.unfinished(before(now), SWEEP_BATCH_SIZE);
     await removal.finishAll(assets);
     return assets.length;
   }

@@ -11,7 +11,7 @@ import type { SyncRuns } from './sync-runs.ts';
  * Lifetime of a reservation. It is longer than any synchronous call and only ends the reservations of dead processes.
  */
 const RESERVATION_LIFE_MS = 120_000;
-const MOST_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 /** The most accounts of one sweep. */
 const SWEPT_AT_ONCE = 100;
 
@@ -57,7 +57,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     const until = new Date(now().getTime() + RESERVATION_LIFE_MS).toISOString();
     const inside: Reservation = { id: randomText(20), period, credits: 0, until };
     const past: Reservation = { ...inside, credits: terms.overageCredits ?? 0 };
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       if (await count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } })) return inside;
       const usedUp = { 'processing.used': { $gte: terms.processLimit } };
       if (await count(accountId, past, { ...usedUp, ...covering(past.credits) })) return past;

@@ -5,7 +5,7 @@ import type { SyncRuns } from './sync-runs.ts';
 const FLUSH = 'usage/write-down';
 const FLUSHED = 'usage/written-down';
 /** The timeout of one process's answer: a process that is starting or ending may not answer. */
-const LONGEST_WAIT_MS = 500;
+const MAX_WAIT_MS = 500;
 
 interface FlushRequest {
   answers: number;
@@ -60,7 +60,7 @@ export async function openCatchUp(coordination: Coordination, syncRuns: SyncRuns
       try {
         request.processes = await coordination.publish(FLUSH, id);
         resolveIfComplete(request);
-        timer = setTimeout(resolve, LONGEST_WAIT_MS);
+        timer = setTimeout(resolve, MAX_WAIT_MS);
         await promise;
       } finally {
         clearTimeout(timer);

@@ -56,8 +56,8 @@ export interface AccountSnapshot {
 
 type MovementOutcome = 'moved' | 'already' | 'insufficient';
 
-const MOST_ATTEMPTS = 400;
-const LONGEST_PAUSE_MS = 20;
+const MAX_ATTEMPTS = 400;
+const MAX_PAUSE_MS = 20;
 
 /**
  * Moves credits: every change of a balance. The account document contains the balance, the held credits and its whole
@@ -180,12 +180,12 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
 
     move(accountId, movement, snapshot = null) {
       return queued(accountId, async () => {
-        for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
+        for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts += 1) {
           const outcome = await attempt(accountId, movement, attempts === 1 ? snapshot : null);
           if (outcome !== 'overtaken') return outcome;
-          await sleep(Math.random() * Math.min(attempts, LONGEST_PAUSE_MS));
+          await sleep(Math.random() * Math.min(attempts, MAX_PAUSE_MS));
         }
-        throw new Error(`A movement of ${accountId} was overtaken ${MOST_ATTEMPTS} times.`);
+        throw new Error(`A movement of ${accountId} was overtaken ${MAX_ATTEMPTS} times.`);
       });
     },
 

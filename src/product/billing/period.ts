@@ -26,13 +26,13 @@ export function leftIn(period: string, processing: Processing, { processLimit }:
 }
 
 /** The tolerated difference between the clocks of two hosts. */
-const LARGEST_SKEW_MS = DAY_MS;
+const MAX_SKEW_MS = DAY_MS;
 
 /**
  * Corrects counts whose period was begun by a clock that was far ahead: otherwise all runs would be counted in that
  * period until its month. The runs that were counted meanwhile stay counted.
  */
 export function turnBackPeriods(store: BillingStore, now: Date): Promise<number> {
-  const latest = periodOf(new Date(now.getTime() + LARGEST_SKEW_MS));
+  const latest = periodOf(new Date(now.getTime() + MAX_SKEW_MS));
   return store.turnBackPeriods(latest, periodOf(now));
 }

@@ -11,7 +11,7 @@ import type { MinuteCount } from './usage-store.ts';
  */
 const FLUSH_AFTER_MS = 500;
 const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 /**
  * `onError` is called when a store is unavailable for this number of attempts (6 s), and again each time it has
  * doubled.
@@ -22,7 +22,7 @@ const LAST_TRIES = 3;
 /** The batches that an account document records: more than all processes write while one of them retries. */
 const REMEMBERED_BATCHES = 64;
 /** The most counts that wait for a store: 15 MB, or an hour of 800 different accounts, ops and keys. */
-const MOST_WAITING = 50_000;
+const MAX_WAITING = 50_000;
 
 interface SucceededRun {
   accountId: string;
@@ -109,7 +109,7 @@ export function createSyncRuns(
         triesLeft -= 1;
         if (isReported(tries) || triesLeft <= 0) onError(error);
         if (triesLeft <= 0) return;
-        const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
+        const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
         await Promise.race([pause(pauseMs), ending.promise]);
       }
     }
@@ -153,7 +153,7 @@ export function createSyncRuns(
       const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
       const count = waiting.get(key);
       if (count !== undefined) count.calls += 1;
-      else if (waiting.size === MOST_WAITING) dropped += 1;
+      else if (waiting.size === MAX_WAITING) dropped += 1;
       else
         waiting.set(key, { accountId, op, apiKeyId, minute, calls: 1, retentionDays: terms.retentionDays });
       if (counts) rises.set(accountId, (rises.get(accountId) ?? 0) + 1);

@@ -5,7 +5,7 @@ import type { UsageQuery } from './schema.ts';
 
 const MINUTE_MS = 60_000;
 const DEFAULT_DAYS = 30;
-const LONGEST_DAYS = 366;
+const MAX_DAYS = 366;
 const GROUPINGS = ['op', 'key', 'day'] as const;
 
 export type Grouping = (typeof GROUPINGS)[number];
@@ -35,9 +35,9 @@ export function readWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date):
   if (start >= end) {
     throw invalidParam('from', 'from must be before to, both rounded down to whole minutes.');
   }
-  if (end.getTime() - start.getTime() > LONGEST_DAYS * DAY_MS) {
-    const message = `The window spans more than ${LONGEST_DAYS} days: move from closer to to.`;
-    throw invalidParam('from', message, { limit: LONGEST_DAYS });
+  if (end.getTime() - start.getTime() > MAX_DAYS * DAY_MS) {
+    const message = `The window spans more than ${MAX_DAYS} days: move from closer to to.`;
+    throw invalidParam('from', message, { limit: MAX_DAYS });
   }
   return { from: start, to: end, groupBy: grouping };
 }

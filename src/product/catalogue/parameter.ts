@@ -18,9 +18,9 @@ export function adapted<S extends TSchema>(
 }
 
 /** The longest prompt of a model, including the descriptors of its subjects. */
-export const PROMPT_MAX_CHARACTERS = 32_000;
+export const MAX_PROMPT_CHARACTERS = 32_000;
 
 /** The prompt that an AI op takes in addition to its parameters. */
 export function prompt(description: string, options?: { default: string }) {
-  return text(1, PROMPT_MAX_CHARACTERS, description, options);
+  return text(1, MAX_PROMPT_CHARACTERS, description, options);
 }

@@ -17,7 +17,7 @@ export const ENDPOINTS_COLLECTION = 'webhookEndpoints';
 const CHANGED = 'webhooks/subscriptions';
 /** How long an answer is cached when the message of a change was lost. */
 const KEEP_MS = 2_000;
-const MOST_ACCOUNTS = 10_000;
+const MAX_ACCOUNTS = 10_000;
 
 interface Subscriptions {
   /**
@@ -41,7 +41,7 @@ export async function openSubscriptions(
     indexes: [],
   });
   const subscribed = new LRUCache<string, Promise<ReadonlySet<EventType>>>({
-    max: MOST_ACCOUNTS,
+    max: MAX_ACCOUNTS,
     ttl: KEEP_MS,
   });
   const close = await coordination.subscribe(CHANGED, (accountId) => subscribed.delete(accountId));

@@ -1,11 +1,11 @@
 import { invalidParam } from '../../platform/http/errors.ts';
 import { isLongerThan } from '../../platform/names/lengths.ts';
 import {
-  CONTEXT_MAX_CHARACTERS,
   type Feedback,
   type FeedbackRequest,
   KINDS,
-  MESSAGE_MAX_CHARACTERS,
+  MAX_CONTEXT_CHARACTERS,
+  MAX_MESSAGE_CHARACTERS,
 } from './schema.ts';
 
 /** The stored part of a report. */
@@ -33,13 +33,13 @@ function messageOf(sent: string): string {
   const message = sent.trim();
   if (message === '')
     throw invalidParam('message', 'message is blank: say what happened or what is missing.');
-  if (isLongerThan(message, MESSAGE_MAX_CHARACTERS)) throw tooLong('message', MESSAGE_MAX_CHARACTERS);
+  if (isLongerThan(message, MAX_MESSAGE_CHARACTERS)) throw tooLong('message', MAX_MESSAGE_CHARACTERS);
   return message;
 }
 
 function checkContext(context: Record<string, unknown>): void {
-  if (isLongerThan(JSON.stringify(context), CONTEXT_MAX_CHARACTERS))
-    throw tooLong('context', CONTEXT_MAX_CHARACTERS);
+  if (isLongerThan(JSON.stringify(context), MAX_CONTEXT_CHARACTERS))
+    throw tooLong('context', MAX_CONTEXT_CHARACTERS);
 }
 
 function tooLong(param: 'message' | 'context', limit: number) {

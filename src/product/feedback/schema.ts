@@ -3,16 +3,16 @@ import { component, NOT_BLANK } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 
 export const KINDS = ['capability_gap', 'bug', 'other'] as const;
-export const MESSAGE_MAX_CHARACTERS = 4000;
-const OP_MAX_CHARACTERS = 64;
-export const CONTEXT_MAX_CHARACTERS = 4000;
+export const MAX_MESSAGE_CHARACTERS = 4000;
+const MAX_OP_CHARACTERS = 64;
+export const MAX_CONTEXT_CHARACTERS = 4000;
 
 const op = Type.String({
-  maxLength: OP_MAX_CHARACTERS,
+  maxLength: MAX_OP_CHARACTERS,
   description: 'The op that it is about; not checked against the catalogue.',
 });
 const context = Type.Record(Type.String(), Type.Unknown(), {
-  description: `Whatever helps; at most ${CONTEXT_MAX_CHARACTERS} characters as JSON.`,
+  description: `Whatever helps; at most ${MAX_CONTEXT_CHARACTERS} characters as JSON.`,
 });
 
 export const FeedbackRequest = Type.Object(
@@ -22,8 +22,8 @@ export const FeedbackRequest = Type.Object(
       documented: { pattern: `^(${KINDS.map(inAnyCase).join('|')})$` },
     }),
     message: Type.String({
-      description: `At most ${MESSAGE_MAX_CHARACTERS} characters without the space around it; not blank.`,
-      documented: { ...NOT_BLANK, maxLength: MESSAGE_MAX_CHARACTERS },
+      description: `At most ${MAX_MESSAGE_CHARACTERS} characters without the space around it; not blank.`,
+      documented: { ...NOT_BLANK, maxLength: MAX_MESSAGE_CHARACTERS },
     }),
     op: Type.Optional(op),
     context: Type.Optional(context),

@@ -3,7 +3,7 @@ import { otherKindHint } from '../../platform/names/ids.ts';
 import type { JobStatus } from './job.ts';
 
 /** Attempts that may follow a first one. */
-export const MOST_RESUMES = 5;
+export const MAX_RESUMES = 5;
 
 /** No such job, another account's, or one whose record has expired: the answer is the same. */
 export function jobNotFound(jobId: string): ApiError {
@@ -48,7 +48,7 @@ export function tooManyResults(limit: number): ApiError {
 
 /** 422: the job has no further attempt. */
 function notResumable(reason: string, message: string): ApiError {
-  const details = { reason, job: { maxResumes: MOST_RESUMES } };
+  const details = { reason, job: { maxResumes: MAX_RESUMES } };
   return new ApiError('job_not_resumable', message, { param: 'jobId', details });
 }
 
@@ -65,7 +65,7 @@ export function beingResumed(): ApiError {
 }
 
 export function resumedTooOften(): ApiError {
-  const message = `The job was resumed ${MOST_RESUMES} times: submit what is left as a new one.`;
+  const message = `The job was resumed ${MAX_RESUMES} times: submit what is left as a new one.`;
   return notResumable('RESUME_LIMIT_EXCEEDED', message);
 }
 

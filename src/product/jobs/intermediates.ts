@@ -4,7 +4,7 @@ import type { EngineOptions } from './engine/options.ts';
 import type { JobDocument } from './job.ts';
 
 /** More than a job has items, so that objects which dead processes left are found as well. */
-const MOST_OBJECTS = 50_000;
+const MAX_OBJECTS = 50_000;
 const DELETED_AT_ONCE = 16;
 
 const prefixOf = (jobId: string) => `between/${jobId}.`;
@@ -30,7 +30,7 @@ export function createIntermediatesRemoval({
       jobs.findChild(accountId, _id),
       parentJobId === undefined ? null : jobs.get(parentJobId),
     ]);
-    const own = await objects.listOlder(prefixOf(_id), Number.POSITIVE_INFINITY, MOST_OBJECTS);
+    const own = await objects.listOlder(prefixOf(_id), Number.POSITIVE_INFINITY, MAX_OBJECTS);
     const inherited = parent === null ? await items.inheritedBy(_id) : [];
     const needed = new Set(child === null ? [] : await items.inheritedBy(child._id));
     const unneeded = new Set([...own, ...inherited]).difference(needed);

@@ -9,7 +9,7 @@ import type { EngineOptions } from './engine/options.ts';
 import {
   assetsMissing,
   beingResumed,
-  MOST_RESUMES,
+  MAX_RESUMES,
   nothingToResume,
   notLatestAttempt,
   notResumableNow,
@@ -38,7 +38,7 @@ interface Resumed extends Submitted {
   notRetryableItems: readonly number[];
 }
 
-const MOST_NAMED_ITEMS = 100;
+const MAX_NAMED_ITEMS = 100;
 /** Items are read and checked in slices of this size; other calls are served in between. */
 const ITEMS_A_READ = 200;
 /** A new attempt is mostly stored within milliseconds; one whose process died stays incomplete for minutes. */
@@ -126,7 +126,7 @@ export function createResuming({
     const { status } = parent;
     if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(status);
     await refuseResumed(accountId, jobId, key);
-    if (parent.attemptNumber > MOST_RESUMES) throw resumedTooOften();
+    if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOften();
     const remaining = await remainingOf(parent);
     if (remaining.length === 0) throw nothingToResume(status);
     const kept = await withSources(accountId, remaining);
@@ -174,7 +174,7 @@ function notRetryableOf(remaining: readonly ItemDocument[]): number[] {
   const failedForGood = remaining.filter(
     ({ outcome }) => outcome?.status === 'FAILED' && outcome.retryable !== true,
   );
-  return failedForGood.slice(0, MOST_NAMED_ITEMS).map(({ index }) => index);
+  return failedForGood.slice(0, MAX_NAMED_ITEMS).map(({ index }) => index);
 }
 
 function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {

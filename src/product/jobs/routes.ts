@@ -33,7 +33,7 @@ import {
   SubmitQuery,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
-import { LONGEST_WAIT_MS, type Waits } from './waits.ts';
+import { MAX_WAIT_MS, type Waits } from './waits.ts';
 
 interface JobRoutesOptions
   extends Pick<JobStores, 'items' | 'definitions'>,
@@ -273,7 +273,7 @@ function readWait(seconds: number | undefined): number {
       received: seconds,
     });
   }
-  return Math.min(LONGEST_WAIT_MS, Math.max(0, seconds * 1_000));
+  return Math.min(MAX_WAIT_MS, Math.max(0, seconds * 1_000));
 }
 
 /** The wait of a query that was not validated yet; a value that is not a number is refused later. */

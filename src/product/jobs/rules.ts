@@ -3,16 +3,16 @@ import { present } from '../../platform/names/present.ts';
 import { type ItemDocument, isTerminal, type JobDocument, type Outcome, type OutcomeStatus } from './job.ts';
 
 /** Tries of an item with retryable failures. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 /** Number of claims ended by the death of their process after which the item is taken to be the cause. */
-const MOST_DEATHS = 2;
+const MAX_DEATHS = 2;
 /**
  * The same for claims whose lease expired without a known death: an item rarely pauses or ends a whole host.
  */
-const MOST_LAPSES = 5;
+const MAX_LAPSES = 5;
 const FIRST_RETRY_MS = 1_000;
 /** Number of lost threads or browsers after which the item that they worked on is taken to be the cause. */
-const MOST_LOST_WORKERS = 3;
+const MAX_LOST_WORKERS = 3;
 /** The pause of an item after a store outage. */
 const WAIT_MS = { first: 1_000, longest: 30_000 };
 
@@ -58,12 +58,12 @@ export function failureOf(error: ApiError): Failure {
 
 /** Whether a failure does not count as a try: the worker was lost, but too seldom for the item to be the cause. */
 export function isForgiven({ lostWorker }: Failure, { waits = 0 }: Pick<ItemDocument, 'waits'>): boolean {
-  return lostWorker === true && waits < MOST_LOST_WORKERS;
+  return lostWorker === true && waits < MAX_LOST_WORKERS;
 }
 
 /** Milliseconds until a failed item is retried; null when it has failed permanently. */
 export function retryAfterMs(failure: Failure, triesBefore: number): number | null {
-  const isLast = failure.isLast ?? triesBefore + 1 >= MOST_TRIES;
+  const isLast = failure.isLast ?? triesBefore + 1 >= MAX_TRIES;
   if (!failure.mayPass || isLast) return null;
   return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
 }
@@ -83,8 +83,8 @@ export function endOfLease({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'd
 
 /** Whether an item with an expired lease has lost too many claims. */
 export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
-  if (endOfLease(item) === 'deaths') return item.deaths + 1 >= MOST_DEATHS;
-  return (item.lapses ?? 0) + 1 >= MOST_LAPSES;
+  if (endOfLease(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
+  return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
 }
 
 /** The outcome of a poison item. Segments that it finished before are paid: a resume begins behind them. */
@@ -93,9 +93,7 @@ export function poisoned(
   now: Date,
 ): Outcome {
   const [what, times] =
-    endOfLease(item) === 'deaths'
-      ? ['ended with it', MOST_DEATHS]
-      : ['did not finish it in time', MOST_LAPSES];
+    endOfLease(item) === 'deaths' ? ['ended with it', MAX_DEATHS] : ['did not finish it in time', MAX_LAPSES];
   const message = `The process that worked on this item ${what} ${times} times, so it is not tried again.`;
   const { runs, credits } = item.progress ?? NOTHING_USED;
   return failed({ code: 'internal_error', message, mayPass: true, usage: { runs, credits } }, item, now);

@@ -29,7 +29,7 @@ const moment = (description: string) => {
 };
 
 /** Most assets, and most rows, of one job. */
-export const ITEMS_MAX = 10_000;
+export const MAX_ITEMS = 10_000;
 /** Items that a job shows inline. */
 export const INLINE_ITEMS = 100;
 
@@ -63,7 +63,7 @@ export const JobRequest = Type.Object(
     type: Type.Optional(text('A raw type, only without op.')),
     assetIds: Type.Optional(
       Type.Array(Type.Unsafe<unknown>({ description: 'An asset id.', documented: { type: 'string' } }), {
-        description: `One item per asset; at most ${ITEMS_MAX}.`,
+        description: `One item per asset; at most ${MAX_ITEMS}.`,
       }),
     ),
     parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),

@@ -5,11 +5,11 @@ import { tooManyWaits } from './errors.ts';
 import { isTerminal, type JobDocument } from './job.ts';
 
 /** Longest wait; a larger one is cut to it. */
-export const LONGEST_WAIT_MS = 60_000;
+export const MAX_WAIT_MS = 60_000;
 /** Interval at which a wait polls, because messages may be lost. */
 const POLL_MS = 2_000;
 
-const MOST_JUST_ENDED = 200;
+const MAX_RECENTLY_ENDED = 200;
 
 interface WaitsOptions {
   /** Number of calls that may wait in this process now. */
@@ -48,7 +48,7 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
    */
   const ends = new EventEmitter().setMaxListeners(0);
   /** Jobs that have just ended here: one may end between its submit and the wait for it. */
-  const justEnded = new LRUCache<string, JobDocument>({ max: MOST_JUST_ENDED, ttl: POLL_MS });
+  const justEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
   let open = 0;
 
   async function wait(

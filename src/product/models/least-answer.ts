@@ -1,10 +1,10 @@
 import { type Schema, schemasIn, targetsIn } from './references.ts';
 
 /** The most values of the smallest answer to a schema: more do not fit into the bytes of an answer. */
-export const ANSWER_MAX_VALUES = 10_000;
+export const MAX_ANSWER_VALUES = 10_000;
 
 /** The most schemas that are visited over all rounds. Beyond them, the smallest answer stays unknown. */
-const VISITS_MAX = 50_000;
+const MAX_VISITS = 50_000;
 
 /**
  * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
@@ -14,8 +14,8 @@ const VISITS_MAX = 50_000;
  */
 export function leastAnswerProblem(schema: Schema): string | undefined {
   const least = leastValues(schema);
-  if (least === undefined || least <= ANSWER_MAX_VALUES) return undefined;
-  return `asks for an answer of more than ${ANSWER_MAX_VALUES} values: lower minItems, and let no definition require itself`;
+  if (least === undefined || least <= MAX_ANSWER_VALUES) return undefined;
+  return `asks for an answer of more than ${MAX_ANSWER_VALUES} values: lower minItems, and let no definition require itself`;
 }
 
 /**
@@ -31,7 +31,7 @@ function leastValues(root: Schema): number | undefined {
   const known = new Map<unknown, number>();
   const of = (part: unknown): number =>
     typeof part === 'object' && part !== null ? (known.get(part) ?? Number.POSITIVE_INFINITY) : 1;
-  for (let visits = schemas.length; visits <= VISITS_MAX; visits += schemas.length) {
+  for (let visits = schemas.length; visits <= MAX_VISITS; visits += schemas.length) {
     let hasChanged = false;
     for (const schema of schemas) {
       const least = leastOf(schema, of, targetOf);

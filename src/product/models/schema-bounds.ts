@@ -2,19 +2,19 @@ import { isObject } from '../../platform/names/json.ts';
 import { type Schema, schemasIn, targetsIn } from './references.ts';
 
 /** The limits of a caller's JSON Schema, which bound the time to compile it. */
-const SCHEMA_MAX_BYTES = 64 * 1024;
-const SCHEMA_MAX_LEVELS = 10;
+const MAX_SCHEMA_BYTES = 64 * 1024;
+const MAX_SCHEMA_LEVELS = 10;
 /** The most subschemas. A thousand of them compile in half a second. */
-const SUBSCHEMAS_MAX = 1_000;
+const MAX_SUBSCHEMAS = 1_000;
 /**
  * The most characters of regular expressions, multiplied by their repeats. This many compile in a quarter of a second.
  */
-const EXPRESSIONS_MAX_CHARACTERS = 20_000;
+const MAX_EXPRESSIONS_CHARACTERS = 20_000;
 /**
  * The most steps of a check with all references followed, because references that double at every level grow without
  * bound.
  */
-const STEPS_MAX = 100_000;
+const MAX_CHECK_STEPS = 100_000;
 
 /**
  * The reason why a schema may not be compiled, as the end of the sentence "The schema …"; undefined when it may. It
@@ -22,19 +22,19 @@ const STEPS_MAX = 100_000;
  */
 export function schemaProblem(schema: unknown): string | undefined {
   if (!isObject(schema)) return 'is not a JSON object';
-  if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_MAX_BYTES)
-    return `is larger than ${SCHEMA_MAX_BYTES} bytes of JSON`;
-  if (levelsOf(schema) > SCHEMA_MAX_LEVELS) return `is nested in more than ${SCHEMA_MAX_LEVELS} levels`;
+  if (Buffer.byteLength(JSON.stringify(schema)) > MAX_SCHEMA_BYTES)
+    return `is larger than ${MAX_SCHEMA_BYTES} bytes of JSON`;
+  if (levelsOf(schema) > MAX_SCHEMA_LEVELS) return `is nested in more than ${MAX_SCHEMA_LEVELS} levels`;
   const schemas = schemasIn(schema);
-  if (schemas.length > SUBSCHEMAS_MAX)
-    return `has ${schemas.length} properties, branches and other schemas within it, and at most ${SUBSCHEMAS_MAX} are allowed`;
+  if (schemas.length > MAX_SUBSCHEMAS)
+    return `has ${schemas.length} properties, branches and other schemas within it, and at most ${MAX_SUBSCHEMAS} are allowed`;
   const expressions = schemas.flatMap(expressionsOf);
   const characters = expressions.reduce((sum, expression) => sum + expandedLength(expression), 0);
-  if (characters > EXPRESSIONS_MAX_CHARACTERS)
-    return `has expressions of ${characters} characters where each repeat counts, and at most ${EXPRESSIONS_MAX_CHARACTERS} are allowed: use fewer or shorter patterns, or smaller repeats`;
+  if (characters > MAX_EXPRESSIONS_CHARACTERS)
+    return `has expressions of ${characters} characters where each repeat counts, and at most ${MAX_EXPRESSIONS_CHARACTERS} are allowed: use fewer or shorter patterns, or smaller repeats`;
   if (schemas.some(refersOutside))
     return 'refers to another document: only references within it (#…) are followed';
-  if (stepsOf(schema) > STEPS_MAX) return 'asks for too many steps: its references double';
+  if (stepsOf(schema) > MAX_CHECK_STEPS) return 'asks for too many steps: its references double';
   if ('$async' in schema) return 'has $async, which is not JSON Schema';
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import type { Preset } from './preset.ts';
-import { VERSIONS_MAX } from './schema.ts';
+import { MAX_VERSIONS } from './schema.ts';
 
 /**
  * 404: the preset does not exist, or belongs to another account.
@@ -40,9 +40,9 @@ export function namesAVersion(): ApiError {
 
 /** 422: the preset has reached its number of stored versions. */
 export function tooManyVersions(): ApiError {
-  const message = `A preset keeps at most ${VERSIONS_MAX} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
+  const message = `A preset keeps at most ${MAX_VERSIONS} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
   return new ApiError('resource_limit_exceeded', message, {
     param: 'steps',
-    details: { limit: VERSIONS_MAX },
+    details: { limit: MAX_VERSIONS },
   });
 }

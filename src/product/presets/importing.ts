@@ -15,7 +15,7 @@ import {
   type ReadContent,
   readContent,
 } from './rules.ts';
-import { PresetEntry, VERSIONS_MAX } from './schema.ts';
+import { MAX_VERSIONS, PresetEntry } from './schema.ts';
 import { type Draft, PRESET } from './store.ts';
 
 /** The most ids of one query for assets. */
@@ -29,7 +29,7 @@ interface ReadEntry extends Omit<ReadContent, 'content'> {
 }
 
 /** The most answer schemas of one import. Each occupies a thread for up to half a second. */
-const SCHEMAS_MAX = 20;
+const MAX_SCHEMAS = 20;
 
 /**
  * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
@@ -67,11 +67,11 @@ export async function checkEntries(
 /** @throws ApiError resource_limit_exceeded for more answer schemas than one import may have. */
 function refuseManySchemas(schemas: readonly SentSchema[]): void {
   const { size } = new Set(schemas.map(({ schema }) => JSON.stringify(schema)));
-  if (size <= SCHEMAS_MAX) return;
+  if (size <= MAX_SCHEMAS) return;
   throw new ApiError(
     'resource_limit_exceeded',
-    `The presets have ${size} different answer schemas, and one import takes at most ${SCHEMAS_MAX}: send them in several imports.`,
-    { details: { limit: SCHEMAS_MAX, received: size } },
+    `The presets have ${size} different answer schemas, and one import takes at most ${MAX_SCHEMAS}: send them in several imports.`,
+    { details: { limit: MAX_SCHEMAS, received: size } },
   );
 }
 
@@ -119,9 +119,9 @@ function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
 
 /** Checks the version numbers of an entry, of which the current one is last. */
 function checkNumbers(numbers: readonly number[]): void {
-  if (numbers.length > VERSIONS_MAX) {
-    const message = `The entry has ${numbers.length} versions with the current one: at most ${VERSIONS_MAX} are kept.`;
-    throw invalidParam('versions', message, { limit: VERSIONS_MAX, received: numbers.length });
+  if (numbers.length > MAX_VERSIONS) {
+    const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_VERSIONS} are kept.`;
+    throw invalidParam('versions', message, { limit: MAX_VERSIONS, received: numbers.length });
   }
   if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) {
     const message = `The version numbers ${numbers.join(', ')} must rise, the current one last.`;

@@ -9,7 +9,7 @@ import { readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
 import type { Content, Preset } from './preset.ts';
-import { type NewPreset, PRESET_SLUG_MAX_CHARACTERS, type PresetChange } from './schema.ts';
+import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { Revision } from './store.ts';
 
 /** Those of the ids that are not DONE assets of the account. */
@@ -26,7 +26,7 @@ export interface ContentRules {
  * The largest steps and subjects of a version as JSON. An account may have a thousand presets, which are listed without
  * pages.
  */
-const CONTENT_MAX_BYTES = 512 * 1024;
+const MAX_CONTENT_BYTES = 512 * 1024;
 
 const SLUG = new RegExp(SLUG_PATTERN);
 
@@ -136,13 +136,13 @@ export function checkSlug(slug: string): void {
 
 /** Whether an import's slug can be used by the account; any other is ignored there. */
 export function isOwnSlug(sent: unknown): sent is string {
-  if (typeof sent !== 'string' || sent.length > PRESET_SLUG_MAX_CHARACTERS) return false;
+  if (typeof sent !== 'string' || sent.length > MAX_PRESET_SLUG_CHARACTERS) return false;
   return SLUG.test(sent) && !isReservedSlug(sent);
 }
 
 function checkSize(content: Content, where: string): void {
   const sizeBytes = Buffer.byteLength(JSON.stringify(content));
-  if (sizeBytes <= CONTENT_MAX_BYTES) return;
-  const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${CONTENT_MAX_BYTES} are allowed.`;
-  throw invalidParam(`${where}steps`, message, { limit: CONTENT_MAX_BYTES, received: sizeBytes });
+  if (sizeBytes <= MAX_CONTENT_BYTES) return;
+  const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${MAX_CONTENT_BYTES} are allowed.`;
+  throw invalidParam(`${where}steps`, message, { limit: MAX_CONTENT_BYTES, received: sizeBytes });
 }

@@ -1,28 +1,28 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component, NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../../platform/http/documented.ts';
 import { SLUG_PATTERN } from '../../platform/names/slugs.ts';
-import { SentSubjects, Steps, SUBJECTS_MAX, Subject } from '../catalogue/plan/step.ts';
+import { MAX_SUBJECTS, SentSubjects, Steps, Subject } from '../catalogue/plan/step.ts';
 
 /** Limits that protect the store and its readers, far above what a preset needs. */
-const NAME_MAX_CHARACTERS = 1_000;
-const DESCRIPTION_MAX_CHARACTERS = 10_000;
+const MAX_NAME_CHARACTERS = 1_000;
+const MAX_DESCRIPTION_CHARACTERS = 10_000;
 /** This limit protects the store; a slug that is derived from a name is far shorter (names/slugs.ts). */
-export const PRESET_SLUG_MAX_CHARACTERS = 1_000;
+export const MAX_PRESET_SLUG_CHARACTERS = 1_000;
 
 /** The most stored versions of one preset, including the current one. */
-export const VERSIONS_MAX = 50;
+export const MAX_VERSIONS = 50;
 /** The highest version number in an import, so that the following numbers stay far within an int32. */
-const IMPORTED_VERSION_MAX = 1_000_000_000;
+const MAX_IMPORTED_VERSION = 1_000_000_000;
 
-const subjects = Type.Array(Subject, { maxItems: SUBJECTS_MAX });
+const subjects = Type.Array(Subject, { maxItems: MAX_SUBJECTS });
 
 const name = Type.String({
-  maxLength: NAME_MAX_CHARACTERS,
+  maxLength: MAX_NAME_CHARACTERS,
   description: 'Not blank.',
   documented: NOT_BLANK,
 });
 const description = Type.String({
-  maxLength: DESCRIPTION_MAX_CHARACTERS,
+  maxLength: MAX_DESCRIPTION_CHARACTERS,
   description: 'An empty string on PUT empties it.',
 });
 
@@ -36,7 +36,7 @@ export const NewPreset = Type.Object(
     slug: Type.Optional(
       Type.String({
         pattern: SLUG_PATTERN,
-        maxLength: PRESET_SLUG_MAX_CHARACTERS,
+        maxLength: MAX_PRESET_SLUG_CHARACTERS,
         description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
         documented: NOT_RESERVED,
       }),
@@ -70,7 +70,7 @@ const version = Type.Integer({ minimum: 1, format: 'int32' });
 export const PresetEntry = Type.Object({
   ...NewPreset.properties,
   slug: Type.Optional(Type.Unknown()),
-  version: Type.Optional(Type.Integer({ minimum: 1, maximum: IMPORTED_VERSION_MAX })),
+  version: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_IMPORTED_VERSION })),
   versions: Type.Optional(
     Type.Array(
       Type.Object({

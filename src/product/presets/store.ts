@@ -9,7 +9,7 @@ import { findNamed, insertNamed, NAMED_INDEXES, type Named, updateNamed } from '
 import type { Kind } from '../named/errors.ts';
 import { tooManyVersions } from './errors.ts';
 import { type Content, currentVersion, type Preset, type PresetVersion } from './preset.ts';
-import { VERSIONS_MAX } from './schema.ts';
+import { MAX_VERSIONS } from './schema.ts';
 
 /** The most presets of an account. */
 export const PRESET: Kind = { noun: 'preset', limit: 1000, guard: 'revision' };
@@ -209,7 +209,7 @@ function nextOf(
   const renamed = { ...current, ...revision, updatedAt };
   if (!isNewVersion) return renamed;
   const superseded = [...current.superseded, current.version];
-  if (superseded.length >= VERSIONS_MAX) throw tooManyVersions();
+  if (superseded.length >= MAX_VERSIONS) throw tooManyVersions();
   return { ...renamed, version: current.version + 1, versionSavedAt: updatedAt, superseded };
 }
 

@@ -14,9 +14,9 @@ const LIMIT_MS = 3_000;
  * been busy.
  */
 const REMEMBERED_MS = 60_000;
-const KNOWN_MAX = 1_000;
+const MAX_KNOWN_SCHEMAS = 1_000;
 /** The most schemas of one account that wait for the thread of a process. */
-const WAITING_MAX = 100;
+const MAX_WAITING_SCHEMAS = 100;
 const RETRY_SECONDS = 5;
 
 /** A schema that a caller sent, and the parameter that a refusal of it names. */
@@ -46,7 +46,7 @@ export interface AnswerSchemas {
 export function createAnswerSchemas(): AnswerSchemas {
   const thread = lazyThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
   /** The problem of each schema; '' for none. */
-  const known = new LRUCache<string, string>({ max: KNOWN_MAX });
+  const known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
   /** The queue before the thread, in which accounts take turns. */
   const queue = createOneAtATime();
 
@@ -75,7 +75,7 @@ export function createAnswerSchemas(): AnswerSchemas {
 
   return {
     async check(accountId, schemas) {
-      if (queue.waitingOf(accountId) + schemas.length > WAITING_MAX) throw tooManyWaiting();
+      if (queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS) throw tooManyWaiting();
       for (const { schema, param } of schemas) {
         const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
         const name = nameOf(task.schema);
@@ -109,7 +109,7 @@ function isOutOfMemory(error: unknown): boolean {
 function tooManyWaiting(): ApiError {
   return new ApiError(
     'rate_limited',
-    `More than ${WAITING_MAX} of your answer schemas wait to be checked: send fewer at once.`,
-    { retryAfterSeconds: RETRY_SECONDS, details: { limit: WAITING_MAX } },
+    `More than ${MAX_WAITING_SCHEMAS} of your answer schemas wait to be checked: send fewer at once.`,
+    { retryAfterSeconds: RETRY_SECONDS, details: { limit: MAX_WAITING_SCHEMAS } },
   );
 }

@@ -4,7 +4,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { bytesOf, dial, type Endpoint, isOk, orFault } from './exchange.ts';
 import { unavailable } from './provider.ts';
 
-const PICTURE_MAX_BYTES = 64 * MEGABYTE;
+const MAX_PICTURE_BYTES = 64 * MEGABYTE;
 /** The deadline of the call is usually earlier. */
 const FETCH_TIMEOUT_MS = 60_000;
 
@@ -30,7 +30,7 @@ export async function pictureAt(
   const address = URL.parse(url, `${baseUrl}/`);
   if (address === null) throw unavailable('The model answered an address that is none.');
   if (address.host === new URL(baseUrl).host) return fromItsHost(address, signal);
-  const options = { limitBytes: PICTURE_MAX_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
+  const options = { limitBytes: MAX_PICTURE_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
   try {
     return (await outbound.fetchImage(address.href, options)).bytes;
   } catch (error) {
@@ -45,5 +45,5 @@ async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Arra
     response.destroy();
     throw unavailable(`The picture that the model made could not be fetched (HTTP ${response.statusCode}).`);
   }
-  return orFault(signal, () => bytesOf(response, PICTURE_MAX_BYTES));
+  return orFault(signal, () => bytesOf(response, MAX_PICTURE_BYTES));
 }

@@ -9,8 +9,8 @@ export type ModelAnswer =
   | { kind: 'json'; output: Record<string, unknown> };
 
 const PICTURES = ['png', 'jpeg', 'webp', 'avif', 'gif'];
-const OUTPUT_MAX_BYTES = 256 * 1024;
-const LONGEST_PROBLEM_CHARACTERS = 200;
+const MAX_OUTPUT_BYTES = 256 * 1024;
+const MAX_PROBLEM_CHARACTERS = 200;
 const FENCE = '```';
 
 /**
@@ -28,7 +28,7 @@ export async function checkedAnswer(
     const output = outputOf(answer);
     const problem = await problemOf(schema, output);
     if (problem === undefined) return { kind: 'json', output };
-    const shortened = problem.slice(0, LONGEST_PROBLEM_CHARACTERS);
+    const shortened = problem.slice(0, MAX_PROBLEM_CHARACTERS);
     throw unavailable(`The model's answer does not fit the schema: ${shortened}.`);
   }
   const header = answer.kind === 'image' ? readHeader(answer.bytes) : null;
@@ -40,8 +40,8 @@ export async function checkedAnswer(
 function outputOf(answer: RawAnswer): Record<string, unknown> {
   const value = answer.kind === 'json' ? answer.value : undefined;
   if (!isObject(value)) throw unavailable('The answer of the model is not a JSON object.');
-  if (Buffer.byteLength(JSON.stringify(value)) > OUTPUT_MAX_BYTES)
-    throw unavailable(`The model answered more than ${OUTPUT_MAX_BYTES} bytes of JSON.`);
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_OUTPUT_BYTES)
+    throw unavailable(`The model answered more than ${MAX_OUTPUT_BYTES} bytes of JSON.`);
   return value;
 }
 

@@ -12,8 +12,8 @@ const baseUrl = (description: string) =>
 const key = (description: string) =>
   text({ description, pattern: /^\S+$/, accepts: 'text without spaces is expected', secret: true });
 
-const RETRY_SECONDS_MAX = 300;
-const RETRIES_MAX = 10;
+const MAX_RETRY_SECONDS = 300;
+const MAX_RETRIES = 10;
 
 export const providersSettings = {
   OPENAI_API_KEY: key(
@@ -57,13 +57,13 @@ function retrySeconds(): Setting<readonly number[]> {
   return {
     description:
       'Waits before each further try of a model call that failed for a reason that may pass, in seconds.',
-    accepts: `1 to ${RETRIES_MAX} whole numbers from 0 to ${RETRY_SECONDS_MAX}, separated by commas, are expected`,
+    accepts: `1 to ${MAX_RETRIES} whole numbers from 0 to ${MAX_RETRY_SECONDS}, separated by commas, are expected`,
     defaultText: '10,65',
     fallback: [10, 65],
     parse(value) {
       const waits = value.split(',').map((part) => part.trim());
-      const isFine = waits.every((wait) => /^\d{1,3}$/.test(wait) && Number(wait) <= RETRY_SECONDS_MAX);
-      return isFine && waits.length <= RETRIES_MAX ? waits.map(Number) : undefined;
+      const isFine = waits.every((wait) => /^\d{1,3}$/.test(wait) && Number(wait) <= MAX_RETRY_SECONDS);
+      return isFine && waits.length <= MAX_RETRIES ? waits.map(Number) : undefined;
     },
   };
 }

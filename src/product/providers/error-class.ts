@@ -24,7 +24,7 @@ export function faultOf({ status, kind, message, retryAfterMs }: Refusal): Provi
   return misconfigured(text);
 }
 
-const LONGEST_MESSAGE_CHARACTERS = 500;
+const MAX_MESSAGE_CHARACTERS = 500;
 /** API keys in the formats of the providers, and credentials behind an authorization scheme. */
 const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer|ApiKey|Token)\s+\S+/g;
 
@@ -35,5 +35,5 @@ const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer
 export function redacted(message: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret !== '');
   const clean = known.reduce((text, secret) => text.replaceAll(secret, '[key]'), message);
-  return clean.replace(KEYS, '[key]').slice(0, LONGEST_MESSAGE_CHARACTERS).toWellFormed();
+  return clean.replace(KEYS, '[key]').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed();
 }

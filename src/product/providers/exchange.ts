@@ -20,10 +20,10 @@ export interface Endpoint {
 }
 
 /** The limit of an answer that may contain a picture in base64, far above any. */
-const PICTURE_ANSWER_MAX_BYTES = 64 * MEGABYTE;
+const MAX_PICTURE_RESPONSE_BYTES = 64 * MEGABYTE;
 /** The limit of every other answer: four times what is stored of a model's answer about a picture. */
-const ANSWER_MAX_BYTES = MEGABYTE;
-const REFUSAL_MAX_BYTES = 64 * 1024;
+const MAX_RESPONSE_BYTES = MEGABYTE;
+const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
  * Completes an operator's base URL: a host without a path gets the path that the provider's own clients add.
@@ -59,7 +59,7 @@ export async function ask(
   const sent = await httpRequestOf(call, headers);
   const response = await orFault(signal, () => dial(new URL(`${baseUrl}${call.path}`), sent, signal));
   if (!isOk(response)) throw await refusalOf(response, secrets, signal);
-  const maxBytes = call.answersPicture ? PICTURE_ANSWER_MAX_BYTES : ANSWER_MAX_BYTES;
+  const maxBytes = call.answersPicture ? MAX_PICTURE_RESPONSE_BYTES : MAX_RESPONSE_BYTES;
   const body = await orFault(signal, () => bytesOf(response, maxBytes));
   return readJson(body, 'The answer of the provider');
 }
@@ -157,7 +157,7 @@ async function refusalOf(
     response.destroy();
     return misconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
   }
-  const text = await orFault(signal, () => bytesOf(response, REFUSAL_MAX_BYTES)).then(String, () => '');
+  const text = await orFault(signal, () => bytesOf(response, MAX_REFUSAL_BYTES)).then(String, () => '');
   signal.throwIfAborted();
   const { message, kind } = readRefusal(text);
   const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());

@@ -4,7 +4,7 @@ import { unavailable } from './provider.ts';
 /** The most levels of nested lists and objects, because recursive code could exceed its stack. */
 const DEEPEST = 100;
 /** The most bytes outside of strings. A picture is one long string; the rest of an answer is far smaller. */
-const SYNTAX_MAX_BYTES = MEGABYTE;
+const MAX_SYNTAX_BYTES = MEGABYTE;
 
 const QUOTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
@@ -31,8 +31,8 @@ function problemOf(json: Buffer): string | undefined {
   let isInText = false;
   for (let at = 0; at < json.length; at += 1) {
     syntaxBytes += 1;
-    if (syntaxBytes > SYNTAX_MAX_BYTES)
-      return `has more than ${SYNTAX_MAX_BYTES} bytes of JSON outside of its texts`;
+    if (syntaxBytes > MAX_SYNTAX_BYTES)
+      return `has more than ${MAX_SYNTAX_BYTES} bytes of JSON outside of its texts`;
     if (isInText) {
       at = json.indexOf(QUOTE, at);
       if (at === -1) return undefined;

@@ -23,7 +23,7 @@ const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibi
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
 /** A failed poll is repeated, because the prediction continues and has to be paid for. */
-const FAILED_POLLS_MAX = 5;
+const MAX_FAILED_POLLS = 5;
 
 /**
  * The API of Replicate and of compatible servers: a prediction is submitted, polled until it ends, and cancelled when
@@ -94,7 +94,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
         } catch (error) {
           failedPolls += 1;
           const passes = error instanceof ProviderFault && error.errorClass === 'unavailable';
-          if (!passes || failedPolls >= FAILED_POLLS_MAX) throw error;
+          if (!passes || failedPolls >= MAX_FAILED_POLLS) throw error;
           await sleep(error.retryAfterMs ?? 0, undefined, { signal });
         }
       }

@@ -1,5 +1,5 @@
 /** A longer Retry-After fails the item at once, because that serves its caller better than waiting. */
-const LONGEST_WAIT_MS = 5 * 60_000;
+const MAX_WAIT_MS = 5 * 60_000;
 
 /**
  * The time of the next attempt after a failure that may pass.
@@ -10,7 +10,7 @@ const LONGEST_WAIT_MS = 5 * 60_000;
  */
 export function nextTryMs(attempt: number, waitsMs: readonly number[], retryAfterMs = 0): number | undefined {
   const planned = waitsMs[attempt - 1];
-  if (planned === undefined || retryAfterMs > LONGEST_WAIT_MS) return undefined;
+  if (planned === undefined || retryAfterMs > MAX_WAIT_MS) return undefined;
   return Math.max(planned, retryAfterMs);
 }
 

@@ -9,7 +9,7 @@ export interface Page {
 }
 
 /** The longest filled html, and the longest filled css, in UTF-16 units. A page with many embedded pictures fits. */
-const FILLED_MAX_CHARACTERS = 24 * MEGABYTE;
+const MAX_FILLED_CHARACTERS = 24 * MEGABYTE;
 
 /** The page begins at the corner of the picture and has no background, so that it is transparent. */
 const BASE_CSS = 'html,body{margin:0;padding:0}';
@@ -21,13 +21,13 @@ const BASE_CSS = 'html,body{margin:0;padding:0}';
  */
 export function fill(template: Page, row: Row): string {
   try {
-    const html = fillPlaceholders(template.html, row, FILLED_MAX_CHARACTERS);
-    const css = fillPlaceholders(template.css, row, FILLED_MAX_CHARACTERS);
+    const html = fillPlaceholders(template.html, row, MAX_FILLED_CHARACTERS);
+    const css = fillPlaceholders(template.css, row, MAX_FILLED_CHARACTERS);
     return documentOf({ html, css });
   } catch (error) {
     if (!(error instanceof FilledTooLargeError)) throw error;
     const message = 'The data make the filled template larger than 24 MB; send smaller values.';
-    throw invalidParam('data', message, { limit: FILLED_MAX_CHARACTERS });
+    throw invalidParam('data', message, { limit: MAX_FILLED_CHARACTERS });
   }
 }
 

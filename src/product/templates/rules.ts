@@ -3,12 +3,12 @@ import { invalidParam } from '../../platform/http/errors.ts';
 import { slugRefusal } from '../../platform/names/slugs.ts';
 import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
 import {
-  CSS_MAX_BYTES,
-  HTML_MAX_BYTES,
+  MAX_CSS_BYTES,
+  MAX_HTML_BYTES,
+  MAX_VARIABLES,
   type NewTemplate,
   type TemplateChange,
   TemplateEntry,
-  VARIABLES_MAX,
 } from './schema.ts';
 
 /** The content of one version of a template. */
@@ -70,8 +70,8 @@ export function checkSlug(slug: string): void {
  */
 function checked(content: Omit<Content, 'variables'>, variablesIn: () => string[]): Content {
   if (content.name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');
-  checkSize('html', content.html, HTML_MAX_BYTES);
-  checkSize('css', content.css, CSS_MAX_BYTES);
+  checkSize('html', content.html, MAX_HTML_BYTES);
+  checkSize('css', content.css, MAX_CSS_BYTES);
   const variables = variablesIn();
   checkVariables(variables);
   return { ...content, variables };
@@ -87,9 +87,9 @@ function checkSize(param: 'html' | 'css', text: string, limitBytes: number): voi
 }
 
 function checkVariables(names: readonly string[]): void {
-  if (names.length > VARIABLES_MAX) {
-    const message = `variables has ${names.length} names: at most ${VARIABLES_MAX} are allowed, those of the placeholders too.`;
-    throw invalidParam('variables', message, { limit: VARIABLES_MAX, received: names.length });
+  if (names.length > MAX_VARIABLES) {
+    const message = `variables has ${names.length} names: at most ${MAX_VARIABLES} are allowed, those of the placeholders too.`;
+    throw invalidParam('variables', message, { limit: MAX_VARIABLES, received: names.length });
   }
   const index = names.findIndex((name) => typeof name !== 'string' || !VARIABLE.test(name));
   if (index === -1) return;

@@ -1,37 +1,37 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component, NOT_BLANK, NOT_RESERVED, REFERENCE } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
-import { SLUG_MAX_CHARACTERS, SLUG_PATTERN } from '../../platform/names/slugs.ts';
+import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/names/slugs.ts';
 import { VARIABLE_PATTERN } from './placeholders.ts';
 
-export const NAME_MAX_CHARACTERS = 200;
-export const HTML_MAX_BYTES = 256 * 1024;
-export const CSS_MAX_BYTES = 128 * 1024;
-const SIDE_MAX_PX = 4096;
-export const VARIABLES_MAX = 100;
+export const MAX_NAME_CHARACTERS = 200;
+export const MAX_HTML_BYTES = 256 * 1024;
+export const MAX_CSS_BYTES = 128 * 1024;
+const MAX_SIDE_PX = 4096;
+export const MAX_VARIABLES = 100;
 
 const side = (name: string) =>
   Type.Integer({
     minimum: 1,
-    maximum: SIDE_MAX_PX,
+    maximum: MAX_SIDE_PX,
     format: 'int32',
-    description: `${name} of the picture, 1 to ${SIDE_MAX_PX} px.`,
+    description: `${name} of the picture, 1 to ${MAX_SIDE_PX} px.`,
   });
 
 const content = {
-  name: Type.String({ maxLength: NAME_MAX_CHARACTERS, description: 'Not blank.', documented: NOT_BLANK }),
+  name: Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Not blank.', documented: NOT_BLANK }),
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
-    description: `At most ${HTML_MAX_BYTES} bytes of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
+    description: `At most ${MAX_HTML_BYTES} bytes of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
   }),
   css: Type.String({
-    description: `At most ${CSS_MAX_BYTES} bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
+    description: `At most ${MAX_CSS_BYTES} bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
   }),
   width: side('Width'),
   height: side('Height'),
   variables: Type.Array(Type.String(), {
-    maxItems: VARIABLES_MAX,
+    maxItems: MAX_VARIABLES,
     description:
       'Names of the placeholders: letters, digits, `_` and `.`. Derived from html and css when omitted.',
   }),
@@ -39,7 +39,7 @@ const content = {
 
 const slug = Type.String({
   pattern: SLUG_PATTERN,
-  maxLength: SLUG_MAX_CHARACTERS,
+  maxLength: MAX_SLUG_CHARACTERS,
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
   documented: NOT_RESERVED,
 });
@@ -50,7 +50,7 @@ const sentVariables = Type.Array(
     description: 'A name, as text.',
     documented: { type: 'string', pattern: VARIABLE_PATTERN },
   }),
-  { maxItems: VARIABLES_MAX, description: content.variables.description ?? '' },
+  { maxItems: MAX_VARIABLES, description: content.variables.description ?? '' },
 );
 
 /** A template without its slug, as an entry of an import. Other fields are ignored. */

@@ -9,7 +9,7 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/names/json.ts';
-import { IMAGE_LIMIT_BYTES, MULTIPART_LIMIT_BYTES, readPart, type Source, sourceOf } from './input.ts';
+import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, readPart, type Source, sourceOf } from './input.ts';
 import { beginCall, type CallTerms, counted, loadImage, type MeteredCallOptions } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
@@ -104,8 +104,8 @@ async function readPair(request: FastifyRequest): Promise<Pair> {
   const body = request.body as Readable;
   if (mediaTypeOf(request) === 'application/json') return pairOf(await request.readJson());
   using multipart = await openMultipart(request, body, {
-    bodyLimitBytes: MULTIPART_LIMIT_BYTES,
-    fileLimitBytes: IMAGE_LIMIT_BYTES,
+    bodyLimitBytes: MAX_MULTIPART_BYTES,
+    fileLimitBytes: MAX_IMAGE_BYTES,
     second: 'other',
   });
   const file = await readPart(multipart.file);

@@ -10,9 +10,9 @@ import { didYouMean } from '../../platform/names/nearest.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
-export const IMAGE_LIMIT_BYTES = 25 * MEGABYTE;
+export const MAX_IMAGE_BYTES = 25 * MEGABYTE;
 /** Largest multipart body with such an image, in bytes. */
-export const MULTIPART_LIMIT_BYTES = 34 * MEGABYTE;
+export const MAX_MULTIPART_BYTES = 34 * MEGABYTE;
 
 /**
  * The fields that a call may send in a JSON body or as multipart fields, besides the image. The query overrides them.
@@ -52,8 +52,8 @@ export async function readInput(
   if (type === 'application/json') return referenceOf(await request.readJson(), contents);
   if (type === 'multipart/form-data') {
     using multipart = await openMultipart(request, body, {
-      bodyLimitBytes: MULTIPART_LIMIT_BYTES,
-      fileLimitBytes: IMAGE_LIMIT_BYTES,
+      bodyLimitBytes: MAX_MULTIPART_BYTES,
+      fileLimitBytes: MAX_IMAGE_BYTES,
     });
     const file = await readPart(multipart.file);
     const texts = await multipart.fields();
@@ -61,7 +61,7 @@ export async function readInput(
     if (misplaced !== undefined) throw fieldAsFile(misplaced);
     return { kind: 'bytes', ...file, fields: multipartFields(texts, contents) };
   }
-  const bytes = await collect(body, request, IMAGE_LIMIT_BYTES, 'file');
+  const bytes = await collect(body, request, MAX_IMAGE_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };
 }
 

@@ -15,7 +15,7 @@ import type { AssetReader } from '../assets/content/reader.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import type { PixelOp } from '../catalogue/op.ts';
 import { asDeclared, servedType } from './declared-type.ts';
-import { IMAGE_LIMIT_BYTES, type Source } from './input.ts';
+import { MAX_IMAGE_BYTES, type Source } from './input.ts';
 
 export interface MeteredCallOptions {
   gate: Gate;
@@ -148,7 +148,7 @@ export async function loadImage(
       return { bytes: await assets.find(accountId, source.assetId), header: null };
     case 'url': {
       const timeoutMs = Math.max(1, deadlineMs - Date.now());
-      const options = { limitBytes: IMAGE_LIMIT_BYTES, timeoutMs, signal };
+      const options = { limitBytes: MAX_IMAGE_BYTES, timeoutMs, signal };
       const { bytes, contentType, extension } = await outbound.fetchImage(source.url, options);
       checkIsImage(bytes, 'url');
       return asDeclared({ bytes, declaredType: servedType(contentType, extension) }, 'url');

@@ -31,7 +31,7 @@ export interface RenderOptions
 }
 
 const FORMATS = ['png', 'jpeg', 'webp', 'avif'] as const;
-const EDGE_LIMIT_PX = 4096;
+const MAX_EDGE_PX = 4096;
 
 const RenderBody = Type.Object(
   {
@@ -108,9 +108,9 @@ function drawingOf(
 ) {
   const format = formatOf(sent);
   const edge = Math.round(Math.max(width, height) * scale);
-  if (edge > EDGE_LIMIT_PX) {
-    const message = `scale makes an edge of ${edge} pixels, but at most ${EDGE_LIMIT_PX} are drawn: send a smaller one.`;
-    throw invalidParam('scale', message, { received: scale, limit: EDGE_LIMIT_PX });
+  if (edge > MAX_EDGE_PX) {
+    const message = `scale makes an edge of ${edge} pixels, but at most ${MAX_EDGE_PX} are drawn: send a smaller one.`;
+    throw invalidParam('scale', message, { received: scale, limit: MAX_EDGE_PX });
   }
   if (quality !== undefined && format === 'png')
     throw invalidParam(
@@ -128,8 +128,8 @@ function formatOf(sent: string): (typeof FORMATS)[number] {
   throw invalidParam('format', message, { received: sent, allowed: FORMATS });
 }
 
-const MOST_ASSETS = 50;
-const MOST_ASSET_BYTES = 64 * MEGABYTE;
+const MAX_ASSETS = 50;
+const MAX_ASSET_BYTES = 64 * MEGABYTE;
 
 /** Formats that the service reads but a browser cannot draw. */
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
@@ -153,9 +153,9 @@ export async function assetsOfPage(
   options: PageAssetOptions,
 ): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
   const ids = assetIdsIn(html);
-  if (ids.length > MOST_ASSETS) {
-    const message = `The page names ${ids.length} assets: at most ${MOST_ASSETS} are loaded.`;
-    throw invalidParam('data', message, { limit: MOST_ASSETS });
+  if (ids.length > MAX_ASSETS) {
+    const message = `The page names ${ids.length} assets: at most ${MAX_ASSETS} are loaded.`;
+    throw invalidParam('data', message, { limit: MAX_ASSETS });
   }
   const assets: RenderRequest['assets'] = {};
   const missing: string[] = [];
@@ -168,9 +168,9 @@ export async function assetsOfPage(
     }
     const drawable = await drawableOf(id, asset, options);
     sizeBytes += drawable.data.length;
-    if (sizeBytes > MOST_ASSET_BYTES) {
-      const message = `The assets of the page are larger than ${MOST_ASSET_BYTES} bytes together.`;
-      throw invalidParam('data', message, { limit: MOST_ASSET_BYTES });
+    if (sizeBytes > MAX_ASSET_BYTES) {
+      const message = `The assets of the page are larger than ${MAX_ASSET_BYTES} bytes together.`;
+      throw invalidParam('data', message, { limit: MAX_ASSET_BYTES });
     }
     assets[id] = drawable;
   }

@@ -13,12 +13,12 @@ import { compileSteps } from '../catalogue/plan/steps.ts';
 import type { Models } from '../models/models.ts';
 import { namedAs } from './metered-call.ts';
 
-const STEPS_MAX = 20;
+const MAX_STEPS = 20;
 
 /** Steps of a transform, as they are sent. */
 export const SentSteps = Type.Array(PresetStep, {
   minItems: 1,
-  maxItems: STEPS_MAX,
+  maxItems: MAX_STEPS,
   description:
     'Deterministic steps, run in order as one pass: one decode, one encode, one run. Instead of op, preset and parameters.',
 });

@@ -26,7 +26,7 @@ export type TransformCall =
  * repeat.
  */
 const compiled = new LRUCache<string, TransformCall>({ max: 1_000 });
-const LONGEST_KEPT_TEXT = 500;
+const MAX_KEPT_TEXT_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
 const OWN_KEYS = ['op', 'preset', 'response'];
@@ -45,7 +45,7 @@ export function compileCall({ url, query }: SentQuery, body: BodyFields = {}): T
   const known = compiled.get(text);
   if (known !== undefined) return known;
   const call = compiledCall(query as Query, body);
-  if (text.length <= LONGEST_KEPT_TEXT) compiled.set(text, call);
+  if (text.length <= MAX_KEPT_TEXT_CHARACTERS) compiled.set(text, call);
   return call;
 }
 

@@ -2,18 +2,18 @@ import { type Static, Type } from '@sinclair/typebox';
 import { PagingQuery } from '../../platform/http/lists/paging.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
-const URL_MAX_CHARACTERS = 2048;
-const DESCRIPTION_MAX_CHARACTERS = 500;
+const MAX_URL_CHARACTERS = 2048;
+const MAX_DESCRIPTION_CHARACTERS = 500;
 export const ENDPOINTS_PER_ACCOUNT = 10;
 
 const dateTime = (description: string) => Type.String({ format: 'date-time', description });
 
 const url = Type.String({
-  maxLength: URL_MAX_CHARACTERS,
+  maxLength: MAX_URL_CHARACTERS,
   description: 'https on port 443, on a host whose every address is public.',
   documented: { pattern: '^[hH][tT][tT][pP][sS]://[^/@?#]' },
 });
-const description = Type.String({ maxLength: DESCRIPTION_MAX_CHARACTERS });
+const description = Type.String({ maxLength: MAX_DESCRIPTION_CHARACTERS });
 const events = Type.Array(Type.String(), {
   documented: { minItems: 1, items: { type: 'string', enum: [...EVENT_TYPES] } },
   description: `Any of ${EVENT_TYPES.join(', ')}; ${JOB_EVENT_TYPES.join(' and ')} when it is not sent.`,

@@ -5,7 +5,7 @@ import { type KnownStep, randomSteps, segmentsOf } from '../../product/jobs/chai
 import type { Answer, Client } from './client.ts';
 
 const PICTURES = 4;
-const MOST_ITEMS = 8;
+const MAX_ITEMS = 8;
 /** A resume comes at random: the job may run still, have ended well, or be resumed already. */
 const REFUSED_RESUMES = ['invalid_state', 'job_not_resumable'];
 const TEMPLATE = { name: 'Card', html: '<b>{{ title }}</b>', width: 40, height: 20 };
@@ -93,7 +93,7 @@ export async function startWorkload(
   ];
 
   async function submit(): Promise<void> {
-    const { body, segments } = some(kinds)(1 + random(MOST_ITEMS));
+    const { body, segments } = some(kinds)(1 + random(MAX_ITEMS));
     const collection = `order ${orders.size}`;
     orders.set(collection, segments);
     const call = { json: { ...body, collection }, idempotencyKey: randomUUID(), mayStayOpen: true };

@@ -6,7 +6,7 @@ import { startWholeService } from '../../support/whole-service.ts';
 import { allPages, type Client, retryingClient } from '../kills/client.ts';
 import { promisesBrokenOutside } from '../kills/promises.ts';
 import {
-  LONGEST_PRIMARY_STOP_SECONDS,
+  MAX_PRIMARY_STOP_SECONDS,
   makeEmbeddedStores,
   mountSmallDisk,
   type Scope,
@@ -84,7 +84,7 @@ async function broken(
   const calls = workload.run(over.signal);
   await pause(random(AMID_MS));
   await tested.begin();
-  const longest = outage === 'primary-stop' ? LONGEST_PRIMARY_STOP_SECONDS : seconds;
+  const longest = outage === 'primary-stop' ? MAX_PRIMARY_STOP_SECONDS : seconds;
   await pause(1_000 * Math.min(seconds, longest));
   await tested.end();
   const backMs = performance.now();

@@ -84,7 +84,7 @@ export async function startClusterStores({ teardown }: Scope): Promise<TestStore
 
 /** Outages of the embedded form by name. The primary, in which the embedded stores run, stops for 40 s at most. */
 export const EMBEDDED_OUTAGES = ['objects-gone', 'objects-full', 'primary-stop'];
-export const LONGEST_PRIMARY_STOP_SECONDS = 40;
+export const MAX_PRIMARY_STOP_SECONDS = 40;
 
 /**
  * Embedded stores, whose objects lie on a small disk of their own where this process may mount one.

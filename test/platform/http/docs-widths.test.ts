@@ -7,7 +7,7 @@ import { findExecutable } from '../../../workers/render/executable.ts';
 import { startServer } from '../../support/harness.ts';
 
 /** Narrower than this, a sentence breaks after each word. */
-const LEAST_SENTENCE_PX = 200;
+const MIN_SENTENCE_PX = 200;
 
 t.test(
   '/docs can be read on a phone: headings keep their sentences, and nothing runs out of the page',
@@ -29,7 +29,7 @@ t.test(
         all.map((one) => one.getBoundingClientRect().width),
       );
       t.ok(
-        widths.length > 10 && Math.min(...widths) >= LEAST_SENTENCE_PX,
+        widths.length > 10 && Math.min(...widths) >= MIN_SENTENCE_PX,
         `${width} px: ${Math.min(...widths)}`,
       );
       const over = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');

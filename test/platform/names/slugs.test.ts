@@ -4,8 +4,8 @@ import {
   freeSlug,
   isReservedSlug,
   isSlug,
+  MAX_SLUG_CHARACTERS,
   parseReference,
-  SLUG_MAX_CHARACTERS,
   slugFromName,
 } from '../../../src/platform/names/slugs.ts';
 
@@ -52,14 +52,14 @@ t.test('a taken slug gets the lowest free number', async (t) => {
   t.equal(freeSlug('card', new Set()), 'card');
   t.equal(freeSlug('card', new Set(['card'])), 'card-2');
   t.equal(freeSlug('card', new Set(['card', 'card-2', 'card-4'])), 'card-3');
-  const longest = 'x'.repeat(SLUG_MAX_CHARACTERS);
-  t.equal(freeSlug(longest, new Set([longest])), `${'x'.repeat(SLUG_MAX_CHARACTERS - 5)}-2`);
+  const longest = 'x'.repeat(MAX_SLUG_CHARACTERS);
+  t.equal(freeSlug(longest, new Set([longest])), `${'x'.repeat(MAX_SLUG_CHARACTERS - 5)}-2`);
 });
 
 t.test('a slug is told from anything else', async (t) => {
-  for (const slug of ['a', '7', 'a-b', 'a--b', '-', '-a', 'a-', 'x'.repeat(SLUG_MAX_CHARACTERS)])
+  for (const slug of ['a', '7', 'a-b', 'a--b', '-', '-a', 'a-', 'x'.repeat(MAX_SLUG_CHARACTERS)])
     t.ok(isSlug(slug), slug);
-  const others = ['', 'A', 'a b', 'a_b', 'a@2', 'é', 'a\n', 'x'.repeat(SLUG_MAX_CHARACTERS + 1)];
+  const others = ['', 'A', 'a b', 'a_b', 'a@2', 'é', 'a\n', 'x'.repeat(MAX_SLUG_CHARACTERS + 1)];
   for (const text of others) t.notOk(isSlug(text), JSON.stringify(text));
 });
 

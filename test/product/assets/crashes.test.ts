@@ -19,7 +19,7 @@ import { picture } from './gallery-harness.ts';
 
 const HOUR_MS = 60 * 60_000;
 const ACCOUNT = 'acc_one';
-const MOST_CHANGES = 20;
+const MAX_CHANGES = 20;
 
 const log = { warn: () => undefined };
 const settings = readSettings({});
@@ -119,7 +119,7 @@ for (const [name, { given, deed }] of Object.entries(DEEDS)) {
   t.test(`${name} that dies at any write loses nothing and leaves nothing`, async (t) => {
     const healthy = await openAssets({ ...stores, ...common });
     for (const moment of ['before', 'after'] as const) {
-      for (let change = 1; change <= MOST_CHANGES; change += 1) {
+      for (let change = 1; change <= MAX_CHANGES; change += 1) {
         const subject = (await given?.(await serve(healthy))) ?? '';
         if (await diesIn(deed, subject, { change, moment })) {
           // Once for what can be told after hours, and once for what expired and was hidden by then.

@@ -7,7 +7,7 @@ import { openSharedClockStores } from './shared-clock-stores.ts';
 
 const ITEMS = 1_800;
 /** What the store can change at a time without keeping others waiting. */
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 
 const { stores, now } = await openSharedClockStores(t);
 const sizes: number[] = [];
@@ -48,8 +48,8 @@ t.test('a large job is cancelled in steps that let others in, and nothing more o
   const before = claims;
   const answer = await server.call(`/jobs/${json.data.id}/cancel`, { key, method: 'POST' });
   t.equal(answer.status, 200, JSON.stringify(answer.json).slice(0, 300));
-  t.ok(Math.max(...sizes) <= MOST_AT_ONCE, `${Math.max(...sizes)} items were changed by one update`);
-  t.ok(claims - before <= MOST_AT_ONCE, `${claims} claims`);
+  t.ok(Math.max(...sizes) <= MAX_AT_ONCE, `${Math.max(...sizes)} items were changed by one update`);
+  t.ok(claims - before <= MAX_AT_ONCE, `${claims} claims`);
   const job = await ended(server, key, json.data.id);
   t.equal(job.status, 'CANCELLED');
   t.equal(job.completedItems + job.failedItems + job.cancelledItems, ITEMS);

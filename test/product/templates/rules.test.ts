@@ -9,7 +9,7 @@ import {
   importedContent,
   newContent,
 } from '../../../src/product/templates/rules.ts';
-import { CSS_MAX_BYTES, HTML_MAX_BYTES, NAME_MAX_CHARACTERS } from '../../../src/product/templates/schema.ts';
+import { MAX_CSS_BYTES, MAX_HTML_BYTES, MAX_NAME_CHARACTERS } from '../../../src/product/templates/schema.ts';
 
 const sent = { name: 'Card', html: '<p>{{ title }}</p>', width: 10, height: 20 };
 
@@ -33,27 +33,27 @@ t.test('a new template has empty description and css, and variables from its pla
 
 t.test('html and css are measured in bytes of UTF-8', async (t) => {
   t.equal(
-    refusedOn(() => newContent({ ...sent, html: 'x'.repeat(HTML_MAX_BYTES) })),
+    refusedOn(() => newContent({ ...sent, html: 'x'.repeat(MAX_HTML_BYTES) })),
     null,
   );
   t.equal(
-    refusedOn(() => newContent({ ...sent, html: 'x'.repeat(HTML_MAX_BYTES + 1) })),
+    refusedOn(() => newContent({ ...sent, html: 'x'.repeat(MAX_HTML_BYTES + 1) })),
     'html',
   );
   t.equal(
-    refusedOn(() => newContent({ ...sent, html: 'é'.repeat(HTML_MAX_BYTES / 2) })),
+    refusedOn(() => newContent({ ...sent, html: 'é'.repeat(MAX_HTML_BYTES / 2) })),
     null,
   );
   t.equal(
-    refusedOn(() => newContent({ ...sent, html: 'é'.repeat(HTML_MAX_BYTES / 2 + 1) })),
+    refusedOn(() => newContent({ ...sent, html: 'é'.repeat(MAX_HTML_BYTES / 2 + 1) })),
     'html',
   );
   t.equal(
-    refusedOn(() => newContent({ ...sent, css: 'x'.repeat(CSS_MAX_BYTES) })),
+    refusedOn(() => newContent({ ...sent, css: 'x'.repeat(MAX_CSS_BYTES) })),
     null,
   );
   t.equal(
-    refusedOn(() => newContent({ ...sent, css: '€'.repeat(CSS_MAX_BYTES / 2) })),
+    refusedOn(() => newContent({ ...sent, css: '€'.repeat(MAX_CSS_BYTES / 2) })),
     'css',
   );
 });
@@ -127,11 +127,11 @@ t.test('an entry of an import may be anything, and is checked like a create', as
     'name',
   );
   t.equal(
-    refusedOn(() => importedContent({ ...sent, name: 'x'.repeat(NAME_MAX_CHARACTERS + 1) })),
+    refusedOn(() => importedContent({ ...sent, name: 'x'.repeat(MAX_NAME_CHARACTERS + 1) })),
     'name',
   );
   t.equal(
-    refusedOn(() => importedContent({ ...sent, name: '😀'.repeat(NAME_MAX_CHARACTERS) })),
+    refusedOn(() => importedContent({ ...sent, name: '😀'.repeat(MAX_NAME_CHARACTERS) })),
     null,
   );
   for (const width of [0, -1, 4097, 1.5, '10', null]) {

@@ -18,7 +18,7 @@ const TOO_MANY = {
   retryable: true,
   details: { reason: 'account_concurrency' },
 };
-const MOST_TRIES = 300;
+const MAX_TRIES = 300;
 const PAUSE_MS = 10;
 
 /**
@@ -44,7 +44,7 @@ function hold(t: Test, { url }: TestServer, key: string, path: string, type: str
     begun.on('error', () => undefined);
     begun.once('data', () => {
       begun.destroy();
-      if (tries < MOST_TRIES) socket = begin(tries + 1);
+      if (tries < MAX_TRIES) socket = begin(tries + 1);
     });
     begun.write(head.join('\r\n'));
     return begun;
@@ -54,7 +54,7 @@ function hold(t: Test, { url }: TestServer, key: string, path: string, type: str
 /** Repeats a call until its answer has the status; answers the last one. The pauses leave the slot to held calls. */
 async function until(status: number, call: () => Promise<Answer>): Promise<Answer> {
   let answer = await call();
-  for (let tries = 1; answer.status !== status && tries < MOST_TRIES; tries += 1) {
+  for (let tries = 1; answer.status !== status && tries < MAX_TRIES; tries += 1) {
     await pause(PAUSE_MS);
     answer = await call();
   }

@@ -20,7 +20,7 @@ const busywork = await pngOf(
 /** A pass that goes on longer than a test needs it ends at the deadline. */
 const ONE_SLOT = { IMAGE_HEAVY_SLOTS: '1', TRANSFORM_TIMEOUT_MS: '12000' };
 const LONG_PASS = { op: 'convert', format: 'avif', effort: '9' };
-const MOST_LOOKS = 300;
+const MAX_POLLS = 300;
 
 /** What a gauge of the passes that may take long says. */
 async function gauge(server: TestServer, name: string): Promise<number> {
@@ -34,7 +34,7 @@ async function gauge(server: TestServer, name: string): Promise<number> {
 
 async function untilGauge(server: TestServer, name: string, wanted: number): Promise<number> {
   let value = await gauge(server, name);
-  for (let looks = 1; value !== wanted && looks < MOST_LOOKS; looks += 1) value = await gauge(server, name);
+  for (let looks = 1; value !== wanted && looks < MAX_POLLS; looks += 1) value = await gauge(server, name);
   return value;
 }
 

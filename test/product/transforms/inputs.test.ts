@@ -12,7 +12,7 @@ const picture = sharp({ create: { width: 40, height: 20, channels: 3, background
 const png = await pngOf(picture);
 const jpeg = new Uint8Array(await picture.clone().jpeg().toBuffer());
 const MEGABYTE = 1024 * 1024;
-const IMAGE_LIMIT_BYTES = 25 * MEGABYTE;
+const MAX_IMAGE_BYTES = 25 * MEGABYTE;
 const calls = await openCalls(t, { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
 const INVALID = { status: 400, code: 'invalid_param', retryable: false };
 
@@ -222,18 +222,18 @@ t.test('a url is judged by what it answers', async (t) => {
 });
 
 t.test('25 MB of image pass and one byte more does not, raw, in parts, announced or not', async (t) => {
-  const full = new Uint8Array(IMAGE_LIMIT_BYTES + 1);
+  const full = new Uint8Array(MAX_IMAGE_BYTES + 1);
   full.set(png);
-  const exact = full.subarray(0, IMAGE_LIMIT_BYTES);
+  const exact = full.subarray(0, MAX_IMAGE_BYTES);
   const tooLarge = {
     status: 413,
     code: 'payload_too_large',
     param: 'file',
-    details: { limit: IMAGE_LIMIT_BYTES },
+    details: { limit: MAX_IMAGE_BYTES },
   };
   // The bytes behind a PNG's end are nobody's business: a picture of exactly the limit.
   t.equal((await calls.transform({ op: 'resize', width: 8 }, exact)).status, 200);
-  t.equal((await calls.metadata(exact)).json.data.image.bytes, IMAGE_LIMIT_BYTES);
+  t.equal((await calls.metadata(exact)).json.data.image.bytes, MAX_IMAGE_BYTES);
   t.equal((await sendParts(calls, '?op=resize&width=8', [filePart(exact)])).status, 200);
   t.match(refusalOf(await calls.transform({ op: 'resize', width: 8 }, full)), tooLarge);
   t.match(refusalOf(await calls.metadata(full)), tooLarge);

@@ -9,8 +9,8 @@ import { compare, fontDifferences } from '../templates/references.ts';
 import { pictureOf, refusalOf } from './calls.ts';
 
 /** Below and above these, a person sees that it is another picture. */
-const LEAST_LIKENESS = 0.97;
-const MOST_COLOUR_DISTANCE = 2;
+const MIN_LIKENESS = 0.97;
+const MAX_COLOUR_DISTANCE = 2;
 
 /** One takes seconds of a core. */
 const TURBULENCE = '<rect width="100%" height="100%" filter="url(#f)"/>';
@@ -34,8 +34,8 @@ for (const picture of PICTURES) {
     await t.test('as its reference', fonts, async (t) => {
       const { likeness, colourDistance } = await compare(name, bytes);
       t.comment(`${name}: likeness ${likeness.toFixed(4)}, colours ${colourDistance.toFixed(2)} apart`);
-      t.ok(likeness >= LEAST_LIKENESS, `${likeness} is like the reference`);
-      t.ok(colourDistance <= MOST_COLOUR_DISTANCE, `${colourDistance} is no other colour`);
+      t.ok(likeness >= MIN_LIKENESS, `${likeness} is like the reference`);
+      t.ok(colourDistance <= MAX_COLOUR_DISTANCE, `${colourDistance} is no other colour`);
     });
   });
 }
@@ -45,14 +45,14 @@ t.test('the comparison sees other words, a missing image and another colour', br
     const picture = PICTURES.find((known) => known.name === name) as Picture;
     return compare(name, (await draw(server, key, picture, changes)).bytes);
   };
-  t.ok((await unlike('quote', { quote: 'Something else was said.' })).likeness < LEAST_LIKENESS);
-  t.ok((await unlike('own-page', { asset: 'ast_absent' })).likeness < LEAST_LIKENESS);
-  t.ok((await unlike('product-banner', { image: '' })).likeness < LEAST_LIKENESS);
-  t.ok((await unlike('own-page', { emoji: '' })).likeness < LEAST_LIKENESS);
-  t.ok((await unlike('certificate', { recipient: '' })).likeness < LEAST_LIKENESS);
+  t.ok((await unlike('quote', { quote: 'Something else was said.' })).likeness < MIN_LIKENESS);
+  t.ok((await unlike('own-page', { asset: 'ast_absent' })).likeness < MIN_LIKENESS);
+  t.ok((await unlike('product-banner', { image: '' })).likeness < MIN_LIKENESS);
+  t.ok((await unlike('own-page', { emoji: '' })).likeness < MIN_LIKENESS);
+  t.ok((await unlike('certificate', { recipient: '' })).likeness < MIN_LIKENESS);
   const { likeness, colourDistance } = await unlike('product-banner', { accent: '#a03050' });
-  t.ok(likeness > LEAST_LIKENESS, 'light alone does not tell');
-  t.ok(colourDistance > MOST_COLOUR_DISTANCE);
+  t.ok(likeness > MIN_LIKENESS, 'light alone does not tell');
+  t.ok(colourDistance > MAX_COLOUR_DISTANCE);
 });
 
 t.test(

@@ -1,11 +1,11 @@
 // needs: both stores
 import t, { type Test } from 'tap';
 import { newDelivery } from '../../../src/product/webhooks/deliveries/delivery.ts';
-import { MOST_ATTEMPTS } from '../../../src/product/webhooks/deliveries/retries.ts';
+import { MAX_ATTEMPTS } from '../../../src/product/webhooks/deliveries/retries.ts';
 import { releaseEndpointsOf } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
 import type { EndpointDocument } from '../../../src/product/webhooks/endpoints/endpoint.ts';
-import { EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../../../src/product/webhooks/endpoints/store.ts';
+import { EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../../../src/product/webhooks/endpoints/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
 import { openTestStores } from '../../support/harness.ts';
 import { addEndpoint, newAccountId, startProcess } from './processes.ts';
@@ -13,7 +13,7 @@ import { eventually, outcome, startReceiver } from './receiver.ts';
 
 const stores = await openTestStores(t.testdir(), () => new Date());
 t.teardown(() => stores.close());
-const MOST_CHANGES = 40;
+const MAX_CHANGES = 40;
 /** Until an event in the outbox counts as left behind. */
 const LEFT_BEHIND_MS = 5_000;
 /** Until a mail that was claimed and not sent is tried again. */
@@ -21,7 +21,7 @@ const NOTICE_AGAIN_MS = 11 * 60_000;
 
 /** Runs a process to its death and what it leaves to another one, for every change it makes, before and after it. */
 async function atEveryChange(t: Test, live: (t: Test, death: Death) => Promise<boolean>): Promise<void> {
-  for (let change = 1; change <= MOST_CHANGES; change += 1) {
+  for (let change = 1; change <= MAX_CHANGES; change += 1) {
     const deaths = [];
     for (const moment of ['before', 'after'] as const) deaths.push(await live(t, { change, moment }));
     if (!deaths.includes(true)) return;
@@ -77,9 +77,9 @@ t.test(
       const accountId = newAccountId();
       const endpoint = await addEndpoint(stores.documents, accountId, receiver.url);
       const { _id } = endpoint;
-      for (let n = 1; n < MOST_CONSECUTIVE_FAILURES; n += 1)
+      for (let n = 1; n < MAX_CONSECUTIVE_FAILURES; n += 1)
         await endpoints.countFailure(accountId, _id, `whd_${n}`);
-      const atItsLast = { ...queued(endpoint), attempts: MOST_ATTEMPTS - 1, error: 'HTTP 500' };
+      const atItsLast = { ...queued(endpoint), attempts: MAX_ATTEMPTS - 1, error: 'HTTP 500' };
       await deliveries.insert([atItsLast, queued(endpoint)]);
 
       const mortal = dyingStores(stores, death);
@@ -98,7 +98,7 @@ t.test(
         return isOver();
       });
       const ended = await endpoints.find(accountId, _id);
-      t.match(ended, { consecutiveFailures: MOST_CONSECUTIVE_FAILURES, disabledReason: /HTTP 500/ });
+      t.match(ended, { consecutiveFailures: MAX_CONSECUTIVE_FAILURES, disabledReason: /HTTP 500/ });
       const { rows } = await deliveries.list(accountId, _id, {});
       t.equal(rows.filter(({ attempts }) => attempts === 0).length, 1, 'what was queued is closed unsent');
       await Promise.all([dying.stop(), next.stop()]);

@@ -8,7 +8,7 @@ import { cached } from './cache.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 3 * 60_000;
-const MOST_OUTPUT_BYTES = 64 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 /**
  * The generators work with the compiler's older interface, which TypeScript 7 does not have: they get one of their own.
  */
@@ -63,7 +63,7 @@ export async function openapiTypescriptClient(t: Test, document: object): Promis
   const { folder, project } = await projectOf(t, packages, document);
   const tool = join(packages, 'openapi-typescript/bin/cli.js');
   const args = [tool, join(folder, 'openapi.json'), '-o', join(folder, 'interface.d.ts')];
-  await run(process.execPath, args, { maxBuffer: MOST_OUTPUT_BYTES });
+  await run(process.execPath, args, { maxBuffer: MAX_OUTPUT_BYTES });
   return project;
 }
 
@@ -105,7 +105,7 @@ async function projectOf(t: Test, packages: string, document: object) {
 /** Runs a script of Node; a failure is an outcome too. */
 async function outcomeOf(args: readonly string[], cwd: string): Promise<Outcome> {
   try {
-    return { code: 0, ...(await run(process.execPath, args, { cwd, maxBuffer: MOST_OUTPUT_BYTES })) };
+    return { code: 0, ...(await run(process.execPath, args, { cwd, maxBuffer: MAX_OUTPUT_BYTES })) };
   } catch (error) {
     const { code, signal, stdout, stderr } = error as Outcome & { signal: string | null };
     return { code: code ?? signal ?? 'unknown', stdout, stderr };

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { isoBox, isoBoxes, isoBrands } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
-import { MOST_PARTS } from '../../../workers/formats/parts.ts';
+import { MAX_PARTS } from '../../../workers/formats/parts.ts';
 import { avifOf } from '../../imaging/pixels/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
@@ -78,6 +78,6 @@ t.test('brands are read, the major one first, and not without end', async (t) =>
 });
 
 t.test('more boxes than any file has end the walk', async (t) => {
-  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MOST_PARTS)), boxes).length, MOST_PARTS);
-  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MOST_PARTS + 1)), boxes), 'too many parts');
+  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MAX_PARTS)), boxes).length, MAX_PARTS);
+  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MAX_PARTS + 1)), boxes), 'too many parts');
 });

@@ -21,7 +21,7 @@ import { type Mutated, mutationsOf, type Original } from './mutations.ts';
 import { bounded, walked } from './walks.ts';
 
 /** Larger files test nothing more, and take longer. */
-const LARGEST_ORIGINAL_BYTES = 64 * 1024;
+const MAX_ORIGINAL_BYTES = 64 * 1024;
 const WALKS_TIMED = 5;
 /** Datasets of the usual and of the long form. */
 const IPTC = Buffer.from('\x1c\x02\x50\0\x03abc\x1c\x02\x74\x80\x04\0\0\0\x02de', 'latin1');
@@ -85,7 +85,7 @@ export async function targets(): Promise<Target[]> {
 
 function filesNamed(pattern: RegExp): Uint8Array[] {
   const names = hasImages ? FOLDERS.flatMap(imagesIn).filter((name) => pattern.test(name)) : [];
-  return names.map(image).filter(({ length }) => length <= LARGEST_ORIGINAL_BYTES);
+  return names.map(image).filter(({ length }) => length <= MAX_ORIGINAL_BYTES);
 }
 
 function inParts(

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
-import { MOST_PARTS } from '../../../workers/formats/parts.ts';
+import { MAX_PARTS } from '../../../workers/formats/parts.ts';
 import { gifOf } from '../../imaging/pixels/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
@@ -70,6 +70,6 @@ t.test('what is no GIF has no blocks', async (t) => {
 });
 
 t.test('more blocks than any file has end the walk', async (t) => {
-  t.equal(walked(gif('!\xfe\0'.repeat(MOST_PARTS)), gifBlocks).length, MOST_PARTS);
-  t.equal(walked(gif('!\xfe\0'.repeat(MOST_PARTS + 1)), gifBlocks), 'too many parts');
+  t.equal(walked(gif('!\xfe\0'.repeat(MAX_PARTS)), gifBlocks).length, MAX_PARTS);
+  t.equal(walked(gif('!\xfe\0'.repeat(MAX_PARTS + 1)), gifBlocks), 'too many parts');
 });

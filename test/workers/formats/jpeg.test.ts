@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { jpegSegment, jpegSegments } from '../../../workers/formats/jpeg.ts';
-import { MOST_PARTS } from '../../../workers/formats/parts.ts';
+import { MAX_PARTS } from '../../../workers/formats/parts.ts';
 import { jpegOf } from '../../imaging/pixels/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
@@ -108,6 +108,6 @@ t.test('what is no JPEG has no segments', async (t) => {
 });
 
 t.test('more segments than any file has end the walk', async (t) => {
-  t.equal(walked(jpeg('\xff\xfe\0\x02'.repeat(MOST_PARTS)), jpegSegments).length, MOST_PARTS);
-  t.equal(walked(jpeg('\xff\xfe\0\x02'.repeat(MOST_PARTS + 1)), jpegSegments), 'too many parts');
+  t.equal(walked(jpeg('\xff\xfe\0\x02'.repeat(MAX_PARTS)), jpegSegments).length, MAX_PARTS);
+  t.equal(walked(jpeg('\xff\xfe\0\x02'.repeat(MAX_PARTS + 1)), jpegSegments), 'too many parts');
 });

@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import sharp from 'sharp';
 import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
-import { MOST_PARTS } from '../../../workers/formats/parts.ts';
+import { MAX_PARTS } from '../../../workers/formats/parts.ts';
 import {
   exifDirectories,
   firstNumber,
@@ -124,8 +124,8 @@ t.test('a directory that claims more entries than there are is truncated', async
 
 t.test('pages without end, or over one another, end the walk', async (t) => {
   const pages = (count: number) => tiffOf(...Array(count).fill({ width: 1, height: 1 }));
-  t.equal([...tiffPages(new Bytes(pages(MOST_PARTS)))].length, MOST_PARTS);
-  t.equal(pagesOf(pages(MOST_PARTS + 1)), 'too many parts');
+  t.equal([...tiffPages(new Bytes(pages(MAX_PARTS)))].length, MAX_PARTS);
+  t.equal(pagesOf(pages(MAX_PARTS + 1)), 'too many parts');
   // Each page begins four bytes behind the one before it, and claims a hundred entries.
   const overlapping = Buffer.alloc(4_000);
   overlapping.write('II*\0\x08\0\0\0', 'latin1');

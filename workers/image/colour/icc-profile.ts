@@ -30,7 +30,7 @@ const CONES: Matrix = [
 /** Number of points of a curve; it is high because that of PQ is steep. */
 const CURVE_POINTS = 4096;
 /** Largest coordinate that a profile can hold with room to spare. */
-const MOST_XYZ = 4;
+const MAX_XYZ = 4;
 
 /** The profile of a picture with these colours, in RGB or in one grey channel. */
 export function profileFor(colours: Colours, space: 'rgb' | 'grey'): Buffer {
@@ -60,7 +60,7 @@ export function isPossible(primaries: Omit<Colours, 'name' | 'curve'>): boolean 
     isAhead &&
     columnsOf(primaries)
       .flat()
-      .every((value) => Math.abs(value) < MOST_XYZ)
+      .every((value) => Math.abs(value) < MAX_XYZ)
   );
 }
 

@@ -13,7 +13,7 @@ import { localOutputOf } from '../../transport/output.ts';
 import { tooLarge } from '../refusal.ts';
 
 /** Bytes that the samples of a page may have: as many as those of the largest picture in four samples of 16 bits. */
-const MOST_BYTES = LIMIT_PIXELS * 8;
+const MAX_SAMPLE_BYTES = LIMIT_PIXELS * 8;
 
 /** The samples of a page as they are stored, in the byte order of the machine. */
 export interface TiffSamples {
@@ -41,7 +41,7 @@ export async function tiffSamples(
   page: TiffPage,
 ): Promise<TiffSamples> {
   const rows = rowsOf(page);
-  if (rows.width * rows.height > MOST_BYTES) throw tooLarge();
+  if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw tooLarge();
   const bytes = sharp(asBytes(file, directory, page, rows), { failOn: 'error', limitInputPixels: false });
   const { data } = await localOutputOf(bytes.toColourspace('b-w').raw());
   const samples = inMachineOrder(data, page.bits, directory.littleEndian);

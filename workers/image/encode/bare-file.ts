@@ -41,7 +41,7 @@ const ADOBE = 0xee;
 const FRAMES = [0xc0, 0xc1, 0xc2];
 const COMPONENTS_AT = 5;
 /** Four components are CMYK, which is converted. */
-const MOST_COMPONENTS = 3;
+const MAX_COMPONENTS = 3;
 /** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
 const PLAIN_MARKERS = [0xc4, START_OF_SCAN, 0xdb, 0xdd, END_OF_IMAGE];
 
@@ -82,7 +82,7 @@ function isBareJpeg(file: Buffer): boolean {
 function isPictureSegment({ marker }: JpegSegment, content: Buffer): boolean {
   if (marker === APP0) return content.length === JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
   if (marker === ADOBE) return content.toString('latin1', 0, 5) === 'Adobe';
-  if (FRAMES.includes(marker)) return content.readUInt8(COMPONENTS_AT) <= MOST_COMPONENTS;
+  if (FRAMES.includes(marker)) return content.readUInt8(COMPONENTS_AT) <= MAX_COMPONENTS;
   return PLAIN_MARKERS.includes(marker);
 }
 

@@ -10,14 +10,14 @@ const DURATION_AT = 12;
 const DURATION_BYTES = 3;
 
 /** The longest delay that sharp accepts, in milliseconds. */
-export const LONGEST_SENT_MS = 65_535;
+export const MAX_SENT_MS = 65_535;
 /**
  * The block of a GIF that holds the delay of the next picture, in hundredths of a second, and the offset of the delay
  * in it.
  */
 const GRAPHIC_CONTROL = 0xf9;
 const DELAY_AT = 2;
-const LONGEST_DELAY = 0xffff;
+const MAX_DELAY = 0xffff;
 
 /**
  * Restores the original delays in the frames of an encoded animation, in place.
@@ -30,7 +30,7 @@ export function restoreDelays(
   delaysMs: readonly number[],
   wereSent: boolean,
 ): void {
-  const longestMs = wereSent ? LONGEST_SENT_MS : Number.POSITIVE_INFINITY;
+  const longestMs = wereSent ? MAX_SENT_MS : Number.POSITIVE_INFINITY;
   if (format === 'webp') restoreInWebp(file, delaysMs, longestMs);
   if (format === 'gif') restoreInGif(file, delaysMs, longestMs);
 }
@@ -68,6 +68,6 @@ function restoreInGif(gif: Uint8Array<ArrayBuffer>, delaysMs: readonly number[],
   for (const [picture, { start }] of controls.entries()) {
     const delayMs = delaysMs[picture] as number;
     if (delayMs > longestMs)
-      file.writeUInt16LE(Math.min(LONGEST_DELAY, Math.round(delayMs / 10)), start + DELAY_AT);
+      file.writeUInt16LE(Math.min(MAX_DELAY, Math.round(delayMs / 10)), start + DELAY_AT);
   }
 }

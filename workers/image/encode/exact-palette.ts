@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
 
 /** Size of the largest palette of a PNG. */
-const MOST_COLOURS = 256;
+const MAX_COLOURS = 256;
 
 /** PNG options that write a palette of exactly the colours of the picture. */
 interface ExactPalette {
@@ -24,7 +24,7 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
       ((data[at + third] as number) << 8) +
       alpha;
     colours.add(colour);
-    if (colours.size > MOST_COLOURS) return undefined;
+    if (colours.size > MAX_COLOURS) return undefined;
   }
   return { palette: true, quality: 100, colors: Math.max(2, colours.size), dither: 0 };
 }

@@ -15,7 +15,7 @@ import { type Original, reachTarget, type Written } from '../search/target.ts';
 import { isSamePicture, secondsLeft, type Work, writableFormat } from '../work.ts';
 import { isBare } from './bare-file.ts';
 import { isFromCamera } from './camera-file.ts';
-import { LONGEST_SENT_MS, restoreDelays } from './delays.ts';
+import { MAX_SENT_MS, restoreDelays } from './delays.ts';
 import { DRAWING_AVIF } from './effort.ts';
 import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
 import { exactPaletteOf, shows } from './exact-palette.ts';
@@ -227,6 +227,6 @@ function withPixelsOf({ task, source, profile }: Work, { data, info }: Written):
 /** The playback of an animation that has left its file, because raw pixels carry neither delays nor a loop count. */
 function motionOf({ delays, loop }: Source, picture: Picture): Motion {
   if (picture.frames === 1 || picture.fromFile) return {};
-  const delay = delays?.map((delayMs) => Math.min(delayMs, LONGEST_SENT_MS));
+  const delay = delays?.map((delayMs) => Math.min(delayMs, MAX_SENT_MS));
   return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };
 }

@@ -14,7 +14,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 const UNSEEN = 8;
 /** Changed pixels in the same tile, or in adjacent tiles, form one region. */
 const TILE_PX = 16;
-const MOST_REGIONS = 100;
+const MAX_REGIONS = 100;
 
 /**
  * Compares two pictures of the same size pixel by pixel, upright, in sRGB. An animation is compared by its first frame.
@@ -119,7 +119,7 @@ class Tiles {
       width: right - left + 1,
       height: bottom - top + 1,
     }));
-    return regions.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MOST_REGIONS);
+    return regions.sort((a, b) => b.width * b.height - a.width * a.height).slice(0, MAX_REGIONS);
   }
 
   /** The boxes around each group of adjacent tiles. */

@@ -33,7 +33,7 @@ interface Likeness {
 export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 
 /** Keeps the logarithm finite for a likeness of 1. Differences this small are invisible. */
-const LEAST_UNLIKENESS = 1e-7;
+const MIN_UNLIKENESS = 1e-7;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function likenessTo(pixels: Pixels, target: LikenessTarget): Likeness {
@@ -65,7 +65,7 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
       const { data, info } = await decoded(file);
       return ssim(model, lumaOf(data, info));
     },
-    evenly: (value) => -Math.log(1 - value + LEAST_UNLIKENESS),
+    evenly: (value) => -Math.log(1 - value + MIN_UNLIKENESS),
     rounded: (value) => Math.floor(value * 1e4) / 1e4,
   };
 }

@@ -1,15 +1,15 @@
 import type { Size } from '../pixels/geometry.ts';
 import { invalid } from '../refusal.ts';
-import { SMALLEST_EDGE_PX } from './ssimulacra2.ts';
+import { MIN_EDGE_PX } from './ssimulacra2.ts';
 
 /** Size in pixels above which a search by SSIMULACRA 2 would not end in time. */
 const LIMIT_PX = 4_000_000;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function assertMeasurable({ width, height, frames }: Size & { frames: number }): void {
-  if (Math.min(width, height) < SMALLEST_EDGE_PX) {
-    const message = `ssimulacra2 needs pictures of at least ${SMALLEST_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ask for minSsim.`;
-    throw invalid('ssimulacra2', message, { limit: SMALLEST_EDGE_PX });
+  if (Math.min(width, height) < MIN_EDGE_PX) {
+    const message = `ssimulacra2 needs pictures of at least ${MIN_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ask for minSsim.`;
+    throw invalid('ssimulacra2', message, { limit: MIN_EDGE_PX });
   }
   if (width * height * frames > LIMIT_PX) {
     const megapixels = (one: number) => (one / 1e6).toFixed(1);

@@ -7,7 +7,7 @@ const ERRORS = 6;
 const CHANNELS = 3;
 const SCALES = WEIGHTS.length / CHANNELS;
 /** Smallest side of a picture that has a score, in pixels. */
-export const SMALLEST_EDGE_PX = 8;
+export const MIN_EDGE_PX = 8;
 /**
  * A channel is left out at a scale where all its weights are smaller than this. It changes a score by less than 0.01
  * and saves two thirds of the time.
@@ -72,7 +72,7 @@ function scoreFor(weighted: number): number {
 function scalesOf({ width, height }: Level): number {
   let edgePx = Math.min(width, height);
   let count = 0;
-  for (; count < SCALES && edgePx >= SMALLEST_EDGE_PX; count++) {
+  for (; count < SCALES && edgePx >= MIN_EDGE_PX; count++) {
     if (count > 0) edgePx = Math.ceil(edgePx / 2);
   }
   return count;

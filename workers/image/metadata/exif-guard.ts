@@ -10,8 +10,8 @@ import { soundExifDirectories } from '../../formats/tiff.ts';
  */
 
 /** Limit of the values of one entry, and of all entries together. */
-export const VALUE_LIMIT_BYTES = 64 * 1024;
-export const TOTAL_LIMIT_BYTES = 512 * 1024;
+export const MAX_VALUE_BYTES = 64 * 1024;
+export const MAX_TOTAL_BYTES = 512 * 1024;
 /** Offset of the type in an entry. */
 const TYPE_AT = 2;
 
@@ -23,9 +23,9 @@ export function withoutBulkyTags(tiff: Uint8Array): Buffer<ArrayBuffer> | undefi
   const copy = Buffer.from(tiff);
   const directories = soundExifDirectories(new Bytes(copy));
   if (directories.length === 0) return undefined;
-  let leftBytes = TOTAL_LIMIT_BYTES;
+  let leftBytes = MAX_TOTAL_BYTES;
   for (const { at, claimedBytes } of directories.flatMap(({ entries }) => entries)) {
-    if (claimedBytes > Math.min(VALUE_LIMIT_BYTES, leftBytes)) copy.fill(0, at + TYPE_AT, at + TYPE_AT + 2);
+    if (claimedBytes > Math.min(MAX_VALUE_BYTES, leftBytes)) copy.fill(0, at + TYPE_AT, at + TYPE_AT + 2);
     else leftBytes -= claimedBytes;
   }
   return copy;

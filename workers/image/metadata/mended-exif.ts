@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { Bytes } from '../../formats/bytes.ts';
 import { soundExifDirectories, type TiffEntry, withoutExifPrefix } from '../../formats/tiff.ts';
 import { holdsPicture } from './embedded-pictures.ts';
-import { TOTAL_LIMIT_BYTES, VALUE_LIMIT_BYTES } from './exif-guard.ts';
+import { MAX_TOTAL_BYTES, MAX_VALUE_BYTES } from './exif-guard.ts';
 
 /**
  * A file's EXIF may hold small copies of the picture, and libvips carries them along: they would show what a crop cut
@@ -59,10 +59,10 @@ export function mendExif(
 function blankIn(tiff: Buffer, orientation: boolean): boolean {
   const bytes = new Bytes(tiff);
   const directories = soundExifDirectories(bytes);
-  let leftBytes = TOTAL_LIMIT_BYTES;
+  let leftBytes = MAX_TOTAL_BYTES;
   for (const { entries, nextAt } of directories) {
     for (const entry of entries) {
-      const isBulky = entry.claimedBytes > Math.min(VALUE_LIMIT_BYTES, leftBytes);
+      const isBulky = entry.claimedBytes > Math.min(MAX_VALUE_BYTES, leftBytes);
       const isStale = orientation && entry.tag === ORIENTATION;
       if (isBulky || isStale || !isCarried(bytes, entry)) tiff.fill(0, entry.at, entry.at + ENTRY_BYTES);
       else leftBytes -= entry.claimedBytes;

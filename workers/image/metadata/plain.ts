@@ -3,11 +3,11 @@
  * meaning in JavaScript or in a document store.
  */
 
-const TEXT_LIMIT_CHARACTERS = 4_000;
+const MAX_TEXT_CHARACTERS = 4_000;
 /** Longer lists are internal tables of the file or binary data, not facts. */
-const LIST_LIMIT_ENTRIES = 64;
-const DEPTH_LIMIT = 6;
-const NAME_LIMIT_CHARACTERS = 128;
+const MAX_LIST_ENTRIES = 64;
+const MAX_DEPTH = 6;
+const MAX_NAME_CHARACTERS = 128;
 
 export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
 
@@ -41,7 +41,7 @@ export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Bu
 function isSafeName(name: string): boolean {
   return (
     name !== '' &&
-    name.length <= NAME_LIMIT_CHARACTERS &&
+    name.length <= MAX_NAME_CHARACTERS &&
     !(name in Object.prototype) &&
     !name.startsWith('$') &&
     !/\p{Cc}/u.test(name)
@@ -52,19 +52,19 @@ function toPlain(value: unknown, depth: number): Plain | undefined {
   if (typeof value === 'string') return plainText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value === 'boolean') return value;
-  if (depth === DEPTH_LIMIT || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return undefined;
+  if (depth === MAX_DEPTH || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return undefined;
   if (Array.isArray(value)) return plainList(value, depth);
   return typeof value === 'object' && value !== null ? plainObject(value, depth) : undefined;
 }
 
 /** The text up to a NUL, without padding. */
 function plainText(value: string): string | undefined {
-  const text = value.split('\0', 1)[0]?.trim().slice(0, TEXT_LIMIT_CHARACTERS).toWellFormed() ?? '';
+  const text = value.split('\0', 1)[0]?.trim().slice(0, MAX_TEXT_CHARACTERS).toWellFormed() ?? '';
   return text === '' ? undefined : text;
 }
 
 function plainList(values: unknown[], depth: number): Plain[] | undefined {
-  if (values.length === 0 || values.length > LIST_LIMIT_ENTRIES) return undefined;
+  if (values.length === 0 || values.length > MAX_LIST_ENTRIES) return undefined;
   const list = values.map((value) => toPlain(value, depth + 1));
   return list.every((value) => value !== undefined) ? list : undefined;
 }

@@ -7,8 +7,8 @@ import { inflated, withChunks } from '../../formats/png.ts';
  */
 
 /** Limit of one text, when it is inflated. */
-export const TEXT_LIMIT_BYTES = 1024 * 1024;
-const ALL_TEXTS_LIMIT_BYTES = 4 * 1024 * 1024;
+export const MAX_TEXT_BYTES = 1024 * 1024;
+const MAX_ALL_TEXTS_BYTES = 4 * 1024 * 1024;
 /** Types of chunks with compressed texts: zTXt is always compressed, iTXt has a flag for it. */
 const TEXT_TYPES = ['zTXt', 'iTXt'];
 const NOTHING = new Uint8Array();
@@ -17,11 +17,11 @@ const NOTHING = new Uint8Array();
  * Returns the same bytes, or a copy without the texts that are too large. A file that is no PNG is returned as it is.
  */
 export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  let leftBytes = ALL_TEXTS_LIMIT_BYTES;
+  let leftBytes = MAX_ALL_TEXTS_BYTES;
   return withChunks(input, ({ type, start, end }, png) => {
     const packed = TEXT_TYPES.includes(type) ? packedText(type, png.subarray(start, end)) : undefined;
     if (packed === undefined) return undefined;
-    const text = inflated(packed, Math.min(TEXT_LIMIT_BYTES, leftBytes));
+    const text = inflated(packed, Math.min(MAX_TEXT_BYTES, leftBytes));
     if (text === undefined) return NOTHING;
     leftBytes -= text.byteLength;
     return undefined;

@@ -11,7 +11,7 @@ const RAW_PROFILE = /^Raw profile type (exif|xmp|APP1)$/;
 const XMP_PREFIX = Buffer.from('http://ns.adobe.com/xap/1.0/\0', 'latin1');
 const XMP_KEYWORD = 'XML:com.adobe.xmp';
 /** Limit of an inflated profile, above that of any profile of tags; larger texts were removed before (png-guard.ts). */
-const TEXT_LIMIT_BYTES = 4 * 1024 * 1024;
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The types of chunk that raw profiles become: EXIF, XMP. */
 const KINDS = ['eXIf', 'iTXt'];
@@ -40,9 +40,7 @@ function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (!RAW_PROFILE.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
   const text =
-    type === 'tEXt'
-      ? data.subarray(keywordEnd + 1)
-      : inflated(data.subarray(keywordEnd + 2), TEXT_LIMIT_BYTES);
+    type === 'tEXt' ? data.subarray(keywordEnd + 1) : inflated(data.subarray(keywordEnd + 2), MAX_TEXT_BYTES);
   return text && hexProfile(text.toString('latin1'));
 }
 

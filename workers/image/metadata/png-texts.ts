@@ -1,7 +1,7 @@
 import { Bytes } from '../../formats/bytes.ts';
 import { inflated, pngChunks, withChunks } from '../../formats/png.ts';
 import { holdsPicture } from './embedded-pictures.ts';
-import { packedText, TEXT_LIMIT_BYTES } from './png-guard.ts';
+import { MAX_TEXT_BYTES, packedText } from './png-guard.ts';
 
 /** Texts of a PNG besides EXIF and XMP: title, author, comments. Only a PNG can carry them. */
 
@@ -17,7 +17,7 @@ export function carriedTexts(input: Uint8Array): Uint8Array[] {
     if (!TEXT_TYPES.includes(type) || truncated || BLOCK.test(bytes.text(start, 32))) continue;
     const content = Buffer.from(bytes.slice(start, end));
     const packed = packedText(type, content);
-    const text = packed === undefined ? content : inflated(packed, TEXT_LIMIT_BYTES);
+    const text = packed === undefined ? content : inflated(packed, MAX_TEXT_BYTES);
     if (text !== undefined && !holdsPicture(text)) carried.push(Buffer.from(bytes.slice(at, next)));
   }
   return carried;

@@ -13,13 +13,13 @@ import { hexProfile } from './png-profiles.ts';
 type Groups = Record<string, unknown>;
 
 /** Limit of all tags of a file in total, in characters of JSON. */
-const TAGS_LIMIT_CHARACTERS = 128 * 1024;
+const MAX_TAGS_CHARACTERS = 128 * 1024;
 /** Bytes at the start of a container that are read for its own tags. Exif, ICC, IPTC and XMP are separate blocks. */
 const HEAD_BYTES = 256 * 1024;
 /** The first byte of a TIFF structure in this byte order: `I` of `II`. */
 const LITTLE_ENDIAN = 0x49;
-const BLOCK_LIMIT_BYTES = 1024 * 1024;
-const JPEG_SEGMENT_LIMIT_BYTES = 65_000;
+const MAX_BLOCK_BYTES = 1024 * 1024;
+const MAX_JPEG_SEGMENT_BYTES = 65_000;
 
 /**
  * The reported groups, in the order of the answer. The thumbnail, and values that the reader computes or repeats, are
@@ -71,7 +71,7 @@ export function readTags(
     ...read(xmpBlock(header), ['xmp']),
     ...read(profileBlock(header), ['icc', 'iptc']),
   };
-  const budget = { leftCharacters: TAGS_LIMIT_CHARACTERS };
+  const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
   const reported: Record<string, Record<string, Plain>> = {};
   for (const group of REPORTED) {
     const tags = Object.entries(groups[group] ?? {}).filter(
@@ -115,7 +115,7 @@ function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
 /** The XMP document with a packet header, by which the reader recognises it, and which is optional. */
 function xmpBlock(header: Metadata): Buffer | undefined {
   const xmp = header.xmp ?? rawProfile('xmp', header);
-  if (xmp === undefined || xmp.byteLength > BLOCK_LIMIT_BYTES) return undefined;
+  if (xmp === undefined || xmp.byteLength > MAX_BLOCK_BYTES) return undefined;
   if (xmp.subarray(0, 9).toString('latin1') === '<?xpacket') return xmp;
   return Buffer.concat([Buffer.from('<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>'), xmp]);
 }
@@ -128,14 +128,14 @@ function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefin
 /** A JPEG without a picture that carries ICC and IPTC, because the reader does not accept these blocks alone. */
 function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
   const segments: Buffer[] = [];
-  if (icc !== undefined && icc.byteLength <= BLOCK_LIMIT_BYTES) {
-    const count = Math.ceil(icc.byteLength / JPEG_SEGMENT_LIMIT_BYTES);
+  if (icc !== undefined && icc.byteLength <= MAX_BLOCK_BYTES) {
+    const count = Math.ceil(icc.byteLength / MAX_JPEG_SEGMENT_BYTES);
     for (let index = 0; index < count; index++) {
-      const part = icc.subarray(index * JPEG_SEGMENT_LIMIT_BYTES, (index + 1) * JPEG_SEGMENT_LIMIT_BYTES);
+      const part = icc.subarray(index * MAX_JPEG_SEGMENT_BYTES, (index + 1) * MAX_JPEG_SEGMENT_BYTES);
       segments.push(jpegSegment(APP2, Buffer.from('ICC_PROFILE\0'), Buffer.from([index + 1, count]), part));
     }
   }
-  if (iptc !== undefined && iptc.byteLength <= JPEG_SEGMENT_LIMIT_BYTES)
+  if (iptc !== undefined && iptc.byteLength <= MAX_JPEG_SEGMENT_BYTES)
     segments.push(jpegSegment(APP13, iptcResource(iptc)));
   if (segments.length === 0) return undefined;
   return Buffer.concat([Buffer.from([0xff, 0xd8]), ...segments, Buffer.from([0xff, 0xd9])]);

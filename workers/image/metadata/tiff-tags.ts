@@ -7,7 +7,7 @@ import {
   tiffPages,
   withoutExifPrefix,
 } from '../../formats/tiff.ts';
-import { TOTAL_LIMIT_BYTES, VALUE_LIMIT_BYTES } from './exif-guard.ts';
+import { MAX_TOTAL_BYTES, MAX_VALUE_BYTES } from './exif-guard.ts';
 import { isCarried } from './mended-exif.ts';
 
 /**
@@ -33,7 +33,7 @@ const UNDEFINED = 7;
 const FRACTIONS: readonly number[] = [5, 10];
 /** Types above this one are useless outside of their file, because they hold offsets. */
 const LAST_TYPE = 12;
-const ENTRY_LIMIT = 512;
+const MAX_ENTRIES = 512;
 /** The size of the picture, which the EXIF of a TIFF does not give. */
 const PIXEL_DIMENSIONS: readonly number[] = [0xa002, 0xa003];
 
@@ -82,16 +82,16 @@ export function withExifTags(
 function entriesOf(exif: Uint8Array): Entry[] {
   const bytes = new Bytes(withoutExifPrefix(exif));
   const directories = soundExifDirectories(bytes);
-  let bytesLeft = TOTAL_LIMIT_BYTES;
+  let bytesLeft = MAX_TOTAL_BYTES;
   const carried = (directory: TiffDirectory): Entry[] =>
-    directory.entries.slice(0, ENTRY_LIMIT).flatMap((entry) => {
+    directory.entries.slice(0, MAX_ENTRIES).flatMap((entry) => {
       if (PIXEL_DIMENSIONS.includes(entry.tag)) return [];
       if (EXIF_POINTERS.has(entry.tag)) {
         const led = directories.find(({ ledBy }) => ledBy === entry);
         const below = led === undefined ? [] : carried(led);
         return below.length === 0 ? [] : [{ ...entry, type: LONG, count: 1, value: Buffer.alloc(4), below }];
       }
-      const value = carriedValue(bytes, directory, entry, Math.min(VALUE_LIMIT_BYTES, bytesLeft));
+      const value = carriedValue(bytes, directory, entry, Math.min(MAX_VALUE_BYTES, bytesLeft));
       bytesLeft -= value?.byteLength ?? 0;
       return value === undefined || !isCarried(bytes, entry) ? [] : [{ ...entry, value }];
     });

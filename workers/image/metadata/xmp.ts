@@ -9,9 +9,9 @@ import { holdsPicture } from './embedded-pictures.ts';
  */
 
 /** Longer packets are not carried; those of cameras and programs are far below. */
-const PACKET_LIMIT_BYTES = 1024 * 1024;
+const MAX_PACKET_BYTES = 1024 * 1024;
 /** Deeper packets are not carried: the parser looks for the namespace of a name in every element around it. */
-const DEPTH_LIMIT = 64;
+const MAX_DEPTH = 64;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 
 /** The properties of a namespace that are dropped, by their names. */
@@ -59,7 +59,7 @@ export function carriedXmp(
   packet: Uint8Array,
   { movesPixels }: { movesPixels: boolean },
 ): string | undefined {
-  if (packet.byteLength > PACKET_LIMIT_BYTES) return undefined;
+  if (packet.byteLength > MAX_PACKET_BYTES) return undefined;
   const writer = new PacketWriter(movesPixels ? [...NOT_CARRIED, ...PLACES] : NOT_CARRIED);
   const parser = new SaxesParser({ xmlns: true, position: false } as const);
   parser.on('processinginstruction', ({ target, body }) => writer.instruction(target, body));
@@ -102,7 +102,7 @@ class PacketWriter {
 
   /** @throws RangeError */
   open({ name, uri, local, attributes }: SaxesTagNS): void {
-    if (this.#open.length === DEPTH_LIMIT) throw new RangeError('The packet is too deep.');
+    if (this.#open.length === MAX_DEPTH) throw new RangeError('The packet is too deep.');
     let text = '';
     for (const attribute of Object.values(attributes)) {
       const { value } = attribute;

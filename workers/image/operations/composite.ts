@@ -1,11 +1,11 @@
 import { overlay } from '../overlay.ts';
 import { BLEND_MODES } from '../pixels/blend.ts';
-import { EDGE_LIMIT_PX, place } from '../pixels/geometry.ts';
+import { MAX_EDGE_PX, place } from '../pixels/geometry.ts';
 import { fade, repeat } from '../pixels/paint.ts';
 import { defineStep } from './operation.ts';
 import { assetId, choice, flag, integer, number, optional, position } from './parameter.ts';
 
-const offset = (description: string) => integer(-EDGE_LIMIT_PX, EDGE_LIMIT_PX, description);
+const offset = (description: string) => integer(-MAX_EDGE_PX, MAX_EDGE_PX, description);
 
 export const composite = defineStep({
   description: 'Lays a second asset over the picture.',

@@ -1,6 +1,6 @@
 import type { PassWarning } from '../../protocol.ts';
 import { backgroundOr, isTranslucent } from '../colour/colour.ts';
-import { changedSizeFault, EDGE_LIMIT_PX, type Fit, fitInto, place, type Size } from '../pixels/geometry.ts';
+import { changedSizeFault, type Fit, fitInto, MAX_EDGE_PX, place, type Size } from '../pixels/geometry.ts';
 import { BadArgument } from '../refusal.ts';
 import { pad, scaleLinear, scaleTo } from '../sizing.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
@@ -11,8 +11,8 @@ export const resize = defineStep({
   description:
     'Scales the picture to a width, a height or both, keeping its shape unless fit says otherwise.',
   parameters: {
-    width: optional(integer(1, EDGE_LIMIT_PX, 'Width in pixels; width, height or both are needed.')),
-    height: optional(integer(1, EDGE_LIMIT_PX, 'Height in pixels; width, height or both are needed.')),
+    width: optional(integer(1, MAX_EDGE_PX, 'Width in pixels; width, height or both are needed.')),
+    height: optional(integer(1, MAX_EDGE_PX, 'Height in pixels; width, height or both are needed.')),
     fit: choice(
       ['cover', 'contain', 'fill', 'inside', 'outside'],
       'How the picture meets width and height: cover crops, contain pads, fill stretches, inside stays within, outside reaches both.',

@@ -2,14 +2,14 @@ import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebo
 import { colourOf, type Rgba, TRANSPARENT } from '../colour/colour.ts';
 import { escaped, printable } from '../markup.ts';
 import { overlay } from '../overlay.ts';
-import { AREA_LIMIT_PX, type Place, place } from '../pixels/geometry.ts';
+import { MAX_AREA_PX, type Place, place } from '../pixels/geometry.ts';
 import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
 import { turned } from '../pixels/turn.ts';
 import { BadArgument } from '../refusal.ts';
 import { defineStep, type PassContext } from './operation.ts';
 import { colour, integer, number, optional, position, text as words } from './parameter.ts';
 
-const SIZE_LIMIT_PX = 1000;
+const MAX_SIZE_PX = 1000;
 
 export const text = defineStep({
   description: 'Writes a line or more onto the picture, as text and never as markup.',
@@ -18,7 +18,7 @@ export const text = defineStep({
     font: optional(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
     size: Type.Union(
       [
-        Type.Integer({ minimum: 1, maximum: SIZE_LIMIT_PX }),
+        Type.Integer({ minimum: 1, maximum: MAX_SIZE_PX }),
         Type.String({ pattern: '^(100|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9])%$', examples: ['4%'] }),
       ],
       {
@@ -65,7 +65,7 @@ export const text = defineStep({
 function sizePx(asked: number | string, widthPx: number): number {
   if (typeof asked === 'number') return asked;
   const share = Number.parseFloat(asked) / 100;
-  return Math.min(SIZE_LIMIT_PX, Math.max(1, Math.round(share * widthPx)));
+  return Math.min(MAX_SIZE_PX, Math.max(1, Math.round(share * widthPx)));
 }
 
 /** The text without the characters that Pango cannot draw. */
@@ -96,7 +96,7 @@ function linesFault(text: string, sizePx: number, width: number): BadArgument | 
   if (text.trim() === '') return undefined;
   const linesOf = (line: string) => Math.ceil((line.length * sizePx * 2) / width) + 1;
   const linesAtMost = text.split('\n').reduce((lines, line) => lines + linesOf(line), 0);
-  if (linesAtMost * sizePx * 2 * width <= AREA_LIMIT_PX) return undefined;
+  if (linesAtMost * sizePx * 2 * width <= MAX_AREA_PX) return undefined;
   const message = `size is ${sizePx}, at which the text does not fit any picture: send a smaller size or less text.`;
   return new BadArgument('size', message);
 }

@@ -7,7 +7,7 @@ import { defineStep } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
 /** Smallest side of a picture in which sharp can search for edges, in pixels. */
-const SMALLEST_EDGE_PX = 3;
+const MIN_EDGE_PX = 3;
 
 export const trim = defineStep({
   description:
@@ -24,7 +24,7 @@ export const trim = defineStep({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 150,
   async apply(picture, { threshold, background }) {
-    if (Math.min(picture.width, picture.height) < SMALLEST_EDGE_PX) return;
+    if (Math.min(picture.width, picture.height) < MIN_EDGE_PX) return;
     const options: TrimOptions = {
       threshold,
       ...(background !== undefined && { background: colourOf(background, 'background') }),

@@ -13,12 +13,12 @@ import { enlarged } from './resample.ts';
 /** Regions with a gap below this, the space between two characters, are covered as one. */
 const NEAR_PX = 24;
 /** Number of colours along a side, too few to read a word or recognise a face. */
-const MOST_CELLS_ALONG = 3;
+const MAX_CELLS_PER_SIDE = 3;
 /**
  * Smallest side of a cell. The mean of a smaller cell could reveal its content: the ink of one character of a headline
  * is enough.
  */
-const SMALLEST_CELL_PX = 96;
+const MIN_CELL_PX = 96;
 /** Means are rounded to multiples of this, so that the amount of ink of a character cannot be measured either. */
 const ROUNDING = 32;
 
@@ -55,7 +55,7 @@ function isNear({ box }: Group, { box: other }: Group): boolean {
 
 /** Whether a group is too small to keep any colour of its own. */
 export function mustBeFilled({ box }: Group): boolean {
-  return Math.min(box.width, box.height) < SMALLEST_CELL_PX;
+  return Math.min(box.width, box.height) < MIN_CELL_PX;
 }
 
 /** Covers a group in place. Only pixels in its regions are changed, and only those are read. */
@@ -75,7 +75,7 @@ export function coarsen(
 
 /** The mean colours of a group as a tiny picture. Where regions overlap, their pixels count twice. */
 function cellsOf(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
-  const along = (edgePx: number) => Math.min(MOST_CELLS_ALONG, Math.floor(edgePx / SMALLEST_CELL_PX));
+  const along = (edgePx: number) => Math.min(MAX_CELLS_PER_SIDE, Math.floor(edgePx / MIN_CELL_PX));
   const [width, height] = [along(box.width), along(box.height)];
   const overall = meanOf(pixels, regions);
   const means = partsOf(box, width, height).map((cell) => {

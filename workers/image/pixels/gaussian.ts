@@ -10,7 +10,7 @@ const DIRECT_SIGMA_PX = 4;
 /** For a larger sigma, the picture is first reduced until the sigma is this large in the reduced picture. */
 const REDUCED_SIGMA_PX = 3;
 /** A picture is not reduced below this number of pixels along a side. */
-const SMALLEST_EDGE_PX = 8;
+const MIN_EDGE_PX = 8;
 /**
  * The blur caused by the reduction itself, as a variance in pixels of the reduced picture: that of the linear kernel.
  */
@@ -40,7 +40,7 @@ function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
  */
 function reductionFor({ width, height }: Size, sigma: number): number {
   if (sigma <= DIRECT_SIGMA_PX) return 1;
-  return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, Math.min(width, height) / SMALLEST_EDGE_PX));
+  return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, Math.min(width, height) / MIN_EDGE_PX));
 }
 
 /**

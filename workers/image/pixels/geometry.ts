@@ -33,8 +33,8 @@ export type Place = keyof typeof PLACES;
 export const PLACE_NAMES = Object.keys(PLACES) as Place[];
 
 /** Largest side and area of a picture during a pass, because a few bytes of input could otherwise take gigabytes. */
-export const EDGE_LIMIT_PX = 16384;
-export const AREA_LIMIT_PX = 100_000_000;
+export const MAX_EDGE_PX = 16384;
+export const MAX_AREA_PX = 100_000_000;
 
 /** What is known of a picture without its pixels: the size of a frame, and the number of frames worked on at once. */
 export interface Shape extends Size {
@@ -45,15 +45,15 @@ export interface Shape extends Size {
 
 /** The fault on `width` or `height` of a step that would make a picture of this size, where it exceeds the limits. */
 export function sizeFault({ width, height }: Size, frames = 1): BadArgument | undefined {
-  const key = width > EDGE_LIMIT_PX ? 'width' : 'height';
-  if (Math.max(width, height) > EDGE_LIMIT_PX) {
-    const message = `The step would make a picture of ${width} × ${height} pixels, but an edge has at most ${EDGE_LIMIT_PX}.`;
-    return new BadArgument(key, message, { limit: EDGE_LIMIT_PX });
+  const key = width > MAX_EDGE_PX ? 'width' : 'height';
+  if (Math.max(width, height) > MAX_EDGE_PX) {
+    const message = `The step would make a picture of ${width} × ${height} pixels, but an edge has at most ${MAX_EDGE_PX}.`;
+    return new BadArgument(key, message, { limit: MAX_EDGE_PX });
   }
-  if (width * height * frames > AREA_LIMIT_PX) {
+  if (width * height * frames > MAX_AREA_PX) {
     const megapixels = Math.round((width * height * frames) / 1e6);
-    const message = `The step would make a picture of ${megapixels} megapixels, but at most ${AREA_LIMIT_PX / 1e6} are worked on.`;
-    return new BadArgument('width', message, { limit: AREA_LIMIT_PX });
+    const message = `The step would make a picture of ${megapixels} megapixels, but at most ${MAX_AREA_PX / 1e6} are worked on.`;
+    return new BadArgument('width', message, { limit: MAX_AREA_PX });
   }
   return undefined;
 }

@@ -11,7 +11,7 @@ const SAMPLED_FROM_PX = 1_000_000;
  */
 const TILE_PX = 64;
 const TILES_A_SIDE = 8;
-const MOST_TRIALS = 4;
+const MAX_TRIALS = 4;
 /** Number of trials of the whole picture for which there should be time, because the first may miss the target. */
 const TRIALS_TO_FIT = 2;
 
@@ -90,7 +90,7 @@ export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
   let wholeMs = 0;
   await tryOut({
     ...row,
-    hasTime: () => trials < MOST_TRIALS,
+    hasTime: () => trials < MAX_TRIALS,
     async attempt(index) {
       for (;;) {
         const startedMs = nowMs();

@@ -11,7 +11,7 @@ const SCREEN_AT = 6;
 
 /** Screens that broken encoders wrote instead of the picture's size: the decoder takes the first frame's then. */
 const BROKEN_SCREENS = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
-const LARGEST_TRUSTED_SIDE = 2048;
+const MAX_TRUSTED_SIDE = 2048;
 
 /**
  * Walks the blocks; a frame counts when its data end inside the file. The decoder would draw what there is of one more.
@@ -55,7 +55,7 @@ function trustedScreen(width: number, height: number): { width: number; height: 
   const isBroken =
     width === 0 ||
     height === 0 ||
-    Math.max(width, height) > LARGEST_TRUSTED_SIDE ||
+    Math.max(width, height) > MAX_TRUSTED_SIDE ||
     BROKEN_SCREENS.includes(`${width}x${height}`);
   return isBroken ? { width: 1, height: 1 } : { width, height };
 }

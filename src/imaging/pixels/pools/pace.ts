@@ -1,13 +1,13 @@
 /** The time of shorter passes is mostly not spent on pixels. */
-const SHORTEST_MS = 25;
-const LOWEST = 0.4;
+const MIN_MEASURED_MS = 25;
+const MIN_FACTOR = 0.4;
 /** Bounds the effect of a few pictures that were made to be slow on the others of the same kind. */
-const HIGHEST = 4;
+const MAX_FACTOR = 4;
 /** Weights of the latest pass: a few quick ones make up for one that was slower than estimated. */
 const SLOWER_WEIGHT = 0.5;
 const QUICKER_WEIGHT = 0.25;
 /** Kinds that are remembered; the one that was recorded least recently is forgotten first. */
-const MOST_KINDS = 1_000;
+const MAX_KINDS = 1_000;
 
 /**
  * The ratio of measured to estimated CPU time of each kind of pass. Photographs take 0.15 to 1.4 of the estimate, by
@@ -27,14 +27,14 @@ export function createPace(): Pace {
   return {
     corrected: (kind, estimatedMs) => factorOf(kind) * estimatedMs,
     record(kind, estimatedMs, tookMs) {
-      if (Math.max(estimatedMs, tookMs) < SHORTEST_MS) return;
+      if (Math.max(estimatedMs, tookMs) < MIN_MEASURED_MS) return;
       const known = factorOf(kind);
-      const seen = Math.min(HIGHEST, Math.max(LOWEST, tookMs / estimatedMs));
+      const seen = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, tookMs / estimatedMs));
       const weight = seen > known ? SLOWER_WEIGHT : QUICKER_WEIGHT;
       factors.delete(kind);
       factors.set(kind, known + weight * (seen - known));
       const [oldest] = factors.keys();
-      if (factors.size > MOST_KINDS && oldest !== undefined) factors.delete(oldest);
+      if (factors.size > MAX_KINDS && oldest !== undefined) factors.delete(oldest);
     },
   };
 }

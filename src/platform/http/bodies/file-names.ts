@@ -10,7 +10,7 @@ interface Undeclared {
 }
 
 /** Longer headers keep the name that the parser reads. The longest file name takes a quarter of it. */
-const LONGEST_HEADER = 8_192;
+const MAX_HEADER_CHARACTERS = 8_192;
 const PARAMETER = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
 const EXTENDED = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
 const ENCODED_WORDS = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
@@ -32,7 +32,7 @@ export function readFullNames(parser: BusboyInstance): void {
 
 /** A Content-Disposition with one file name, which is the full one where it has several. */
 export function withFullName(disposition: string): string {
-  const isCandidate = disposition.length <= LONGEST_HEADER && /filename\s*\*|=\?/i.test(disposition);
+  const isCandidate = disposition.length <= MAX_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
   if (!isCandidate) return disposition;
   const given = (wanted: string) =>
     [...disposition.matchAll(PARAMETER)].find(([, name = '']) => name.toLowerCase() === wanted)?.[2];

@@ -4,23 +4,23 @@ import { ApiError, invalidParam } from '../errors.ts';
 import { createJsonCount } from './json-count.ts';
 
 /** Largest JSON body, in bytes. */
-export const JSON_BODY_LIMIT_BYTES = 8 * MEGABYTE;
+export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE;
 /** The most levels of nested lists and objects, because recursive code could exceed its stack. */
-const DEEPEST_JSON = 200;
+const MAX_JSON_DEPTH = 200;
 /** From this size on, a body is counted before it is parsed; any smaller body is parsed within a few milliseconds. */
 export const LARGE_JSON_BYTES = 256 * 1024;
 /**
  * The most names and values of a large body, including lists and objects. This many are parsed in 50 ms. A row of two
  * fields has five.
  */
-const MOST_VALUES = 1_000_000;
+const MAX_VALUES = 1_000_000;
 /** The most different names of a large body. Each costs the parser 600 ns, ten times as much as a value. */
-const MOST_NAMES = 20_000;
+const MAX_NAMES = 20_000;
 
 const formatted = (count: number) => count.toLocaleString('en');
 
 /** The bounds of a JSON body, for the pages that clients read. */
-export const JSON_BOUNDS = `A JSON body has at most ${JSON_BODY_LIMIT_BYTES / 1024 / 1024} MB, ${formatted(MOST_VALUES)} names and values (${formatted(MOST_VALUES / 5)} rows of two fields) and ${formatted(MOST_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${DEEPEST_JSON} deep.`;
+export const JSON_BOUNDS = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatted(MAX_VALUES)} names and values (${formatted(MAX_VALUES / 5)} rows of two fields) and ${formatted(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
 /**
  * Parses a JSON text.
@@ -47,12 +47,12 @@ export function* checkInSlices(raw: Buffer): Generator<void, void> {
   const countUpTo = createJsonCount(raw, raw.length > LARGE_JSON_BYTES);
   for (let to = COUNTED_SLICE_BYTES; ; to += COUNTED_SLICE_BYTES) {
     const { deepest, values, names } = countUpTo(Math.min(to, raw.length));
-    if (deepest > DEEPEST_JSON) {
-      const message = `The body has more than ${DEEPEST_JSON} lists and objects within each other: flatten it.`;
-      throw invalidParam('body', message, { limit: DEEPEST_JSON });
+    if (deepest > MAX_JSON_DEPTH) {
+      const message = `The body has more than ${MAX_JSON_DEPTH} lists and objects within each other: flatten it.`;
+      throw invalidParam('body', message, { limit: MAX_JSON_DEPTH });
     }
-    if (values > MOST_VALUES) throw tooMuch('names and values', MOST_VALUES);
-    if (names > MOST_NAMES) throw tooMuch('different names', MOST_NAMES);
+    if (values > MAX_VALUES) throw tooMuch('names and values', MAX_VALUES);
+    if (names > MAX_NAMES) throw tooMuch('different names', MAX_NAMES);
     if (to >= raw.length) return;
     yield;
   }

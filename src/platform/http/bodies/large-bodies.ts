@@ -8,9 +8,9 @@ const SLICE_MS = 5;
 /** The length of the pause after a slice, relative to the slice. */
 const PAUSES_LONGER = 2;
 /** The longest pause, because a slice may have been slow only because the machine is busy. */
-const LONGEST_PAUSE_MS = 400;
+const MAX_PAUSE_MS = 400;
 
-const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, LONGEST_PAUSE_MS);
+const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, MAX_PAUSE_MS);
 
 interface LargeBodies {
   /** @throws ApiError as `parseJson` does. */

@@ -6,9 +6,9 @@ import { type ApiError, invalidParam } from '../errors.ts';
 import { readFullNames } from './file-names.ts';
 import { announcedBytes, drop, tooLarge, within } from './streamed-body.ts';
 
-const FIELD_LIMIT_BYTES = MEGABYTE;
-const FIELDS_LIMIT = 64;
-const FILES_LIMIT = 8;
+const MAX_FIELD_BYTES = MEGABYTE;
+const MAX_FIELDS = 64;
+const MAX_FILES = 8;
 
 /** The stream of the `file` part. */
 export interface FilePart {
@@ -162,9 +162,9 @@ function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInst
       // One byte beyond the limit is enough to refuse the file.
       limits: {
         fileSize: fileLimitBytes + 1,
-        fields: FIELDS_LIMIT,
-        fieldSize: FIELD_LIMIT_BYTES,
-        files: FILES_LIMIT,
+        fields: MAX_FIELDS,
+        fieldSize: MAX_FIELD_BYTES,
+        files: MAX_FILES,
       },
     });
     readFullNames(parser);

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
-import { emptyBody, JSON_BODY_LIMIT_BYTES, LARGE_JSON_BYTES, parseJson } from './json.ts';
+import { emptyBody, LARGE_JSON_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { createLargeBodies } from './large-bodies.ts';
 import { collect } from './streamed-body.ts';
 
@@ -75,7 +75,7 @@ export function installBodies(app: FastifyInstance): void {
     const type = request.headers['content-type'] ?? '';
     if (!JSON_TYPE.test(type)) throw unsupportedType(type, config.uploadsAt);
     if (stream === undefined) return;
-    const raw = await collect(stream, request, JSON_BODY_LIMIT_BYTES, 'body');
+    const raw = await collect(stream, request, MAX_JSON_BODY_BYTES, 'body');
     if (raw.length > 0) rawBodies.set(request, raw);
   }
 }
@@ -92,7 +92,7 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8
 export function installBodyParsing(app: FastifyInstance, ownerOf: (request: FastifyRequest) => string): void {
   const large = createLargeBodies();
   app.decorateRequest('readJson', async function readJson() {
-    const raw = await collect(this.body as Readable, this, JSON_BODY_LIMIT_BYTES, 'body');
+    const raw = await collect(this.body as Readable, this, MAX_JSON_BODY_BYTES, 'body');
     return raw.length > LARGE_JSON_BYTES ? large.parse(ownerOf(this), raw) : parseJson(raw);
   });
   app.addHook('preValidation', (request, _reply, done) => {

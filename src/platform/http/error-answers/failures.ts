@@ -27,7 +27,7 @@ export function installFailures(app: FastifyInstance): void {
  * The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
  */
 const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
-const LARGEST_DROPPED_BYTES = 64 * MEGABYTE;
+const MAX_DROPPED_BYTES = 64 * MEGABYTE;
 /** The disk is full: the Retry-After is long, because an operator has to free space. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusals = new WeakMap<FastifyRequest, ApiError>();
@@ -119,6 +119,6 @@ function fromFastify(error: Partial<FastifyError>): ApiError {
 }
 
 function hasEndlessBody({ headers, raw }: FastifyRequest): boolean {
-  const isLong = Number(headers['content-length'] ?? 0) > LARGEST_DROPPED_BYTES;
+  const isLong = Number(headers['content-length'] ?? 0) > MAX_DROPPED_BYTES;
   return !raw.complete && (isLong || headers['transfer-encoding'] !== undefined);
 }

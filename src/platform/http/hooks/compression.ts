@@ -14,9 +14,9 @@ declare module 'fastify' {
 }
 
 const gzipped = promisify(gzip);
-const LEAST_BYTES = 1_024;
+const MIN_COMPRESSED_BYTES = 1_024;
 /** Compressed static responses by ETag; each is compressed once per process. */
-const MOST_COMPRESSED = 200;
+const MAX_CACHED_BODIES = 200;
 const compressedTexts = new Map<string, Buffer>();
 
 /**
@@ -38,7 +38,7 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
     // Fastify's own hook for HEAD fails on null.
     return request.method === 'HEAD' ? '' : null;
   }
-  if (payload.length < LEAST_BYTES || !takesGzip(request)) return payload;
+  if (payload.length < MIN_COMPRESSED_BYTES || !takesGzip(request)) return payload;
   const body = await compressedText(payload, etag);
   reply.header('content-encoding', 'gzip').header('content-length', String(body.length));
   return body;
@@ -65,7 +65,7 @@ async function compressedText(text: string, etag: string | undefined): Promise<B
   const known = isStatic ? compressedTexts.get(etag) : undefined;
   if (known !== undefined) return known;
   const body = await gzipped(text);
-  if (isStatic && compressedTexts.size < MOST_COMPRESSED) compressedTexts.set(etag, body);
+  if (isStatic && compressedTexts.size < MAX_CACHED_BODIES) compressedTexts.set(etag, body);
   return body;
 }
 

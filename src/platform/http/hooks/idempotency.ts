@@ -7,8 +7,8 @@ import { ApiError, invalidParam } from '../errors.ts';
 
 const KEEP_MS = DAY_MS;
 const UNANSWERED_MS = 5 * 60 * 1000;
-const LARGEST_FINGERPRINTED_BYTES = MEGABYTE;
-const LARGEST_STORED_BYTES = 512 * 1024;
+const MAX_FINGERPRINTED_BYTES = MEGABYTE;
+const MAX_STORED_BYTES = 512 * 1024;
 const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 type IdempotencyKind = 'kept' | 'unkept';
@@ -127,7 +127,7 @@ function checkedKey(sent: string | string[]): string {
 /** The fingerprint of a request: method, path, query string and raw body. Null when the body is too large. */
 function fingerprintOf(request: FastifyRequest): string | null {
   const body = rawBodyOf(request);
-  if (body !== undefined && body.length > LARGEST_FINGERPRINTED_BYTES) return null;
+  if (body !== undefined && body.length > MAX_FINGERPRINTED_BYTES) return null;
   const hash = createHash('sha256').update(`${request.method} ${request.url}\n`);
   if (body !== undefined) hash.update(body);
   return hash.digest('base64url');
@@ -136,7 +136,7 @@ function fingerprintOf(request: FastifyRequest): string | null {
 function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown): StoredResponse | null {
   if (kindOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
-  if (typeof body !== 'string' || Buffer.byteLength(body) > LARGEST_STORED_BYTES) return null;
+  if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_BYTES) return null;
   const type = reply.getHeader('content-type');
   return {
     status: reply.statusCode,

@@ -5,14 +5,14 @@ import { CURSOR } from '../documented.ts';
 import type { ListMeta } from '../envelope.ts';
 import { invalidParam } from '../errors.ts';
 
-const LARGEST_PAGE = 100;
+const MAX_PAGE_SIZE = 100;
 /** The most rows that are counted exactly. */
-const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / LARGEST_PAGE);
+const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
 
 /** The query of every paged listing, whose properties are spread into the schemas of the routes. */
 export const PagingQuery = {
   page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.' })),
-  perPage: Type.Optional(Type.Integer({ description: `Rows per page, 1 to ${LARGEST_PAGE}; clamped.` })),
+  perPage: Type.Optional(Type.Integer({ description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.` })),
   cursor: Type.Optional(
     Type.String({
       description: 'nextCursor of the answer before, with the same filters; never with page.',
@@ -65,7 +65,7 @@ export async function readPage<T extends Document>(
 
 /** The size of the page: default 100, clamped to 1 to 100. */
 export function pageSize(query: PagingQuery): number {
-  return Math.min(Math.max(query.perPage ?? LARGEST_PAGE, 1), LARGEST_PAGE);
+  return Math.min(Math.max(query.perPage ?? MAX_PAGE_SIZE, 1), MAX_PAGE_SIZE);
 }
 
 /** The number of the requested page, clamped to the pages that can be reached by skipping rows. */

@@ -27,7 +27,7 @@ export interface Operation {
 }
 
 /** The most fields of a body or a response on a page. Larger schemas describe ops, which have pages of their own. */
-const MOST_FIELDS = 90;
+const MAX_FIELDS = 90;
 
 /**
  * The page of an endpoint as Markdown: how it is called, with an example, its parameters, its body, and its answer with
@@ -146,7 +146,7 @@ function answerLines(status: string, type: string, media: Media, reader: SchemaR
 function mediaLines(heading: string, type: string, media: Media, reader: SchemaReader): string[] {
   const fields = reader.fieldsOf(media.schema ?? {});
   const listed =
-    fields.length > MOST_FIELDS
+    fields.length > MAX_FIELDS
       ? ['The fields follow from the op: /docs/ops/{op}.md lists them, and /openapi.json has all.']
       : fields;
   const example = type.includes('json')

@@ -2,9 +2,9 @@ import type { Stats } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { MEGABYTE } from '../../names/units.ts';
 
-const MOST_BYTES = 16 * MEGABYTE;
+const MAX_CACHE_BYTES = 16 * MEGABYTE;
 /** The largest cached object. Larger ones are read from the system's page cache as fast as they are copied. */
-const LARGEST_BYTES = 128 * 1024;
+const MAX_OBJECT_BYTES = 128 * 1024;
 
 /** The identity of a file among others under the same path. */
 type FileIdentity = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>;
@@ -31,13 +31,13 @@ interface ReadCache {
 /** @param stat returns null when there is no such file. */
 export function createReadCache(stat: (path: string) => Promise<Stats | null>): ReadCache {
   const cached = new LRUCache<string, CachedObject>({
-    maxSize: MOST_BYTES,
-    maxEntrySize: LARGEST_BYTES,
+    maxSize: MAX_CACHE_BYTES,
+    maxEntrySize: MAX_OBJECT_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
   return {
     set(key, path, { ino, size, mtimeMs }, bytes) {
-      if (bytes.length < LARGEST_BYTES)
+      if (bytes.length < MAX_OBJECT_BYTES)
         cached.set(key, { path, file: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
     },
     async get(key) {

@@ -4,7 +4,7 @@ import { StorageFullError } from '../documents/port.ts';
 /** The lifetime of a measurement of the disk. */
 const MEASUREMENT_LIFE_MS = 1_000;
 /** The largest share of a small disk that is reserved. */
-const LARGEST_SHARE = 0.1;
+const MAX_RESERVED_SHARE = 0.1;
 
 interface Space {
   freeBytes: number;
@@ -32,7 +32,7 @@ export function createReserve(reserveBytes: number, measure: () => Promise<Space
       const nowMs = performance.now();
       if (nowMs - measuredMs >= MEASUREMENT_LIFE_MS) {
         const { freeBytes, totalBytes } = await measure();
-        spareBytes = freeBytes - Math.min(reserveBytes, totalBytes * LARGEST_SHARE);
+        spareBytes = freeBytes - Math.min(reserveBytes, totalBytes * MAX_RESERVED_SHARE);
         measuredMs = nowMs;
       }
       if (spareBytes < 0) throw new StorageFullError('The disk of the objects is full but for its reserve.');

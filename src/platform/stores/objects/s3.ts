@@ -16,7 +16,7 @@ const UPLOAD_TIMEOUT_MS = 20_000;
  * The number of attempts: the second one handles a broken connection; more would only wait longer for an unavailable
  * bucket.
  */
-const MOST_TRIES = 2;
+const MAX_TRIES = 2;
 /** The idle timeout within a response. It is long, because a slow reader looks like a dead server. */
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
@@ -215,7 +215,7 @@ async function connect({ region, endpoint, credentials }: S3Options) {
   const sdk = await import('@aws-sdk/client-s3');
   const client = new sdk.S3Client({
     region,
-    maxAttempts: MOST_TRIES,
+    maxAttempts: MAX_TRIES,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     ...present({ credentials }),
     requestHandler: {

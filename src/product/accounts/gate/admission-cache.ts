@@ -5,8 +5,8 @@ import type { Caller } from '../authentication.ts';
 import { ADMISSION_TTL_MS } from '../revocations.ts';
 
 /** The most requests that one query counts ahead for later calls. */
-const MOST_AHEAD = 100;
-const MOST_ACCOUNTS = 10_000;
+const MAX_REQUESTS_AHEAD = 100;
+const MAX_ACCOUNTS = 10_000;
 
 /** How coordination is asked where the cache has no answer. */
 interface Source {
@@ -44,7 +44,7 @@ interface AdmissionCache {
 
 export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = systemClock): AdmissionCache {
   const admitted = new WeakMap<Caller, { network: string; untilMs: number }>();
-  const windows = new LRUCache<string, Counted>({ max: MOST_ACCOUNTS });
+  const windows = new LRUCache<string, Counted>({ max: MAX_ACCOUNTS });
   /** Accounts whose requests are being counted ahead now: of simultaneous calls, only one counts ahead. */
   const counting = new Set<string>();
 
@@ -89,7 +89,7 @@ export function createAdmissionCache({ elapsedMs }: Pick<Clock, 'elapsedMs'> = s
       if (isAhead) counting.add(accountId);
       try {
         const askedMs = elapsedMs();
-        const answer = await load(isAhead ? MOST_AHEAD : 0);
+        const answer = await load(isAhead ? MAX_REQUESTS_AHEAD : 0);
         if (answer.rate?.allowed) note(caller, network, askedMs, answer.rate, isAhead);
         return answer;
       } finally {

@@ -11,11 +11,11 @@ import type {
 import { retryUntil } from '../../../platform/stores/outages.ts';
 
 /** Longer than any synchronous call can take, upload included. */
-const LONGEST_CALL_MS = 120_000;
+const MAX_CALL_MS = 120_000;
 /** How long a slot may pass from call to call before coordination is asked for it again. */
 const KEPT_MS = 30_000;
 /** A call keeps its slot until it ends; the lease expires only to free the slots of a dead process. */
-const SLOT_LEASE_MS = LONGEST_CALL_MS + KEPT_MS;
+const SLOT_LEASE_MS = MAX_CALL_MS + KEPT_MS;
 /** How often the slot of a call that may take longer than its lease is renewed. */
 const RENEW_MS = 60_000;
 /** Pauses before each further attempt to take a slot. */

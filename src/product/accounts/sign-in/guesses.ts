@@ -8,14 +8,14 @@ const WINDOW_MS = 15 * 60_000;
 /** The number of wrong passwords without a delay; each further one doubles the delay. */
 const FREE_GUESSES = 10;
 const FIRST_DELAY_MS = 1_000;
-const LONGEST_DELAY_MS = 60_000;
+const MAX_DELAY_MS = 60_000;
 /** How long a network stays familiar after a sign-in: guesses from elsewhere do not delay it. */
 const FAMILIAR_MS = 30 * DAY_MS;
 
 /** The time between two guesses at one account, by the number of wrong ones: 0, then 1, 2, 4 … 60 s. */
 export function delayMsAfter(wrongGuesses: number): number {
   if (wrongGuesses < FREE_GUESSES) return 0;
-  return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), LONGEST_DELAY_MS);
+  return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), MAX_DELAY_MS);
 }
 
 /** A password that is about to be verified. */

@@ -32,17 +32,15 @@ const UNSAFE_IN_ASCII = /[^\x20-\x7e]|["\\/%;]/gu;
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
 /** Seconds in a year, which caches treat as unlimited. */
-const LONGEST_AGE_SECONDS = 31_536_000;
+const MAX_AGE_SECONDS = 31_536_000;
 
 /**
  * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
  * @param ends epoch milliseconds after which no copy may be used; null for no such time.
  */
 export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number): string {
-  const remaining = ends.map((end) =>
-    end === null ? LONGEST_AGE_SECONDS : Math.floor((end - nowMs) / 1000),
-  );
-  const seconds = Math.max(0, Math.min(LONGEST_AGE_SECONDS, ...remaining));
+  const remaining = ends.map((end) => (end === null ? MAX_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
+  const seconds = Math.max(0, Math.min(MAX_AGE_SECONDS, ...remaining));
   return `private, max-age=${seconds}, immutable`;
 }
 

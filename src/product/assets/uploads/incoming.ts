@@ -7,7 +7,7 @@ import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
 import { checkOf } from '../../../platform/http/error-answers/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { UPLOAD_LIMIT_BYTES, URL_FETCHES, URL_LIMIT_BYTES, URL_TIMEOUT_MS } from '../limits.ts';
+import { MAX_UPLOAD_BYTES, MAX_URL_BYTES, URL_FETCHES, URL_TIMEOUT_MS } from '../limits.ts';
 import { filenameIn } from '../rules.ts';
 import { UrlUpload } from '../schema.ts';
 
@@ -24,7 +24,7 @@ export interface IncomingImage extends Disposable {
   end(): Promise<void>;
 }
 
-const MOST_WAITING_FETCHES = 1_000;
+const MAX_WAITING_FETCHES = 1_000;
 const checkUrlUpload = checkOf(UrlUpload, 'body');
 
 /** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
@@ -40,14 +40,14 @@ export function createIncoming(outbound: Outbound): IncomingImages {
   // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
   const fetches: Admission = createAdmission({
     slots: URL_FETCHES,
-    budgetBytes: URL_FETCHES * URL_LIMIT_BYTES,
-    limits: () => ({ calls: MOST_WAITING_FETCHES }),
+    budgetBytes: URL_FETCHES * MAX_URL_BYTES,
+    limits: () => ({ calls: MAX_WAITING_FETCHES }),
   });
 
   async function openUrl(url: string, accountId: string, client: AbortSignal): Promise<IncomingImage> {
-    const { release } = await fetches.acquire({ accountId, bytes: URL_LIMIT_BYTES, signal: client });
+    const { release } = await fetches.acquire({ accountId, bytes: MAX_URL_BYTES, signal: client });
     try {
-      const options = { limitBytes: URL_LIMIT_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
+      const options = { limitBytes: MAX_URL_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
       const { bytes } = await outbound.fetchImage(url, options);
       checkIsImage(bytes, 'url');
       const end = async () => release();
@@ -78,13 +78,13 @@ export function createIncoming(outbound: Outbound): IncomingImages {
  * @throws ApiError payload_too_large on `file`.
  */
 export function openRaw(request: FastifyRequest, body: Readable): IncomingImage {
-  if ((announcedBytes(request) ?? 0) > UPLOAD_LIMIT_BYTES) throw tooLarge('file', UPLOAD_LIMIT_BYTES);
-  const bytes = within(body, UPLOAD_LIMIT_BYTES, 'file');
+  if ((announcedBytes(request) ?? 0) > MAX_UPLOAD_BYTES) throw tooLarge('file', MAX_UPLOAD_BYTES);
+  const bytes = within(body, MAX_UPLOAD_BYTES, 'file');
   return { bytes, filename: null, end: async () => undefined, [Symbol.dispose]: () => undefined };
 }
 
 async function openPart(request: FastifyRequest, body: Readable): Promise<IncomingImage> {
-  const limits = { bodyLimitBytes: UPLOAD_LIMIT_BYTES, fileLimitBytes: UPLOAD_LIMIT_BYTES };
+  const limits = { bodyLimitBytes: MAX_UPLOAD_BYTES, fileLimitBytes: MAX_UPLOAD_BYTES };
   const multipart = await openMultipart(request, body, limits);
   const { bytes, filename } = multipart.file;
   return {

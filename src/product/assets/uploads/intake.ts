@@ -10,7 +10,7 @@ import { systemClock } from '../../../platform/clock/clock.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { Sums } from '../asset.ts';
 import { storageUnreadable, tooManyUploads } from '../errors.ts';
-import { UPLOAD_LIMIT_BYTES } from '../limits.ts';
+import { MAX_UPLOAD_BYTES } from '../limits.ts';
 import type { IncomingImage } from './incoming.ts';
 
 export interface Facts {
@@ -26,11 +26,11 @@ interface IntakeOptions {
 
 /** The timeout from the last byte to the description, including the wait in the queue. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 function sizeOf({ imageThreads }: Capacity) {
   const slots = imageThreads() + 1;
-  return { slots, budgetBytes: slots * UPLOAD_LIMIT_BYTES };
+  return { slots, budgetBytes: slots * MAX_UPLOAD_BYTES };
 }
 
 /** Receives the bytes of uploads: they are streamed to the object store first, and then identified in a thread. */
@@ -51,7 +51,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
    * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
    * waiting upload holds no bytes in memory. Accounts take turns.
    */
-  const queue: Admission = createAdmission({ ...sizeOf(capacity), limits: () => ({ calls: MOST_WAITING }) });
+  const queue: Admission = createAdmission({ ...sizeOf(capacity), limits: () => ({ calls: MAX_WAITING }) });
   capacity.onChange(() => queue.resize(sizeOf(capacity)));
 
   return {
@@ -70,9 +70,9 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
       const deadline = deadlineOf({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
       ends.defer(() => deadline.end());
       const { signal } = deadline;
-      const { release } = await queue.acquire({ accountId, bytes: UPLOAD_LIMIT_BYTES, signal });
+      const { release } = await queue.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
       ends.defer(release);
-      const bytes = await objects.read(key, UPLOAD_LIMIT_BYTES);
+      const bytes = await objects.read(key, MAX_UPLOAD_BYTES);
       if (bytes === null) throw storageUnreadable();
       return await pixels.describe({ bytes, accountId, deadlineMs, signal }).result;
     },

@@ -38,8 +38,8 @@ interface Owner {
   plan: string;
 }
 
-const MOST_QUOTA_ATTEMPTS = 100;
-const LONGEST_PAUSE_MS = 100;
+const MAX_QUOTA_ATTEMPTS = 100;
+const MAX_PAUSE_MS = 100;
 
 interface UploadedAsset {
   asset: AssetDocument;
@@ -90,13 +90,13 @@ export function createUploads(options: UploadsOptions): Uploads {
     identity: string | null,
   ): Promise<AssetDocument | null> {
     const limit = storedAssets(plan);
-    for (let attempts = 1; attempts <= MOST_QUOTA_ATTEMPTS; attempts += 1) {
+    for (let attempts = 1; attempts <= MAX_QUOTA_ATTEMPTS; attempts += 1) {
       const result = await quota.reserve(accountId, assetId, limit);
       if (result === 'reserved') return null;
       const same = identity === null ? null : await store.findSame(accountId, identity);
       if (same !== null) return same;
       if (result === 'full') break;
-      await sleep(Math.random() * Math.min(attempts * 5, LONGEST_PAUSE_MS));
+      await sleep(Math.random() * Math.min(attempts * 5, MAX_PAUSE_MS));
     }
     throw await exceeded(accountId, limit);
   }

@@ -31,7 +31,7 @@ export function checkParameters(
 }
 
 /** The most ops that are named when a parameter belongs to others. */
-const MOST_NAMED = 3;
+const MAX_NAMED_PROBLEMS = 3;
 
 /** A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it. */
 function takenElsewhere(op: Op, key: string): string {
@@ -39,7 +39,7 @@ function takenElsewhere(op: Op, key: string): string {
   const takers = Object.values<Op>(OPS).filter(
     (other) => isPixelOp(other) && Object.hasOwn(other.parameters.properties, key),
   );
-  const named = takers.slice(0, MOST_NAMED).map((other) => other.op);
+  const named = takers.slice(0, MAX_NAMED_PROBLEMS).map((other) => other.op);
   if (named.length === 0) return '';
   const take = named.length === 1 ? 'takes' : 'take';
   return ` ${named.join(', ')} ${take} it: send several ops as steps.`;

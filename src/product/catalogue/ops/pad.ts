@@ -2,18 +2,18 @@ import { operations } from '../../../../workers/image/operations/index.ts';
 import { integer, optional } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
-const MAX_PIXELS = 8192;
+const MAX_MARGIN_PX = 8192;
 const SIDES = ['top', 'right', 'bottom', 'left'] as const;
 
 export const pad = pixelOp({
   op: 'pad',
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
-    top: optional(integer(0, MAX_PIXELS, 'Pixels to add above.')),
-    right: optional(integer(0, MAX_PIXELS, 'Pixels to add on the right.')),
-    bottom: optional(integer(0, MAX_PIXELS, 'Pixels to add below.')),
-    left: optional(integer(0, MAX_PIXELS, 'Pixels to add on the left.')),
-    all: optional(integer(0, MAX_PIXELS, 'Pixels to add on every side; instead of naming sides.')),
+    top: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add above.')),
+    right: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add on the right.')),
+    bottom: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add below.')),
+    left: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add on the left.')),
+    all: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add on every side; instead of naming sides.')),
     mode: operations.extend.declared.extendWith,
   },
   example: { all: 24, background: '#ffffff' },

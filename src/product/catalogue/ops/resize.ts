@@ -1,5 +1,5 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
-import { EDGE_LIMIT_PX, number } from '../../../../workers/image/operations/parameter.ts';
+import { MAX_EDGE_PX, number } from '../../../../workers/image/operations/parameter.ts';
 import type { Violation } from '../op.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
@@ -19,11 +19,11 @@ export const resize = pixelOp({
     const refused = operations.resize.rule(given);
     if (refused !== undefined) return refused;
     const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
-    if (largest > EDGE_LIMIT_PX) {
+    if (largest > MAX_EDGE_PX) {
       return {
         key: 'dpr',
-        message: `dpr makes an edge of ${Math.round(largest)} pixels, but at most ${EDGE_LIMIT_PX} are allowed: send a smaller dpr or size.`,
-        details: { received: given.dpr, limit: EDGE_LIMIT_PX },
+        message: `dpr makes an edge of ${Math.round(largest)} pixels, but at most ${MAX_EDGE_PX} are allowed: send a smaller dpr or size.`,
+        details: { received: given.dpr, limit: MAX_EDGE_PX },
       };
     }
     return focalViolation(given);

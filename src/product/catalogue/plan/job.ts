@@ -77,13 +77,13 @@ function checkType({ type, op }: JobWork): void {
     throw invalidParam('type', 'type stands beside op, which decides it: leave type out.');
 }
 
-const COUNT_MAX = 10;
+const MAX_COUNT = 10;
 
 /** Only work without assets can have a count. */
 function countOf({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): number {
-  if (!Number.isInteger(count) || count < 1 || count > COUNT_MAX) {
-    const message = `count is ${JSON.stringify(count)}, but a whole number from 1 to ${COUNT_MAX} is expected.`;
-    throw invalidParam('count', message, { received: count, min: 1, max: COUNT_MAX });
+  if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
+    const message = `count is ${JSON.stringify(count)}, but a whole number from 1 to ${MAX_COUNT} is expected.`;
+    throw invalidParam('count', message, { received: count, min: 1, max: MAX_COUNT });
   }
   if (count > 1 && takes !== 'nothing') {
     const message = 'count is for generate alone: leave it out, and send an asset for each item.';

@@ -3,22 +3,22 @@ import type { JobWork } from './checked-job.ts';
 import type { PresetStep } from './step.ts';
 
 /** Largest parameters of a job, or of one step, as JSON. */
-const PARAMETERS_MAX_BYTES = 64 * 1024;
+const MAX_PARAMETERS_BYTES = 64 * 1024;
 /** Largest parameters of all variants of a job together, as JSON. */
-const VARIANTS_MAX_BYTES = 256 * 1024;
+const MAX_VARIANTS_BYTES = 256 * 1024;
 /** Largest list of steps, as JSON. */
-const STEPS_MAX_BYTES = 512 * 1024;
+const MAX_STEPS_BYTES = 512 * 1024;
 
 /**
  * Refuses a job whose stored parameters would be too large, before they are processed.
  * @throws ApiError invalid_param on parameters, variants, steps, or the parameters or params of a step.
  */
 export function checkJobSize({ parameters, variants, steps }: JobWork): void {
-  checkBytes(parameters, PARAMETERS_MAX_BYTES, 'parameters');
-  checkBytes(variants, VARIANTS_MAX_BYTES, 'variants');
+  checkBytes(parameters, MAX_PARAMETERS_BYTES, 'parameters');
+  checkBytes(variants, MAX_VARIANTS_BYTES, 'variants');
   if (steps === undefined) return;
   checkStepSizes(steps, 'steps');
-  checkBytes(steps, STEPS_MAX_BYTES, 'steps');
+  checkBytes(steps, MAX_STEPS_BYTES, 'steps');
 }
 
 /**
@@ -28,8 +28,8 @@ export function checkJobSize({ parameters, variants, steps }: JobWork): void {
  */
 export function checkStepSizes(steps: readonly PresetStep[], where: string): void {
   for (const [index, { parameters, params }] of steps.entries()) {
-    checkBytes(parameters, PARAMETERS_MAX_BYTES, `${where}[${index}].parameters`);
-    checkBytes(params, PARAMETERS_MAX_BYTES, `${where}[${index}].params`);
+    checkBytes(parameters, MAX_PARAMETERS_BYTES, `${where}[${index}].parameters`);
+    checkBytes(params, MAX_PARAMETERS_BYTES, `${where}[${index}].params`);
   }
 }
 

@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /** The most steps of a list, far above what is needed, to protect the store and its readers. */
-const STEPS_MAX = 1_000;
+const MAX_STEPS = 1_000;
 
-export const SUBJECTS_MAX = 4;
-export const REFERENCES_MAX = 4;
-export const DESCRIPTOR_MAX_CHARACTERS = 300;
+export const MAX_SUBJECTS = 4;
+export const MAX_REFERENCES = 4;
+export const MAX_DESCRIPTOR_CHARACTERS = 300;
 export const SUBJECT_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,39}$';
 
 /** One of two forms: an op of the catalogue, or an operation of the processing registry. */
@@ -41,7 +41,7 @@ export type PresetStep = Static<typeof PresetStep>;
 /** A list of steps as it is sent, in a preset or in a job. */
 export const Steps = Type.Array(PresetStep, {
   minItems: 1,
-  maxItems: STEPS_MAX,
+  maxItems: MAX_STEPS,
   description:
     'Run in order. Adjacent deterministic steps are one pass; each AI step is a segment of its own.',
 });
@@ -52,9 +52,9 @@ export const Subject = Type.Object(
     name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
     referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
       minItems: 1,
-      description: `Your own assets with status DONE; at most ${REFERENCES_MAX} across all subjects.`,
+      description: `Your own assets with status DONE; at most ${MAX_REFERENCES} across all subjects.`,
     }),
-    descriptor: Type.Optional(Type.String({ maxLength: DESCRIPTOR_MAX_CHARACTERS })),
+    descriptor: Type.Optional(Type.String({ maxLength: MAX_DESCRIPTOR_CHARACTERS })),
   },
   {
     title: 'Subject',
@@ -69,6 +69,6 @@ export type Subject = Static<typeof Subject>;
 export const SentSubjects = Type.Array(
   Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
   {
-    description: `At most ${SUBJECTS_MAX}; a list of steps with subjects needs a generate or edit step.`,
+    description: `At most ${MAX_SUBJECTS}; a list of steps with subjects needs a generate or edit step.`,
   },
 );

@@ -1,13 +1,13 @@
 import { type ApiError, invalidParam } from '../../../platform/http/errors.ts';
 import { isLongerThan } from '../../../platform/names/lengths.ts';
 import { findModel, type Models } from '../../models/models.ts';
-import { PROMPT_MAX_CHARACTERS } from '../parameter.ts';
+import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
 import type { AiStep, CompiledStep } from './compiled-step.ts';
 import {
-  DESCRIPTOR_MAX_CHARACTERS,
-  REFERENCES_MAX,
+  MAX_DESCRIPTOR_CHARACTERS,
+  MAX_REFERENCES,
+  MAX_SUBJECTS,
   SUBJECT_NAME_PATTERN,
-  SUBJECTS_MAX,
   type Subject,
 } from './step.ts';
 
@@ -25,7 +25,7 @@ const MENTION = /\{\{\s*subject\.([^{}]*?)\s*\}\}/g;
  * @throws ApiError invalid_param on `param`.
  */
 export function readSubjects(sent: readonly unknown[], param: string): Subject[] {
-  if (sent.length > SUBJECTS_MAX) throw tooMany(param, 'subjects', SUBJECTS_MAX, sent.length);
+  if (sent.length > MAX_SUBJECTS) throw tooMany(param, 'subjects', MAX_SUBJECTS, sent.length);
   const subjects = sent.map((subject, index) => readSubject(subject, index, param));
   const names = subjects.map(({ name }) => name);
   const repeated = names.find((name, index) => names.indexOf(name) < index);
@@ -35,7 +35,7 @@ export function readSubjects(sent: readonly unknown[], param: string): Subject[]
     });
   }
   const images = referencesOf(subjects).length;
-  if (images > REFERENCES_MAX) throw tooMany(param, 'reference images', REFERENCES_MAX, images);
+  if (images > MAX_REFERENCES) throw tooMany(param, 'reference images', MAX_REFERENCES, images);
   return subjects;
 }
 
@@ -52,9 +52,9 @@ function readSubject(sent: unknown, index: number, param: string): Subject {
     throw refused('needs referenceAssetIds: a list of one to four ids of your own assets.');
   }
   if (descriptor === undefined) return { name, referenceAssetIds };
-  if (typeof descriptor !== 'string' || isLongerThan(descriptor, DESCRIPTOR_MAX_CHARACTERS)) {
-    throw refused(`has a descriptor that is not text of at most ${DESCRIPTOR_MAX_CHARACTERS} characters.`, {
-      limit: DESCRIPTOR_MAX_CHARACTERS,
+  if (typeof descriptor !== 'string' || isLongerThan(descriptor, MAX_DESCRIPTOR_CHARACTERS)) {
+    throw refused(`has a descriptor that is not text of at most ${MAX_DESCRIPTOR_CHARACTERS} characters.`, {
+      limit: MAX_DESCRIPTOR_CHARACTERS,
     });
   }
   return { name, referenceAssetIds, descriptor };
@@ -99,11 +99,11 @@ export function checkMentions(prompt = '', subjects: readonly Subject[], param: 
     throw invalidParam(param, message, { received: name, allowed: names });
   }
   const { length } = expandPrompt(prompt, subjects);
-  if (prompt.length > PROMPT_MAX_CHARACTERS || length <= PROMPT_MAX_CHARACTERS) return;
+  if (prompt.length > MAX_PROMPT_CHARACTERS || length <= MAX_PROMPT_CHARACTERS) return;
   throw invalidParam(
     param,
-    `The prompt has ${length} characters once the descriptors stand for its subjects, and a model is given at most ${PROMPT_MAX_CHARACTERS}: name them less often, or shorten the descriptors.`,
-    { limit: PROMPT_MAX_CHARACTERS, received: length },
+    `The prompt has ${length} characters once the descriptors stand for its subjects, and a model is given at most ${MAX_PROMPT_CHARACTERS}: name them less often, or shorten the descriptors.`,
+    { limit: MAX_PROMPT_CHARACTERS, received: length },
   );
 }
 

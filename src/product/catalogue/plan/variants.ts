@@ -16,8 +16,8 @@ export interface MergedVariant {
   prefixOf: (key: string) => string;
 }
 
-const VARIANTS_MAX = 20;
-const NAME_MAX_CHARACTERS = 100;
+const MAX_VARIANTS = 20;
+const MAX_NAME_CHARACTERS = 100;
 
 /**
  * The variants of each asset: a single one when none were sent.
@@ -26,9 +26,9 @@ const NAME_MAX_CHARACTERS = 100;
 export function mergedVariants({ parameters = {}, variants }: JobWork): MergedVariant[] {
   if (variants === undefined) return [{ parameters, prefixOf: () => 'parameters.' }];
   if (!isObject(parameters)) throw invalidParam('parameters', 'parameters must be an object.');
-  if (!Array.isArray(variants) || variants.length < 1 || variants.length > VARIANTS_MAX) {
-    const message = `variants must be a list of 1 to ${VARIANTS_MAX} objects with parameters.`;
-    throw invalidParam('variants', message, { min: 1, max: VARIANTS_MAX });
+  if (!Array.isArray(variants) || variants.length < 1 || variants.length > MAX_VARIANTS) {
+    const message = `variants must be a list of 1 to ${MAX_VARIANTS} objects with parameters.`;
+    throw invalidParam('variants', message, { min: 1, max: MAX_VARIANTS });
   }
   return variants.map((variant: unknown, index) => {
     const { name, parameters: own = {} } = readVariant(variant, index);
@@ -59,7 +59,7 @@ function readVariant(variant: unknown, index: number): { name?: string; paramete
     });
   }
   if (name !== undefined && !isName(name)) {
-    throw invalidParam(`${at}.name`, `${at}.name must be text of 1 to ${NAME_MAX_CHARACTERS} characters.`);
+    throw invalidParam(`${at}.name`, `${at}.name must be text of 1 to ${MAX_NAME_CHARACTERS} characters.`);
   }
   if (parameters !== undefined && !isObject(parameters))
     throw invalidParam(`${at}.parameters`, `${at}.parameters must be an object.`);
@@ -67,5 +67,5 @@ function readVariant(variant: unknown, index: number): { name?: string; paramete
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && !isLongerThan(value, NAME_MAX_CHARACTERS);
+  return typeof value === 'string' && value !== '' && !isLongerThan(value, MAX_NAME_CHARACTERS);
 }

@@ -5,7 +5,7 @@ import type { Definition } from './definition.ts';
 import { definitionIn } from './stored-definition.ts';
 
 /** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
-const MOST_CHARACTERS = 16 * MEGABYTE;
+const MAX_CACHED_CHARACTERS = 16 * MEGABYTE;
 
 /** Reads definitions, and keeps those of the last jobs. */
 export interface Definitions {
@@ -15,7 +15,7 @@ export interface Definitions {
 }
 
 export function createDefinitions(jobs: JobsStore): Definitions {
-  const kept = new LRUCache<string, Definition>({ maxSize: MOST_CHARACTERS });
+  const kept = new LRUCache<string, Definition>({ maxSize: MAX_CACHED_CHARACTERS });
 
   function keep(jobId: string, text: string): Definition {
     const definition = definitionIn(text);

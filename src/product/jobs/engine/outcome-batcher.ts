@@ -28,7 +28,7 @@ interface Waiting {
   failed: (error: unknown) => void;
 }
 
-const LARGEST_BATCH = 64;
+const MAX_BATCH_SIZE = 64;
 /**
  * A process that works on more items of a job records its outcomes no sooner than this after the last time: a recording
  * takes three writes, however many outcomes it counts. The counters and events of a batch are late by as much at most.
@@ -79,7 +79,7 @@ export function createOutcomeBatcher(options: {
 
   /** How long the outcomes that wait may gather, in milliseconds. */
   function gatherMs({ waiting, lastMs, hasMore }: JobBatch): number {
-    if (waiting.length >= LARGEST_BATCH || !hasMore()) return 0;
+    if (waiting.length >= MAX_BATCH_SIZE || !hasMore()) return 0;
     return Math.max(0, lastMs + GATHER_MS - clock.elapsedMs());
   }
 
@@ -96,7 +96,7 @@ export function createOutcomeBatcher(options: {
     batch.isRecording = true;
     do {
       batch.lastMs = clock.elapsedMs();
-      await recordTogether(jobId, batch, batch.waiting.splice(0, LARGEST_BATCH));
+      await recordTogether(jobId, batch, batch.waiting.splice(0, MAX_BATCH_SIZE));
     } while (batch.waiting.length > 0 && gatherMs(batch) === 0);
     batch.isRecording = false;
     if (batch.waiting.length > 0) recordSoon(jobId, batch);
@@ -126,7 +126,7 @@ export function createOutcomeBatcher(options: {
       await new Promise<void>((recorded, failed) => {
         batch.waiting.push({ decided: { ...item, outcome }, readings, recorded, failed });
         batch.hasMore = slot.hasSiblings;
-        if (batch.waiting.length < LARGEST_BATCH) slot.release();
+        if (batch.waiting.length < MAX_BATCH_SIZE) slot.release();
         recordSoon(job._id, batch);
       });
       return true;

@@ -25,7 +25,7 @@ export interface JobView {
 }
 
 /** Another process recorded first: the job is read again, and the rest is recorded. */
-const MOST_ROUNDS = 200;
+const MAX_ROUNDS = 200;
 
 /**
  * Records the outcomes of items in their job, each once. The job document carries its last settlement whole, so that
@@ -119,7 +119,7 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
   return {
     async record(jobId, batch, view = { job: null, readings: 0 }) {
       let rest = view.job === null ? await uncounted(jobId, batch, view) : batch;
-      for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      for (let round = 0; round < MAX_ROUNDS; round += 1) {
         const { job } = view;
         if (job === null || rest.length === 0) return job;
         const made = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
@@ -132,7 +132,7 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
         }
         rest = await uncounted(jobId, batch, view);
       }
-      throw new Error(`The outcomes of ${jobId} were overtaken ${MOST_ROUNDS} times.`);
+      throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
     },
 
     publish,

@@ -8,8 +8,8 @@ const FOR_OTHERS = 1;
 /** Short items are claimed together, up to this much work. */
 const BATCH_MS = 200;
 /** A claim of several items takes three queries instead of one: from this number on it is cheaper. */
-const SMALLEST_BATCH = 4;
-const LARGEST_BATCH = 64;
+const MIN_BATCH_SIZE = 4;
+const MAX_BATCH_SIZE = 64;
 const FIRST_GUESS_MS = 200;
 const LATEST_WEIGHT = 0.2;
 
@@ -40,8 +40,8 @@ export class Prefetch {
   /** Number of items in one claim. */
   get batch(): number {
     if (this.#pauseMs > 0) return 1;
-    const items = Math.min(LARGEST_BATCH, Math.floor(BATCH_MS / this.#meanMs));
-    return items < SMALLEST_BATCH ? 1 : items;
+    const items = Math.min(MAX_BATCH_SIZE, Math.floor(BATCH_MS / this.#meanMs));
+    return items < MIN_BATCH_SIZE ? 1 : items;
   }
 
   /**

@@ -63,9 +63,9 @@ const RENEW_MS = 10_000;
 const FINISH_MS = 8_000;
 /** How long a stopping process waits for the store to take items back. Their leases run out by themselves. */
 const GIVE_BACK_MS = 2_000;
-const MOST_JOBS = 500;
+const MAX_JOBS = 500;
 /** Items at a time whose pauses have ended. */
-const MOST_PROMOTED = 2_000;
+const MAX_PROMOTED = 2_000;
 
 export function createRunner(options: RunnerOptions): Runner {
   const { jobs, items, assets, batcher, perform, widths, draining, metrics, now, log } = options;
@@ -240,7 +240,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
   async function wakeRetried(): Promise<void> {
     try {
-      const { jobIds } = await items.promote(MOST_PROMOTED);
+      const { jobIds } = await items.promote(MAX_PROMOTED);
       for (const jobId of jobIds) await checkJob(jobId);
     } catch (error) {
       warn('Items that wait to be tried again are left for the sweep')(error);
@@ -326,7 +326,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
     async pollJobs() {
       if (draining.aborted) return;
-      for (const job of await jobs.running(MOST_JOBS)) add(job);
+      for (const job of await jobs.running(MAX_JOBS)) add(job);
       claimMore();
     },
 

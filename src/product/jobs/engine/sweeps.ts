@@ -29,7 +29,7 @@ const REMOVING_MS = 5 * 60_000;
 const WORKING_MS = HOUR_MS;
 /** Owners renew their claims within this time after an outage has ended. */
 const RENEWING_MS = 12_000;
-const MOST_AT_A_TIME = 200;
+const SWEEP_BATCH_SIZE = 200;
 const ITEMS_AT_A_TIME = 500;
 
 /**
@@ -68,7 +68,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
     if (wasSilent || wasPaused) sparesUntilMs = performance.now() + RENEWING_MS;
     lookedMs = performance.now();
     wasSilent = true;
-    const expired = await items.expiredLeases(MOST_AT_A_TIME);
+    const expired = await items.expiredLeases(SWEEP_BATCH_SIZE);
     wasSilent = false;
     if (performance.now() >= sparesUntilMs) return expired;
     return expired.filter((item) => endOfLease(item) === 'deaths');
@@ -109,7 +109,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
   }
 
   async function settlements(now: Date): Promise<number> {
-    return recordStale(await items.decidedBefore(ago(now, RECORDING_MS), MOST_AT_A_TIME));
+    return recordStale(await items.decidedBefore(ago(now, RECORDING_MS), SWEEP_BATCH_SIZE));
   }
 
   /** Jobs that wait although a slot is free, and running jobs whose items no process claims. */
@@ -121,18 +121,18 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
 
   async function endings(now: Date): Promise<number> {
     let moved = 0;
-    for (const job of await jobs.perhapsComplete(MOST_AT_A_TIME)) {
+    for (const job of await jobs.perhapsComplete(SWEEP_BATCH_SIZE)) {
       const { phase } = await completion.completeIfOver(job);
       if (phase !== 'open') moved += 1;
     }
-    const ended = await jobs.inPhaseSince('ended', ago(now, RECORDING_MS), MOST_AT_A_TIME);
+    const ended = await jobs.inPhaseSince('ended', ago(now, RECORDING_MS), SWEEP_BATCH_SIZE);
     for (const job of ended) if (await completion.cleanUp(job)) moved += 1;
     return moved;
   }
 
   /** Outputs of claims that were lost together with their process. */
   async function outputs(now: Date): Promise<number> {
-    const made = await assets.outputs.leftOver(ago(now, WORKING_MS), MOST_AT_A_TIME);
+    const made = await assets.outputs.leftOver(ago(now, WORKING_MS), SWEEP_BATCH_SIZE);
     let discarded = 0;
     for (const { _id, accountId, jobId, itemIndex } of made) {
       const [item] = await items.some(jobId ?? '', [itemIndex ?? 0]);
@@ -147,14 +147,14 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
 
   /** Removes, in steps, a job whose retention has ended, with its results. */
   async function remove(job: JobDocument): Promise<void> {
-    while ((await assets.outputs.removeOf(job.accountId, job._id, MOST_AT_A_TIME)) > 0);
+    while ((await assets.outputs.removeOf(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
     await removeIntermediates(job);
     while ((await items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
     await jobs.erase(job._id);
   }
 
   async function expired(now: Date): Promise<number> {
-    const leaving = await jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), MOST_AT_A_TIME);
+    const leaving = await jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), SWEEP_BATCH_SIZE);
     const leftBehind = leaving.filter((job) => !wasNeverShown(job));
     for (const job of leftBehind) await remove(job);
     let removed = leftBehind.length;

@@ -6,7 +6,7 @@ import { isTerminal, type JobDocument } from '../job.ts';
 import { type Archive, type ArchiveEntry, archiveOf } from './archive.ts';
 
 /** Most files of one archive. */
-export const ARCHIVE_FILES_MAX = 10_000;
+export const MAX_ARCHIVE_FILES = 10_000;
 const ITEMS_A_READ = 1_000;
 /** The most files of archives whose layout is remembered: some 15 MB. */
 const REMEMBERED_FILES = 30_000;
@@ -14,7 +14,7 @@ const REMEMBERED_FILES = 30_000;
 const REMEMBERED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
-const NAME_MAX_CHARACTERS = 100;
+const MAX_NAME_CHARACTERS = 100;
 
 interface Result {
   index: number;
@@ -56,7 +56,7 @@ export function createResults({ items, assets }: ResultsOptions): Results {
         const resultId = outcome?.resultAssetId;
         if (resultId !== undefined) made.push({ index, sourceId, resultId });
       }
-      if (made.length > ARCHIVE_FILES_MAX) throw tooManyResults(ARCHIVE_FILES_MAX);
+      if (made.length > MAX_ARCHIVE_FILES) throw tooManyResults(MAX_ARCHIVE_FILES);
     }
     return made;
   }
@@ -107,7 +107,7 @@ export function fileName(index: string, sourceName: string | null, format: strin
   const stem = (sourceName ?? '')
     .replace(/\.[^.]{1,5}$/, '')
     .replace(UNSAFE_IN_NAMES, '_')
-    .slice(0, NAME_MAX_CHARACTERS)
+    .slice(0, MAX_NAME_CHARACTERS)
     .toWellFormed();
   return `${index}${stem === '' ? '' : `-${stem}`}.${FILE_EXTENSIONS[format] ?? format}`;
 }

@@ -23,7 +23,7 @@ import {
   secondAssetUnready,
 } from '../errors.ts';
 import type { ItemSeed, JobHead, Order } from '../order.ts';
-import { ITEMS_MAX, type JobRequest } from '../schema.ts';
+import { type JobRequest, MAX_ITEMS } from '../schema.ts';
 
 export interface CheckingOptions {
   models: Models;
@@ -159,9 +159,9 @@ function imageCountOf({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRu
     const message = 'imageCount stands for assets, and this job takes none: leave it out.';
     throw invalidParam('imageCount', message);
   }
-  if (Number.isInteger(imageCount) && imageCount >= 0 && imageCount <= ITEMS_MAX) return imageCount;
-  const message = `imageCount must be a whole number from 0 to ${ITEMS_MAX}.`;
-  throw invalidParam('imageCount', message, { received: imageCount, min: 0, max: ITEMS_MAX });
+  if (Number.isInteger(imageCount) && imageCount >= 0 && imageCount <= MAX_ITEMS) return imageCount;
+  const message = `imageCount must be a whole number from 0 to ${MAX_ITEMS}.`;
+  throw invalidParam('imageCount', message, { received: imageCount, min: 0, max: MAX_ITEMS });
 }
 
 /** The ids of the request. Each is an item, also where ids are equal. */
@@ -171,9 +171,9 @@ function assetIdsOf({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageC
     throw invalidParam('assetIds', `assetIds[${index}] is no id: send ids of your own assets.`, { index });
   });
   const count = ids.length + imageCount;
-  if (count > ITEMS_MAX) {
-    const message = `assetIds has ${count} entries: at most ${ITEMS_MAX} are allowed in one job.`;
-    throw invalidParam('assetIds', message, { limit: ITEMS_MAX, received: count });
+  if (count > MAX_ITEMS) {
+    const message = `assetIds has ${count} entries: at most ${MAX_ITEMS} are allowed in one job.`;
+    throw invalidParam('assetIds', message, { limit: MAX_ITEMS, received: count });
   }
   if (takes === 'assets' && count === 0) {
     throw invalidParam('assetIds', 'assetIds is missing: send the ids of the assets to work on.', {

@@ -68,7 +68,7 @@ export interface Submitted {
 /** Items stored in one write; few, because the write blocks the store. */
 const ITEMS_A_CALL = 200;
 /** Smaller jobs do not count towards the bound: the rate of calls bounds their number. */
-const LEAST_KEPT_BYTES = 16 * 1024;
+const MIN_KEPT_BYTES = 16 * 1024;
 /** Bytes of the document of an item and its index entries, without its row. */
 const BYTES_PER_ITEM = 512;
 /** After this time, the sweep undoes the submit. */
@@ -76,7 +76,7 @@ const UNDOING_MS = 5 * 60_000;
 /** Up to this number, items are stored while credits are being held: a refusal has little to undo then. */
 const FEW_ITEMS = 100;
 /** Tries to store a job under a key that another process may be freeing. */
-const MOST_ROUNDS = 3;
+const MAX_ROUNDS = 3;
 
 export type Submitting = (caller: Caller, order: Order, terms?: SubmitTerms) => Promise<Submitted>;
 
@@ -90,7 +90,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
 
   /** Stores a new job; returns the job of an earlier request under its key, where there is one. */
   async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       try {
         await jobs.insert(job);
         return null;
@@ -305,7 +305,7 @@ function newJob(
     usedCredits: 0,
     outputs: 0,
     hold: { ...need, period: '', past: 0, overageCredits: 0 },
-    ...(keptBytes >= LEAST_KEPT_BYTES && { keptBytes }),
+    ...(keptBytes >= MIN_KEPT_BYTES && { keptBytes }),
     places: maxOutputs,
     placesToken: null,
     settlement: null,

@@ -10,7 +10,7 @@ const INTERVAL_MS = 15_000;
 const SUBMITTING_MS = 5 * 60_000;
 /** Longer than the work on any item. */
 const WORKING_MS = HOUR_MS;
-const MOST_AT_A_TIME = 200;
+const SWEEP_BATCH_SIZE = 200;
 const ITEMS_A_CALL = 500;
 
 interface UndoingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds'> {
@@ -47,10 +47,10 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions): Un
 
   async function submits(now: Date): Promise<number> {
     const before = new Date(now.getTime() - SUBMITTING_MS);
-    const hidden = await jobs.inPhaseSince('hidden', before, MOST_AT_A_TIME);
+    const hidden = await jobs.inPhaseSince('hidden', before, SWEEP_BATCH_SIZE);
     let undone = 0;
     for (const job of hidden) if (await undo(job)) undone += 1;
-    const leaving = (await jobs.inPhaseSince('leaving', before, MOST_AT_A_TIME)).filter(wasNeverShown);
+    const leaving = (await jobs.inPhaseSince('leaving', before, SWEEP_BATCH_SIZE)).filter(wasNeverShown);
     for (const job of leaving) await finish(job);
     for (const { accountId, jobId } of await quota.leftOver(new Date(now.getTime() - WORKING_MS))) {
       const job = await jobs.get(jobId);

@@ -79,7 +79,7 @@ export class PutBack extends Error {
   }
 }
 
-const LARGEST_INTERMEDIATE_BYTES = 256 * MEGABYTE;
+const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE;
 const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
@@ -91,7 +91,7 @@ export function createPerform(options: PerformOptions): Perform {
 
   async function inputOf({ item }: ItemCall, progress: Progress): Promise<Uint8Array<ArrayBuffer> | null> {
     if (progress.objectKey !== null) {
-      const bytes = await objects.read(progress.objectKey, LARGEST_INTERMEDIATE_BYTES);
+      const bytes = await objects.read(progress.objectKey, MAX_INTERMEDIATE_BYTES);
       if (bytes !== null) return new Uint8Array(bytes);
       throw new ApiError('internal_error', 'The result of the previous segment could not be read.');
     }

@@ -14,7 +14,7 @@ export const OP_DURATIONS: DeclaredCollection = {
 };
 
 const REMEMBERED = 100;
-const FEWEST = 5;
+const MIN_SAMPLES = 5;
 const FRESH_MS = 60_000;
 
 /** The typical duration of items of an op on a model, for callers who plan their waits. */
@@ -34,7 +34,7 @@ export async function openTypicalSeconds(documents: Documents): Promise<TypicalS
   async function refresh(): Promise<void> {
     readMs = performance.now();
     for (const { _id, lastMs } of await durations.find({})) {
-      if (lastMs.length >= FEWEST) medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
+      if (lastMs.length >= MIN_SAMPLES) medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
     }
   }
   await refresh();

@@ -1,5 +1,5 @@
 import type { Measures } from '../../../../workers/models/protocol.ts';
-import { ANSWER_MAX_VALUES } from '../../models/least-answer.ts';
+import { MAX_ANSWER_VALUES } from '../../models/least-answer.ts';
 import { targetsIn } from '../../models/references.ts';
 import { ProviderFault, rejected } from '../provider.ts';
 
@@ -9,9 +9,9 @@ type Facts = Readonly<Record<string, unknown>>;
 /** The most levels of an answer, enough for any accepted schema; a recursive schema ends here. */
 const DEEPEST = 12;
 /** The most text of one answer, because a small schema can require more than any memory holds. */
-const BYTES_MAX = 256 * 1024;
+const MAX_ANSWER_BYTES = 256 * 1024;
 /** The most keywords that are read for one answer, because references can multiply them without creating a value. */
-const KEYWORDS_MAX = 30_000;
+const MAX_KEYWORDS = 30_000;
 
 /** The facts of a picture that the sandbox fills in, by the names of properties. */
 export function factsOf(measures: Measures): Facts {
@@ -67,15 +67,15 @@ interface Budget {
 }
 
 function answerBudget(): Budget {
-  const left = { values: ANSWER_MAX_VALUES, bytes: BYTES_MAX, keywords: KEYWORDS_MAX };
+  const left = { values: MAX_ANSWER_VALUES, bytes: MAX_ANSWER_BYTES, keywords: MAX_KEYWORDS };
   return {
     spend({ values = 0, bytes = 0, keywords = 0 }) {
       left.values -= values;
       left.bytes -= bytes;
       left.keywords -= keywords;
-      if (left.values < 0) throw tooLarge(`${ANSWER_MAX_VALUES} values`);
-      if (left.bytes < 0) throw tooLarge(`${BYTES_MAX} bytes`);
-      if (left.keywords < 0) throw tooLarge(`${KEYWORDS_MAX} keywords to read`);
+      if (left.values < 0) throw tooLarge(`${MAX_ANSWER_VALUES} values`);
+      if (left.bytes < 0) throw tooLarge(`${MAX_ANSWER_BYTES} bytes`);
+      if (left.keywords < 0) throw tooLarge(`${MAX_KEYWORDS} keywords to read`);
     },
   };
 }

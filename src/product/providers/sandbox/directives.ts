@@ -8,7 +8,7 @@ interface Directives {
   text: string;
 }
 
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 const DIRECTIVE = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
 
 /**
@@ -27,7 +27,7 @@ export function directivesIn(prompt: string, itemIndex: number, attempt: number)
     const concerned = indexes === undefined || indexes.split(',').map(Number).includes(itemIndex);
     if (directive === 'reject') directives.rejects ||= concerned;
     else if (directive === 'garbage') directives.answersGarbage ||= concerned;
-    else if (directive === 'wait') directives.waitMs = Math.min(Number(number ?? 0), LONGEST_WAIT_MS);
+    else if (directive === 'wait') directives.waitMs = Math.min(Number(number ?? 0), MAX_WAIT_MS);
     else directives.fails ||= concerned && (number === undefined || attempt <= Number(number));
   }
   return directives;

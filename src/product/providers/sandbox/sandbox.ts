@@ -17,8 +17,8 @@ const THREAD = new URL('../../../../workers/models/sandbox.ts', import.meta.url)
 
 const SIZE = /^(\d{1,5})x(\d{1,5})$/;
 const SIDE = { min: 64, max: 2_048 };
-const GROWTH_MAX = 2_000;
-const SEED_MAX = 4_294_967_295;
+const MAX_GROWTH = 2_000;
+const MAX_SEED = 4_294_967_295;
 
 /**
  * The sandbox replaces a provider without a key and without a network, and gives the same answer to the same request.
@@ -58,7 +58,7 @@ function garbageFor({ op }: ModelRequest): RawAnswer {
 
 function taskOf(request: ModelRequest, text: string): SandboxTask {
   const { op, parameters, itemIndex, prompt = '' } = request;
-  const sentSeed = () => whole(parameters.seed ?? 0, 'seed', 0, SEED_MAX);
+  const sentSeed = () => whole(parameters.seed ?? 0, 'seed', 0, MAX_SEED);
   switch (op) {
     case 'generate': {
       oneOf(parameters.quality, 'quality', ['low', 'high']);
@@ -99,7 +99,7 @@ function scaleOf(scale: unknown = 2): number {
 }
 
 function growthOf(parameters: ModelRequest['parameters']) {
-  const grown = (side: string) => whole(parameters[side] ?? 0, side, 0, GROWTH_MAX);
+  const grown = (side: string) => whole(parameters[side] ?? 0, side, 0, MAX_GROWTH);
   const growth = { top: grown('top'), right: grown('right'), bottom: grown('bottom'), left: grown('left') };
   if (Object.values(growth).every((pixels) => pixels === 0))
     throw rejected('One of top, right, bottom and left must be above 0.');

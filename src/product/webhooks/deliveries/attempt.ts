@@ -9,7 +9,7 @@ import type { AttemptRecord } from './store.ts';
 /** From the connection to the end of the answer's headers. The connection itself has 5 s, see src/platform/outbound. */
 const ANSWER_TIMEOUT_MS = 10_000;
 /** Longest duration of an attempt: time to connect, time to answer, and a reserve for a busy process. */
-export const ATTEMPT_LIMIT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;
+export const MAX_ATTEMPT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;
 
 /** The result of one attempt. `error` is null for an answer of 2xx. */
 interface AttemptResult {

@@ -1,6 +1,6 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Log } from '../../../platform/tracing/log.ts';
-import { ATTEMPT_LIMIT_MS } from './attempt.ts';
+import { MAX_ATTEMPT_MS } from './attempt.ts';
 import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
 import type { Slots, Turn } from './slots.ts';
@@ -9,9 +9,9 @@ import type { Slots, Turn } from './slots.ts';
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 /** The longest pause between two readings of the schedule, in case a wake-up is lost. */
-const LONGEST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_000;
 /** The most claims of one reading, so that the processes of a host share the due endpoints. */
-const MOST_CLAIMS = 64;
+const MAX_CLAIMS = 64;
 /** The delay of a due endpoint that finds no slot; a slow endpoint waits longer, as there may be many. */
 const POSTPONED_MS = 500;
 const SLOW_POSTPONED_MS = 2_000;
@@ -62,7 +62,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function claimWhileDue(): Promise<void> {
     isReading = true;
     clearTimeout(pause);
-    let pauseMs = LONGEST_PAUSE_MS;
+    let pauseMs = MAX_PAUSE_MS;
     while (isWoken && !isStopped && slots.free > 0) {
       isWoken = false;
       pauseMs = await claimDue();
@@ -77,16 +77,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function claimDue(): Promise<number> {
     claims += 1;
     const holder = `${holderPrefix}${claims}`;
-    const limit = Math.min(slots.free, MOST_CLAIMS);
+    const limit = Math.min(slots.free, MAX_CLAIMS);
     const endsMs = performance.now() + LEASE_MS;
     try {
       const { members, nextInMs } = await coordination.claimDue(SCHEDULE, limit, LEASE_MS, holder);
       for (const member of members) run(member, { holder, endsMs, isFresh: true });
       isWoken ||= nextInMs === 0;
-      return Math.min(nextInMs ?? LONGEST_PAUSE_MS, LONGEST_PAUSE_MS);
+      return Math.min(nextInMs ?? MAX_PAUSE_MS, MAX_PAUSE_MS);
     } catch (error) {
       log.warn({ err: error }, 'The schedule of webhooks cannot be read; it is tried again');
-      return LONGEST_PAUSE_MS;
+      return MAX_PAUSE_MS;
     }
   }
 
@@ -135,7 +135,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function mayGoOn(member: string, claim: Claim): Promise<boolean> {
     if (!claim.isFresh) await renew(member, claim);
     claim.isFresh = false;
-    return !isStopped && claim.endsMs - performance.now() >= ATTEMPT_LIMIT_MS;
+    return !isStopped && claim.endsMs - performance.now() >= MAX_ATTEMPT_MS;
   }
 
   async function renew(member: string, claim: Claim): Promise<void> {

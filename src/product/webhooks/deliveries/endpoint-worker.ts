@@ -1,7 +1,7 @@
 import type { Log } from '../../../platform/tracing/log.ts';
 import type { Disabling } from '../endpoints/disabling.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
-import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
+import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
 import { type Attempt, recordOf } from './attempt.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
@@ -68,7 +68,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
       await deliveries.close(accountId, endpointId, generation);
       return true;
     }
-    if (endpoint.enabled && endpoint.consecutiveFailures >= MOST_CONSECUTIVE_FAILURES) {
+    if (endpoint.enabled && endpoint.consecutiveFailures >= MAX_CONSECUTIVE_FAILURES) {
       // The process that counted the last failure died before it disabled the endpoint.
       await disabling.disable(endpoint, error);
       return true;

@@ -2,9 +2,9 @@ import { HOUR_MS } from '../../../platform/names/units.ts';
 
 const MINUTE_MS = 60_000;
 
-const LONGEST_WAIT_MS = 6 * HOUR_MS;
+const MAX_WAIT_MS = 6 * HOUR_MS;
 const RETRY_WINDOW_MS = 24 * HOUR_MS;
-export const MOST_ATTEMPTS = 12;
+export const MAX_ATTEMPTS = 12;
 
 /**
  * When a delivery is tried again: min(2^(n-2) minutes, 6 h) after the attempt before attempt n has finished. Null when
@@ -14,8 +14,8 @@ export const MOST_ATTEMPTS = 12;
  * @param attempts number of attempts made, at least 1.
  */
 export function nextAttempt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {
-  if (attempts >= MOST_ATTEMPTS) return null;
-  const waitMs = Math.min(2 ** (attempts - 1) * MINUTE_MS, LONGEST_WAIT_MS);
+  if (attempts >= MAX_ATTEMPTS) return null;
+  const waitMs = Math.min(2 ** (attempts - 1) * MINUTE_MS, MAX_WAIT_MS);
   const nextMs = finishedAt.getTime() + waitMs;
   return nextMs > queuedAt.getTime() + RETRY_WINDOW_MS ? null : new Date(nextMs);
 }

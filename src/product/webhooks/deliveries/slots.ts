@@ -3,7 +3,7 @@ const SLOW_MS = 2_000;
 /** The length after which a turn ends when every slot is taken. */
 const TURN_MS = 1_000;
 /** The most slow endpoints that are remembered; the first one is forgotten first. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED_ENDPOINTS = 10_000;
 
 interface SlotsOptions {
   /** The most endpoint workers that run at once, by the current setting. */
@@ -63,7 +63,7 @@ export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots
   function remember(member: string): void {
     slow.add(member);
     const [first] = slow;
-    if (slow.size > MOST_REMEMBERED && first !== undefined) slow.delete(first);
+    if (slow.size > MAX_REMEMBERED_ENDPOINTS && first !== undefined) slow.delete(first);
   }
 
   function takeSlot(accountId: string): (() => void) | null {

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../platform/names/units.ts';
 import type { Log } from '../../../platform/tracing/log.ts';
 import type { DeliveriesStore } from '../deliveries/store.ts';
 import type { EndpointDocument } from './endpoint.ts';
-import { type EndpointsStore, MOST_CONSECUTIVE_FAILURES } from './store.ts';
+import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from './store.ts';
 
 interface DisablingOptions {
   endpoints: EndpointsStore;
@@ -80,7 +80,7 @@ export function createDisabling(options: DisablingOptions): Disabling {
   return {
     async countFailure({ accountId, _id }, deliveryId, error) {
       const counted = await endpoints.countFailure(accountId, _id, deliveryId);
-      if (counted === null || counted.consecutiveFailures < MOST_CONSECUTIVE_FAILURES) return;
+      if (counted === null || counted.consecutiveFailures < MAX_CONSECUTIVE_FAILURES) return;
       await disable(counted, error);
     },
     disable,

@@ -11,7 +11,7 @@ import { ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
 import type { EndpointDocument } from './endpoint.ts';
 
 /** Deliveries in a row that run out of retries until an endpoint is disabled. */
-export const MOST_CONSECUTIVE_FAILURES = 5;
+export const MAX_CONSECUTIVE_FAILURES = 5;
 
 export const ENDPOINTS: DeclaredCollection = {
   name: ENDPOINTS_COLLECTION,
@@ -126,7 +126,7 @@ export class EndpointsStore {
   async disable(accountId: string, id: string, reason: string, now: Date): Promise<EndpointDocument | null> {
     const at = now.toISOString();
     const stamps = { disabledAt: at, noticeDueAt: at, updatedAt: at };
-    const failsTooOften = { enabled: true, consecutiveFailures: { $gte: MOST_CONSECUTIVE_FAILURES } };
+    const failsTooOften = { enabled: true, consecutiveFailures: { $gte: MAX_CONSECUTIVE_FAILURES } };
     const $set = { enabled: false, disabledReason: reason, ...stamps };
     return this.#update(accountId, id, failsTooOften, { $set });
   }

@@ -18,7 +18,7 @@ import { endedBySweeps, LONG_AFTER_MS, openSharedClockStores } from '../shared-c
 const ROUNDS = Number(process.env.CHAIN_ROUNDS ?? 2);
 const SEED = Number(process.env.CHAIN_SEED ?? 1);
 const ACCOUNTS = 5;
-const ITEMS_MAX = 10;
+const MAX_ITEMS = 10;
 const CREDITS = 10_000;
 const LATEST_WRITE = 500;
 const PATIENCE_MS = 60_000;
@@ -72,7 +72,7 @@ t.test(
 /** An account with pictures, and the chain that it will submit. */
 async function prepared(server: TestServer, random: (below: number) => number): Promise<Submitted> {
   const account = await server.account({ credits: CREDITS });
-  const assetIds = await uploadPictures(server, account, 1 + random(ITEMS_MAX));
+  const assetIds = await uploadPictures(server, account, 1 + random(MAX_ITEMS));
   const steps = randomSteps(random, assetIds.length);
   const body = { steps: steps.map(({ body }) => body), assetIds };
   return { account, steps, body, idempotencyKey: `chain-${random(1_000_000_000)}` };

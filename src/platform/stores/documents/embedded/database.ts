@@ -7,7 +7,7 @@ import { keyOfField, valueAt } from './keys.ts';
 const MAX_STATEMENTS = 300;
 
 /** The size to which the write-ahead log is truncated after a long reader (a backup) made it grow. */
-const LOG_LIMIT_BYTES = 8 * MEGABYTE;
+const MAX_LOG_BYTES = 8 * MEGABYTE;
 
 /** A SQLite file with synced commits. */
 export class Database {
@@ -17,7 +17,7 @@ export class Database {
   constructor(path: string) {
     this.#sqlite = new DatabaseSync(path);
     this.#sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;');
-    this.#sqlite.exec(`PRAGMA journal_size_limit = ${LOG_LIMIT_BYTES};`);
+    this.#sqlite.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES};`);
     // A function for the columns of an index that is created for existing documents.
     const pure = { deterministic: true };
     this.#sqlite.function('key_of', pure, (body, path) => keyOfField(JSON.parse(String(body)), String(path)));

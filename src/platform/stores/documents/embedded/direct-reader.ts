@@ -9,7 +9,7 @@ import { shapeOf } from './shape.ts';
  * The most text of several rows together, which takes some tenths of a millisecond to parse. Larger reads are left to
  * the primary.
  */
-const LONGEST_READ = 64 * 1024;
+const MAX_READ_BYTES = 64 * 1024;
 
 /**
  * The documents of the primary, with direct reads: an API process reads rows that an index finds from the file itself.
@@ -85,7 +85,7 @@ function bodiesOf(rows: Iterable<unknown>): string[] | undefined {
   for (const row of rows) {
     const body = String((row as unknown[])[0]);
     length += body.length;
-    if (length > LONGEST_READ && bodies.length > 0) return undefined;
+    if (length > MAX_READ_BYTES && bodies.length > 0) return undefined;
     bodies.push(body);
   }
   return bodies;
