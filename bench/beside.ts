@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import { type Api, apiOf } from './load/target.ts';
+import { type Api, openApi } from './load/target.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, type Row, round, type SuiteResult } from './suite.ts';
@@ -40,8 +40,8 @@ export async function run(): Promise<SuiteResult> {
       .resize(1024, 768, { fit: 'cover' })
       .jpeg({ quality: 85 })
       .toBuffer();
-    const probes = await probesOf(server, picture);
-    const api = apiOf(server);
+    const probes = await prepareProbes(server, picture);
+    const api = openApi(server);
     const assetIds = await uploadAll(api, picture);
     for (const one of probes) await repeated(one, lasting(WARM_MS));
     const idle: number[][] = [];
@@ -95,9 +95,9 @@ function missesOf(rows: readonly Row[], probes: readonly Probe[]): string[] {
   });
 }
 
-async function probesOf(server: BenchServer, picture: Buffer): Promise<Probe[]> {
+async function prepareProbes(server: BenchServer, picture: Buffer): Promise<Probe[]> {
   const key = openAccount(server, { email: 'other@example.com', plan: 'scale', credits: 0 });
-  const api = apiOf({ url: server.url, key });
+  const api = openApi({ url: server.url, key });
   const { id } = await api.post('/assets/upload', { type: 'image/jpeg', bytes: picture });
   const large = await sharp(picture).resize(1152, 868).jpeg({ quality: 85 }).toBuffer();
   const small = await sharp(picture).resize(200, 150).jpeg({ quality: 85 }).toBuffer();

@@ -1,6 +1,6 @@
 import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
-import { encoded, photographs, pictureOf, pictureSets, WIDTH_PX } from './encoded-pictures.ts';
+import { encoded, photographs, pictureSets, readPicture, WIDTH_PX } from './encoded-pictures.ts';
 import type { Picture } from './encoder-tools.ts';
 import { type Curve, mean, type Row, round, type SuiteResult } from './suite.ts';
 
@@ -69,7 +69,7 @@ async function defaultLikeness(pictures: Record<string, Picture>, format: Output
   const scores: Array<readonly [string, number]> = [];
   for (const [name, picture] of Object.entries(pictures)) {
     const { data } = await encoded(picture, { format });
-    scores.push([name, ssimulacra2(picture, await pictureOf(data, picture.width))]);
+    scores.push([name, ssimulacra2(picture, await readPicture(data, picture.width))]);
   }
   const [worst, least] = scores.reduce((one, other) => (other[1] < one[1] ? other : one));
   return { 'by default': round(mean(scores.map(([, score]) => score)), 1), least: round(least, 1), worst };
@@ -81,7 +81,7 @@ async function fileAt(picture: Picture, format: OutputFormat, effort: number | u
     encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });
   const attempt = async (quality: number) => {
     const { data } = await encodedAt(quality);
-    const likeness = ssimulacra2(picture, await pictureOf(data, picture.width));
+    const likeness = ssimulacra2(picture, await readPicture(data, picture.width));
     return { quality, bytes: data.byteLength, likeness };
   };
   let [low, high] = [await attempt(QUALITIES.least), await attempt(QUALITIES.most)];

@@ -22,7 +22,7 @@ export async function encoded({ png }: Picture, encode: Encode): Promise<Transfo
 /** The small photographs of the shared folder by name, if it exists, else one made from the bench's own photograph. */
 export async function photographs(widthPx = WIDTH_PX): Promise<Record<string, Picture>> {
   const folder = join(import.meta.dirname, '../../shared/images/photos');
-  if (!existsSync(folder)) return { photograph: await pictureOf(await photograph(), widthPx) };
+  if (!existsSync(folder)) return { photograph: await readPicture(await photograph(), widthPx) };
   return picturesIn(folder, widthPx, '.png');
 }
 
@@ -39,12 +39,12 @@ export async function pictureSets(
 async function picturesIn(folder: string, widthPx: number, ending = ''): Promise<Record<string, Picture>> {
   const pictures: Record<string, Picture> = {};
   for (const name of readdirSync(folder).sort())
-    if (name.endsWith(ending)) pictures[name] = await pictureOf(readFileSync(join(folder, name)), widthPx);
+    if (name.endsWith(ending)) pictures[name] = await readPicture(readFileSync(join(folder, name)), widthPx);
   return pictures;
 }
 
 /** A file's pixels, at most this wide and on white, and the same as a PNG with its transparency. */
-export async function pictureOf(file: Uint8Array, widthPx = WIDTH_PX): Promise<Picture> {
+export async function readPicture(file: Uint8Array, widthPx = WIDTH_PX): Promise<Picture> {
   const opened = sharp(file)
     .autoOrient()
     .resize({ width: widthPx, withoutEnlargement: true })

@@ -1,7 +1,7 @@
 import { lumaOf, ssim } from '../workers/image/likeness/ssim.ts';
 import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { Encode } from '../workers/protocol.ts';
-import { encoded, photographs, pictureOf, WIDTH_PX } from './encoded-pictures.ts';
+import { encoded, photographs, readPicture, WIDTH_PX } from './encoded-pictures.ts';
 import { isInstalled, type Picture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
 import { mean, type Row, round, type SuiteResult } from './suite.ts';
 
@@ -63,12 +63,12 @@ async function measure(format: ToolFormat, { name, encode, at }: Case, pictures:
     const { data, achieved } = await encoded(picture, { ...encode, format });
     const { user, system } = process.cpuUsage(before);
     cpuMs.push((user + system) / 1000);
-    const copy = await pictureOf(data);
+    const copy = await readPicture(data);
     scores.push(ssimulacra2(picture, copy));
     if (achieved !== undefined) trials.push(achieved.trials);
     if (!isInstalled(format)) continue;
     const byTool = await sizeByTool(format, picture, measured(picture, copy), (file) =>
-      pictureOf(file).then((other) => measured(picture, other)),
+      readPicture(file).then((other) => measured(picture, other)),
     );
     over.push(100 * (data.byteLength / byTool - 1));
   }

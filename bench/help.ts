@@ -108,14 +108,14 @@ export function mainHelp(): string {
 }
 
 /** The help of one command or suite. @throws Error for a name that is none. */
-export async function helpOf(name: string): Promise<string> {
+export async function readHelp(name: string): Promise<string> {
   if (name === 'peers') return PEERS;
-  const command = COMMANDS[name] ?? (await suiteOf(name));
+  const command = COMMANDS[name] ?? (await loadSuite(name));
   const { usage, about, options } = command;
   return [`npm run bench -- ${usage}`, '', about, '', ...optionLines(options)].join('\n');
 }
 
-async function suiteOf(name: string): Promise<Command> {
+async function loadSuite(name: string): Promise<Command> {
   const file = LOAD_SUITES[name];
   if (file !== undefined) {
     const { description, cases } = await importSuite(file);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
-import { helpOf, mainHelp, unknownName } from './help.ts';
+import { mainHelp, readHelp, unknownName } from './help.ts';
 import { runLoadSuite } from './load-suite-command.ts';
 import { type BenchOptions, readBenchOptions } from './options.ts';
 import { runPeers } from './peers/command.ts';
@@ -30,7 +30,7 @@ async function main(options: BenchOptions): Promise<void> {
   const [first] = options.names;
   const command = first ?? (options.suiteFile === '' ? undefined : '--suite');
   if (command === undefined) return console.log(mainHelp());
-  if (options.help) return console.log(await helpOf(command));
+  if (options.help) return console.log(await readHelp(command));
   if (first === 'compare') return runCompare(options);
   if (first === 'capacity') return runCapacity(options, stopping);
   if (first === 'replay') return runReplay(options);

@@ -72,7 +72,7 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
     names: positionals,
     help: values.help,
     url: values.url,
-    keys: keysOf(values.key, values.keys),
+    keys: parseKeys(values.key, values.keys),
     yes: values.yes,
     suiteFile: values.suite,
     imagesFolder: values.images,
@@ -81,9 +81,9 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
     speed: positive('speed', values.speed) ?? 1,
     against: values.against,
     rounds,
-    failOver: values['fail-over'] === '' ? null : shareOf(values['fail-over']),
+    failOver: values['fail-over'] === '' ? null : parseShare(values['fail-over']),
     out: values.out,
-    formats: formatsOf(values.formats),
+    formats: parseFormats(values.formats),
     baseline: values.baseline,
     overrides: {
       seconds: positive('seconds', values.seconds),
@@ -101,7 +101,7 @@ function commandOf(argv: readonly string[]): string {
 }
 
 /** The keys of a file, one on each line; else the one key of the command line or the environment. */
-function keysOf(key: string, file: string): string[] {
+function parseKeys(key: string, file: string): string[] {
   if (file === '') return [key || (process.env.DARKROOM_KEY ?? '')].filter((one) => one !== '');
   const keys = readFileSync(file, 'utf8')
     .split('\n')
@@ -112,7 +112,7 @@ function keysOf(key: string, file: string): string[] {
   return keys;
 }
 
-function formatsOf(text: string): Format[] {
+function parseFormats(text: string): Format[] {
   const names = text.split(',').filter((name) => name !== '');
   const known = Object.keys(FORMATS) as Format[];
   const formats = known.filter((name) => names.includes(name));
@@ -133,7 +133,7 @@ function positive(name: string, text: string | undefined, { isWhole = false } = 
 }
 
 /** Reads a percentage: `5%` is 0.05. */
-function shareOf(text: string): number {
+function parseShare(text: string): number {
   const [, number] = /^(\d+(?:\.\d+)?)%$/.exec(text) ?? [];
   if (number === undefined)
     throw new Error(`--fail-over is "${text}", but a percentage such as 5% is expected.`);

@@ -103,7 +103,7 @@ async function measureRate(
 ): Promise<Row> {
   const startMs = performance.now();
   const startCpuMs = cpuMs(process.pid);
-  const announced = processes.map((one) => messageOf(one, 'announced'));
+  const announced = processes.map((one) => waitForMessage(one, 'announced'));
   const load: Load = { accountIds, perSecond: perSecond / PROCESSES, seconds: SECONDS };
   for (const one of processes) one.send({ kind: 'load', load });
   const delaysMs: number[] = [];
@@ -155,7 +155,7 @@ async function startReceiver(protocol: Setup['protocol']) {
 async function startProcesses(environment: Record<string, string>): Promise<Worker[]> {
   cluster.setupPrimary({ exec: join(import.meta.dirname, 'webhooks/process.ts') });
   const processes = Array.from({ length: PROCESSES }, () => cluster.fork(environment));
-  await Promise.all(processes.map((one) => messageOf(one, 'ready')));
+  await Promise.all(processes.map((one) => waitForMessage(one, 'ready')));
   return processes;
 }
 
@@ -166,7 +166,7 @@ async function endProcesses(processes: readonly Worker[]): Promise<void> {
 }
 
 /** Resolves at the next message of this kind. */
-function messageOf(worker: Worker, kind: string): Promise<void> {
+function waitForMessage(worker: Worker, kind: string): Promise<void> {
   return new Promise((resolve) => {
     const listener = (message: { kind?: string }) => {
       if (message.kind !== kind) return;

@@ -76,7 +76,7 @@ export async function runCapacity(options: BenchOptions, { signal }: Stopping): 
         if (signal.aborted) break;
         const search = { name, loader, target, signal, conditions, ...overrides };
         const { description } = suite.cases[name] ?? { description: '' };
-        results.push({ case: name, description, ...(await capacityOf(search)) });
+        results.push({ case: name, description, ...(await measureCapacity(search)) });
       }
     } finally {
       loader.stop();
@@ -112,7 +112,7 @@ interface CaseSearch {
   connections: number | null;
 }
 
-async function capacityOf(search: CaseSearch): Promise<Omit<CapacityResult, 'case' | 'description'>> {
+async function measureCapacity(search: CaseSearch): Promise<Omit<CapacityResult, 'case' | 'description'>> {
   const { name, loader, target, signal, conditions } = search;
   const probes: CapacityProbe[] = [];
   const first = await closedRate(search);

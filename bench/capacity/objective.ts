@@ -16,13 +16,13 @@ export interface Condition {
  * @throws Error with what is accepted. An objective needs a latency: without one, a queue could grow without end.
  */
 export function readObjective(text: string): Condition[] {
-  const conditions = text.split(',').map((part) => conditionOf(part.trim()));
+  const conditions = text.split(',').map((part) => parseCondition(part.trim()));
   if (!conditions.some(({ measure }) => measure !== 'errors'))
     throw new Error(`--slo is "${text}", but it needs a latency, such as p99<200ms.`);
   return conditions;
 }
 
-function conditionOf(text: string): Condition {
+function parseCondition(text: string): Condition {
   const [, name, number, unit] = /^(\w+)\s*<\s*(\d+(?:\.\d+)?)\s*(ms|s|%)$/.exec(text) ?? [];
   const measure = MEASURES.find((one) => one === name);
   const isShare = unit === '%';

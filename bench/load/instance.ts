@@ -25,7 +25,7 @@ const FASTEST_PER_SECOND = 2_000;
  * @throws Error with a sentence when nothing answers at the URL, or when a Darkroom does not accept a key.
  */
 export async function inspectInstance(url: string, keys: readonly string[]): Promise<InstanceFacts> {
-  const version = await versionOf(url);
+  const version = await readVersion(url);
   if (version === null) return { version, accounts: keys.length, limits: null };
   const accounts = new Map<string, AccountLimits>();
   for (const [index, key] of keys.entries()) {
@@ -84,7 +84,7 @@ function tooMuchOf(
 }
 
 /** The version in the OpenAPI document; null where there is no document of a Darkroom. */
-async function versionOf(url: string): Promise<string | null> {
+async function readVersion(url: string): Promise<string | null> {
   const answer = await ask(`${url}/openapi.json`, {});
   try {
     const { info } = (await answer.json()) as { info?: { title?: string; version?: string } };

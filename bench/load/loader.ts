@@ -2,7 +2,7 @@ import { readHeader } from '../../src/imaging/pixels/header/header.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, type Progress, runStage, type StageResult } from './stage.ts';
 import type { Call, LoadCase, LoadSuite, Picture, Rate, Stage } from './suite.ts';
-import { apiOf } from './target.ts';
+import { openApi } from './target.ts';
 
 /**
  * The loading process. It is separate from the instance and from the process that draws the terminal, so that its own
@@ -47,7 +47,7 @@ async function prepare(request: Extract<LoaderRequest, { kind: 'prepare' }>): Pr
   const { default: suite } = (await import(request.suiteFile)) as { default: LoadSuite };
   const pictures = await readPictures(request.picturesFolder);
   for (const [name, loadCase] of Object.entries(suite.cases)) {
-    const next = await nextOf(loadCase, { ...request, pictures });
+    const next = await prepareCalls(loadCase, { ...request, pictures });
     cases[name] = { loadCase, next };
   }
   return pictures.map(phraseOf);
@@ -61,13 +61,13 @@ function phraseOf({ name, bytes }: Picture): string {
 }
 
 /** Prepares a case once per key, because accounts do not see each other's assets. The keys are used in turn. */
-async function nextOf(
+async function prepareCalls(
   loadCase: LoadCase,
   { url, keys, pictures }: { url: string; keys: readonly string[]; pictures: readonly Picture[] },
 ): Promise<PreparedCase['next']> {
   const accounts: Array<{ key: string; call: (turn: number) => Call }> = [];
   for (const key of keys)
-    accounts.push({ key, call: await loadCase.prepare({ api: apiOf({ url, key }), pictures }) });
+    accounts.push({ key, call: await loadCase.prepare({ api: openApi({ url, key }), pictures }) });
   return (turn) => {
     const { key, call } = accounts[turn % accounts.length] as (typeof accounts)[number];
     return { ...call(turn), key };

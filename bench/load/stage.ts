@@ -137,7 +137,7 @@ function runCase(
   context: StageOptions & { startMs: number; over: AbortSignal; onOutcome: (outcome: Outcome) => void },
 ): RunningCase {
   const { url, stage, rates, round, cases, startMs, over, onOutcome } = context;
-  const { loadCase, next } = preparedOf(cases, name, stage);
+  const { loadCase, next } = requirePrepared(cases, name, stage);
   const durationMs = stage.seconds * 1000;
   const recorder = new CaseRecorder(startMs, durationMs);
   const sender = new Sender(url, loadCase);
@@ -170,7 +170,7 @@ function runCase(
   return { ...one, askedPerSecond: meanRate(rate, stage.seconds), ended };
 }
 
-function preparedOf(cases: Record<string, PreparedCase>, name: string, stage: Stage): PreparedCase {
+function requirePrepared(cases: Record<string, PreparedCase>, name: string, stage: Stage): PreparedCase {
   const prepared = cases[name];
   if (prepared === undefined)
     throw new Error(`The stage ${stage.name} names the case ${name}, which is not there.`);

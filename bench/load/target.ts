@@ -51,7 +51,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 export async function openTarget(options: TargetOptions): Promise<Target> {
   const { url, keys, yes, settings, accounts } = options;
   if (url === '') return startTarget(settings, { accounts });
-  const address = addressOf(url, '--url');
+  const address = parseAddress(url, '--url');
   if (keys.length === 0)
     throw new Error(
       'An instance at --url needs an API key of the account to load it with: --key, DARKROOM_KEY, or --keys FILE with one key on each line.',
@@ -62,7 +62,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
 }
 
 /** @throws Error with the option's name for what is no http or https address. */
-function addressOf(text: string, option: string): URL {
+function parseAddress(text: string, option: string): URL {
   const address = URL.parse(text);
   if (address !== null && /^https?:$/.test(address.protocol)) return address;
   const guess = URL.canParse(`http://${text}`) ? `http://${text}` : 'http://127.0.0.1:3000';
@@ -102,7 +102,7 @@ async function agree(host: string): Promise<void> {
 }
 
 /** The API of an instance, for the preparation of a suite. */
-export function apiOf({ url, key }: { url: string; key: string }): Api {
+export function openApi({ url, key }: { url: string; key: string }): Api {
   return {
     async post(path, body) {
       const isPicture = 'bytes' in body && Buffer.isBuffer(body.bytes);

@@ -54,7 +54,7 @@ export function watch(url: string, pid: number | null): Watch {
     }));
     before = new Map(now.map((member) => [member.pid, member.cpuMs]));
     beforeMs = nowMs;
-    const pools = await poolsOf(url);
+    const pools = await readPools(url);
     samples.push({ at: rounded(seconds(), 1), processes, pools });
   }
 
@@ -93,13 +93,13 @@ function cpuByPid(pid: number | null): Map<number, number> {
   return new Map((pid === null ? [] : processesBelow(pid)).map((member) => [member.pid, member.cpuMs]));
 }
 
-async function poolsOf(url: string): Promise<Sample['pools']> {
+async function readPools(url: string): Promise<Sample['pools']> {
   const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(EVERY_MS) });
-  return answer.ok ? readPools(await answer.text()) : {};
+  return answer.ok ? parsePools(await answer.text()) : {};
 }
 
 /** Reads the lines `darkroom_pool_<measure>{…pool="<name>"…} <value>`, summed over all other labels. */
-export function readPools(text: string): Sample['pools'] {
+export function parsePools(text: string): Sample['pools'] {
   const pools: Sample['pools'] = {};
   for (const [, measure = '', pool = '', value] of text.matchAll(
     /^darkroom_pool_(\w+)\{[^}]*pool="([^"]+)"[^}]*\} ([\d.eE+-]+)$/gm,

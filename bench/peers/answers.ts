@@ -22,20 +22,20 @@ const EXCERPT_LENGTH = 80;
 
 /** @throws WrongAnswerError for another status, no picture, or a picture of another format or width. */
 export async function checkedAnswer(side: Side, peerCase: PeerCase, quality: number): Promise<PeerAnswer> {
-  const bytes = await bytesOf(await answerOf(side, peerCase, quality));
-  const { format, width, height } = await metadataOf(bytes);
+  const bytes = await readBytes(await requestPicture(side, peerCase, quality));
+  const { format, width, height } = await readMetadata(bytes);
   const name = READ_AS[format] ?? format;
   if (name !== peerCase.format) throw new WrongAnswerError(`answered ${name} instead of ${peerCase.format}`);
   if (width !== peerCase.width)
     throw new WrongAnswerError(`answered a width of ${width} px instead of ${peerCase.width} px`);
-  const likeness = ssimulacra2(await sourceAt(peerCase, { width, height }), await rasterOf(sharp(bytes)));
+  const likeness = ssimulacra2(await sourceAt(peerCase, { width, height }), await readRaster(sharp(bytes)));
   return { bytes: bytes.byteLength, likeness };
 }
 
 /** Asks and reads the whole answer. @throws WrongAnswerError for another status, or a type that is no picture's. */
 export async function readAnswer(side: Side, peerCase: PeerCase, quality: number): Promise<void> {
-  const response = await answerOf(side, peerCase, quality);
-  const bytes = await bytesOf(response);
+  const response = await requestPicture(side, peerCase, quality);
+  const bytes = await readBytes(response);
   const type = response.headers.get('content-type') ?? 'no type';
   if (!type.startsWith('image/')) throw new WrongAnswerError(`answered ${bytes.byteLength} bytes of ${type}`);
 }
@@ -71,7 +71,7 @@ function between(likeness: number, one: PeerAnswer, other: PeerAnswer): number {
   return one.bytes * (other.bytes / one.bytes) ** share;
 }
 
-async function answerOf(side: Side, peerCase: PeerCase, quality: number): Promise<Response> {
+async function requestPicture(side: Side, peerCase: PeerCase, quality: number): Promise<Response> {
   const response = await side.ask(peerCase, quality).catch((error: Error) => {
     throw new WrongAnswerError(
       `did not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
@@ -82,13 +82,13 @@ async function answerOf(side: Side, peerCase: PeerCase, quality: number): Promis
   throw new WrongAnswerError(`answered ${response.status}${excerpt && `: ${excerpt}`}`);
 }
 
-function bytesOf(response: Response): Promise<Buffer> {
+function readBytes(response: Response): Promise<Buffer> {
   return response.arrayBuffer().then(Buffer.from, () => {
     throw new WrongAnswerError('broke off its answer');
   });
 }
 
-async function metadataOf(bytes: Buffer): Promise<Metadata> {
+async function readMetadata(bytes: Buffer): Promise<Metadata> {
   try {
     return await sharp(bytes).metadata();
   } catch {
@@ -101,10 +101,10 @@ function sourceAt(
   { width, height }: { width: number; height: number },
 ): Promise<Raster> {
   const upright = sharp(picture.bytes).autoOrient();
-  return rasterOf(upright.resize({ width, height, fit: 'fill', fastShrinkOnLoad: false }));
+  return readRaster(upright.resize({ width, height, fit: 'fill', fastShrinkOnLoad: false }));
 }
 
-async function rasterOf(image: Sharp): Promise<Raster> {
+async function readRaster(image: Sharp): Promise<Raster> {
   const { data, info } = await image
     .toColourspace('srgb')
     .removeAlpha()

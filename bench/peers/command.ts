@@ -29,7 +29,7 @@ const MIN_SCALE = 0.32;
 export async function runPeers(argv: readonly string[]): Promise<void> {
   const options = readPeerOptions(argv);
   const pictures = await readPictures(options.imagesFolder);
-  const cases = (await Promise.all(pictures.map(casesOf)))
+  const cases = (await Promise.all(pictures.map(prepareCases)))
     .flat()
     .filter(({ name }) => name.includes(options.cases));
   if (cases.length === 0) throw new Error(`--cases is "${options.cases}", which no case has in its name.`);
@@ -57,7 +57,7 @@ async function measureAll(cases: readonly PeerCase[], sides: readonly [Side, ...
 }
 
 /** A picture in each format at one width. */
-async function casesOf(picture: Picture): Promise<PeerCase[]> {
+async function prepareCases(picture: Picture): Promise<PeerCase[]> {
   const { autoOrient } = await sharp(picture.bytes).metadata();
   const width = Math.min(WIDTH_PX, Math.round(autoOrient.width * MIN_SCALE));
   return FORMATS.map((format) => ({

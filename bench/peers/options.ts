@@ -48,8 +48,8 @@ export function readPeerOptions(argv: readonly string[]): PeerOptions {
   const pids = new Map(values.pid.map(readPid));
   const known = (Object.keys(PATHS) as KnownPeer[])
     .filter((name) => values[name] !== '')
-    .map((name) => peerOf(name, `${values[name].replace(/\/$/, '')}${PATHS[name]}`, pids));
-  const other = values.pattern.map((pattern) => peerOf(null, pattern, pids));
+    .map((name) => parsePeer(name, `${values[name].replace(/\/$/, '')}${PATHS[name]}`, pids));
+  const other = values.pattern.map((pattern) => parsePeer(null, pattern, pids));
   const peers = [...known, ...other];
   if (peers.length === 0)
     throw new Error(
@@ -65,7 +65,7 @@ export function readPeerOptions(argv: readonly string[]): PeerOptions {
 }
 
 /** @param name null for a server that is called by its address. */
-function peerOf(name: KnownPeer | null, pattern: string, pids: ReadonlyMap<number, number>): Peer {
+function parsePeer(name: KnownPeer | null, pattern: string, pids: ReadonlyMap<number, number>): Peer {
   const option = name ?? 'pattern';
   const missing = NEEDED.filter((part) => !pattern.includes(part));
   if (missing.length > 0)

@@ -21,7 +21,7 @@ export async function run(): Promise<SuiteResult> {
   const off = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: '' });
   const rows: Row[] = [];
   try {
-    for (const call of await callsOf(on.key)) rows.push(await measure(call, on, off));
+    for (const call of await readCalls(on.key)) rows.push(await measure(call, on, off));
     sink.send('how much');
     const [receivedBytes] = (await once(sink, 'message')) as [number];
     if (receivedBytes === 0) throw new Error('No span arrived: tracing was off on both sides.');
@@ -35,7 +35,7 @@ export async function run(): Promise<SuiteResult> {
 }
 
 /** A call that does almost nothing, and one that makes a picture. */
-async function callsOf(key: string): Promise<Call[]> {
+async function readCalls(key: string): Promise<Call[]> {
   const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
   const create = { width: 200, height: 200, channels: 3, background: '#888', noise } as const;
   const authorization = `ApiKey ${key}`;

@@ -35,7 +35,7 @@ const webhooks = await openWebhooks({
   outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
   mail: createMail({ settings: settings.mail, log }),
   gate: {} as Gate,
-  emailOf: async () => null,
+  findEmail: async () => null,
   settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
   hostId: process.env.DARKROOM_HOST_ID ?? 'bench',
   processId: process.env.DARKROOM_PROCESS_ID ?? String(process.pid),

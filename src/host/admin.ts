@@ -10,7 +10,7 @@ import { helpFor, needsService, runCommand } from './admin/commands.ts';
 import { commandContext } from './admin/context.ts';
 import { migrateCommand, noStores } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
-import { type ListenOptions, listenOptionsOf, printAttempt } from './admin/webhook-commands.ts';
+import { type ListenOptions, parseListenOptions, printAttempt } from './admin/webhook-commands.ts';
 
 /**
  * Runs the operator's commands: through the running primary if it has the stores, otherwise directly on the stores.
@@ -84,7 +84,7 @@ const words = process.argv.slice(2);
 const isJson = words.includes('--json');
 try {
   const help = helpFor(words);
-  const listenOptions = help === null ? listenOptionsOf(words) : null;
+  const listenOptions = help === null ? parseListenOptions(words) : null;
   if (listenOptions !== null) await listen(listenOptions);
   if (help === null && words.includes('--watch')) await watch(words);
   const { data, text } = help === null ? await main(words) : { data: { help }, text: help };

@@ -26,7 +26,7 @@ import { welcomeText } from '../product/accounts/welcome.ts';
 import { createMovements } from '../product/billing/movements.ts';
 import { BillingStore } from '../product/billing/store.ts';
 import { ItemsStore } from '../product/jobs/items-store.ts';
-import { releaseEndpointsOf } from '../product/webhooks/deliveries/schedule.ts';
+import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedule.ts';
 import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS } from './collections.ts';
@@ -142,10 +142,10 @@ async function main(): Promise<void> {
       const holders = `${hostId}/${processId}/`;
       const giveBack = () =>
         Promise.all([
-          coordination.releaseSlotsOf(holders),
-          releaseEndpointsOf(coordination, holders),
+          coordination.releaseSlotsByPrefix(holders),
+          releaseEndpointsByHolder(coordination, holders),
           ItemsStore.open(stores.documents, () => new Date()).then((items) =>
-            items.endLeasesOf(`${hostId}/${processId}`),
+            items.endLeases(`${hostId}/${processId}`),
           ),
         ]);
       retryUntil(giveBack, MAX_LEASE_MS).catch((error) =>

@@ -168,7 +168,7 @@ export async function openSlices(
       events,
       outbound,
       mail: createMail({ settings: settings.mail, log }),
-      emailOf: async (id) => (await accounts.store.find(id))?.email ?? null,
+      findEmail: async (id) => (await accounts.store.find(id))?.email ?? null,
       settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),
   );

@@ -11,7 +11,7 @@ import { loaderLoad, runStage } from '../../bench/load/stage.ts';
 import type { Answer, Call, LoadCase, Stage } from '../../bench/load/suite.ts';
 import { openTarget } from '../../bench/load/target.ts';
 import { Timeline } from '../../bench/load/timeline.ts';
-import { readPools } from '../../bench/load/watch.ts';
+import { parsePools } from '../../bench/load/watch.ts';
 import { serve } from '../support/loopback.ts';
 import { brokenThresholds, stageOf } from './results.ts';
 
@@ -337,7 +337,7 @@ t.test('a broken threshold is a sentence; so is one that could not be measured',
 t.test('pools are read from the metrics of all processes', async (t) => {
   const text =
     'darkroom_pool_busy{pool="image",process="1"} 1\ndarkroom_pool_busy{pool="image",process="2"} 2\nother 3\n';
-  t.same(readPools(text), { image: { busy: 3 } });
+  t.same(parsePools(text), { image: { busy: 3 } });
 });
 
 t.test('another machine is not loaded without consent, and an address needs a key', async (t) => {

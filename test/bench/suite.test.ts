@@ -4,13 +4,13 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { helpOf, mainHelp } from '../../bench/help.ts';
+import { mainHelp, readHelp } from '../../bench/help.ts';
 import { importSuite, mistakesIn } from '../../bench/load/checked-suite.ts';
 import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load/instance.ts';
 import { overridden } from '../../bench/load/overrides.ts';
 import { cameraFiles } from '../../bench/load/pictures.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
-import { apiOf } from '../../bench/load/target.ts';
+import { openApi } from '../../bench/load/target.ts';
 import { readBenchOptions } from '../../bench/options.ts';
 import { LOAD_SUITES, MEASURED_SUITES } from '../../bench/registry.ts';
 import { writeResult } from '../../bench/results.ts';
@@ -143,17 +143,17 @@ t.test(
   async (t) => {
     const suites = [...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)];
     for (const name of ['capacity', 'replay', 'compare', 'peers', '--suite', ...suites]) {
-      t.match(await helpOf(name), `npm run bench -- ${name}`);
+      t.match(await readHelp(name), `npm run bench -- ${name}`);
       t.match(mainHelp(), name, 'the main help lists it');
     }
-    t.match(await helpOf('capacity'), /--slo/);
-    t.match(await helpOf('replay'), /--speed N/);
-    t.notMatch(await helpOf('compare'), /--url/);
+    t.match(await readHelp('capacity'), /--slo/);
+    t.match(await readHelp('replay'), /--speed N/);
+    t.notMatch(await readHelp('compare'), /--url/);
     await t.rejects(
-      helpOf('smoek'),
+      readHelp('smoek'),
       /There is no suite smoek\. Did you mean smoke\? There are: capacity, replay, /,
     );
-    await t.rejects(helpOf('capcity'), /Did you mean capacity\?/);
+    await t.rejects(readHelp('capcity'), /Did you mean capacity\?/);
   },
 );
 
@@ -194,7 +194,7 @@ t.test('the page of another server is not printed where a suite cannot be prepar
     response.writeHead(404, { 'content-type': 'text/html; charset=utf-8' });
     response.end('<h1>not found</h1>');
   });
-  const upload = apiOf({ url, key: 'k' }).post('/assets/upload', {});
+  const upload = openApi({ url, key: 'k' }).post('/assets/upload', {});
   await t.rejects(upload, {
     message: 'POST /assets/upload was answered with 404: text/html; charset=utf-8, so no Darkroom',
   });

@@ -11,7 +11,7 @@ import { newId } from '../../src/platform/names/ids.ts';
 import { hostForProcesses } from '../../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
 import { openEvents } from '../../src/product/events/open.ts';
-import { releaseEndpointsOf } from '../../src/product/webhooks/deliveries/schedule.ts';
+import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
 import { newSecret } from '../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../src/product/webhooks/endpoints/store.ts';
 import { randomDatabase, startMongo } from '../support/services/mongodb.ts';
@@ -86,7 +86,7 @@ async function killOne(): Promise<void> {
   living.delete(worker);
   await gone;
   start(killed);
-  await releaseEndpointsOf(stores.coordination, holders);
+  await releaseEndpointsByHolder(stores.coordination, holders);
 }
 
 async function flush(): Promise<void> {

@@ -18,7 +18,7 @@ interface Input extends Shape {
  * @param picture upright.
  * @param encode how the result is written.
  */
-export function misfitOf(
+export function findMisfit(
   picture: Input,
   { steps }: Pick<Pass, 'steps'>,
   encode: Encode & { format: OutputFormat },

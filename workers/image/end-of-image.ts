@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { Bytes } from '../formats/bytes.ts';
 import { END_OF_IMAGE, jpegSegments, START_OF_SCAN } from '../formats/jpeg.ts';
 import { LIMIT_PIXELS } from '../protocol.ts';
-import { localOutputOf } from '../transport/output.ts';
+import { encodeLocalOutput } from '../transport/output.ts';
 
 /**
  * Completes a JPEG that lacks only its end marker, which decoders take for one that is cut short. Such files come from
@@ -63,7 +63,7 @@ async function lastRows(file: Buffer, failOn: 'warning' | 'error'): Promise<Uint
   const picture = sharp(file, { failOn, limitInputPixels: LIMIT_PIXELS, ignoreIcc: true });
   const { width, height } = await picture.metadata();
   const rows = Math.min(height, LAST_ROWS);
-  const { data } = await localOutputOf(
+  const { data } = await encodeLocalOutput(
     picture.extract({ left: 0, top: height - rows, width, height: rows }).raw(),
   );
   return data;

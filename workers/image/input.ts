@@ -200,7 +200,7 @@ export function toSrgb(pipeline: Sharp): Sharp {
 }
 
 /** The blocks of metadata of a file whose size was checked before. */
-export function metadataOf(input: Uint8Array): Promise<Metadata> {
+export function readMetadata(input: Uint8Array): Promise<Metadata> {
   return sharp(input, { failOn: 'error', limitInputPixels: false }).metadata();
 }
 

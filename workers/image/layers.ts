@@ -1,7 +1,7 @@
 import type { TransformTask } from '../protocol.ts';
 import { openFile } from './input.ts';
 import type { PassContext } from './operations/operation.ts';
-import { pixelsOf } from './pixels/pixels.ts';
+import { readPixels } from './pixels/pixels.ts';
 import { BadArgument } from './refusal.ts';
 
 /** Reads the second assets of a task, by the same rules as its input. */
@@ -12,7 +12,7 @@ export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
       throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
     const opened = openFile(new Uint8Array(file));
     return opened
-      .then((picture) => pixelsOf(prepare(picture)))
+      .then((picture) => readPixels(prepare(picture)))
       .catch(() => {
         throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
       });

@@ -16,14 +16,14 @@ export async function perform(task: ImageTask): Promise<ImageResult> {
   // One core works on one picture, because the other cores have pictures of their own, unless the task sets another
   // number.
   sharp.concurrency((task.kind === 'transform' && task.threads) || 1);
-  const result = await resultOf(task);
+  const result = await performTask(task);
   // The input is freed at once, because inputs of several megabytes would make the garbage collector run full
   // collections again and again.
   task.input.buffer.transfer(0);
   return result;
 }
 
-function resultOf(task: ImageTask): Promise<ImageResult> {
+function performTask(task: ImageTask): Promise<ImageResult> {
   switch (task.kind) {
     case 'describe':
       return describe(task.input, task.raw, task);

@@ -5,12 +5,12 @@ import { needsNextPipeline, type Slot } from './order.ts';
 import { assertSize, type Size } from './pixels/geometry.ts';
 import {
   type DeepPixels,
-  deepPixelsOf,
   framesOf,
   isDeep,
   joinFrames,
   type Pixels,
-  pixelsOf,
+  readDeepPixels,
+  readPixels,
   withAlphaOf,
   withoutAlpha,
 } from './pixels/pixels.ts';
@@ -199,7 +199,7 @@ export class Picture {
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
     if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();
-    const pixels = await pixelsOf(this.#timed(this.#pipeline), this.frames);
+    const pixels = await readPixels(this.#timed(this.#pipeline), this.frames);
     this.replace(pixels);
     return pixels;
   }
@@ -209,7 +209,7 @@ export class Picture {
    */
   async handOver(): Promise<Pixels | DeepPixels> {
     if (!this.#has16Bits) return this.pixels();
-    const pixels = await deepPixelsOf(this.#timed(this.#pipeline));
+    const pixels = await readDeepPixels(this.#timed(this.#pipeline));
     this.replace(pixels);
     return pixels;
   }

@@ -9,12 +9,12 @@ import type {
   Transformed,
   TransformTask,
 } from '../protocol.ts';
-import { colourOf, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
+import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { staysGrey, writeResult } from './encode/writing.ts';
 import { argumentFailure, failureOf } from './failure.ts';
-import { chooseFrames, chosenPage, metadataOf, openOptions, readSource, type Source } from './input.ts';
+import { chooseFrames, chosenPage, openOptions, readMetadata, readSource, type Source } from './input.ts';
 import { layersOf } from './layers.ts';
 import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
@@ -181,7 +181,7 @@ async function paintable(
   const { steps, encode } = painting;
   const texts = [...steps.flatMap(coloursOf).map(([, text]) => text), encode.background ?? []].flat();
   if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
-  const { icc } = await metadataOf(input);
+  const { icc } = await readMetadata(input);
   if (icc === undefined) return painting;
   const converted = await inProfile(texts, icc);
   const convertedOf = (text: string) => converted.get(text) ?? text;
@@ -209,7 +209,7 @@ function coloursOf({ operation, params }: PlannedStep): [string, string][] {
 }
 
 function backgroundsOf(encode: Work['encode']): { ground: Rgba | undefined; fill: Rgba } {
-  const asked = encode.background === undefined ? undefined : colourOf(encode.background, 'background');
+  const asked = encode.background === undefined ? undefined : parseColour(encode.background, 'background');
   if (canBeTransparent(encode)) return { ground: undefined, fill: asked ?? TRANSPARENT };
   const ground = { ...(asked ?? WHITE), alpha: 1 };
   return { ground, fill: ground };

@@ -1,9 +1,9 @@
 import type { KernelEnum } from 'sharp';
-import { outputOf } from '../transport/output.ts';
+import { encodeOutput } from '../transport/output.ts';
 import type { Rgba } from './colour/colour.ts';
 import type { Picture } from './picture.ts';
 import { assertSize, type Box, type Size, scaledBy } from './pixels/geometry.ts';
-import { deepPixelsOf, framesOf, isDeep, type Pixels, pixelsOf } from './pixels/pixels.ts';
+import { framesOf, isDeep, type Pixels, readDeepPixels, readPixels } from './pixels/pixels.ts';
 import { enlarged, sampled } from './pixels/resample.ts';
 
 /*
@@ -81,7 +81,7 @@ export async function scaleLinear(picture: Picture, to: Size, kernel: Kernel = '
     .pipelineOver({ ...pixels, height: height * frames, frames: 1 })
     .pipelineColourspace('scrgb')
     .resize({ width: size.width, height: size.height * frames, fit: 'fill', kernel });
-  picture.replace(isDeep(pixels) ? await deepPixelsOf(pipeline) : await pixelsOf(pipeline, frames));
+  picture.replace(isDeep(pixels) ? await readDeepPixels(pipeline) : await readPixels(pipeline, frames));
 }
 
 /** The smaller of the two sizes on each axis. */
@@ -126,7 +126,7 @@ export async function interestingBox(
   const cut = picture
     .pipelineOver(frame)
     .resize({ ...scaledBy(result, factor), fit: 'cover', position: interest });
-  const { cropOffsetLeft = 0, cropOffsetTop = 0 } = (await outputOf(cut.raw())).info;
+  const { cropOffsetLeft = 0, cropOffsetTop = 0 } = (await encodeOutput(cut.raw())).info;
   // sharp reports offsets as the distance that the picture was moved: zero or negative.
   const left = Math.min(Math.round(-cropOffsetLeft / factor), scaled.width - result.width);
   const top = Math.min(Math.round(-cropOffsetTop / factor), scaled.height - result.height);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
-import { outputOf } from '../transport/output.ts';
+import { encodeOutput } from '../transport/output.ts';
 import type { CodesRead, CodesTask } from './protocol.ts';
 
 /** This thread reads bar and QR codes. It is started with the first request for codes. */
@@ -20,7 +20,7 @@ prepareZXingModule({ overrides: { wasmBinary: buffer } });
 /** Reads every code in a picture, at any angle. */
 export default async function read({ picture }: CodesTask): Promise<CodesRead> {
   const flat = sharp(picture).flatten({ background: '#ffffff' }).ensureAlpha().toColourspace('srgb');
-  const { data, info } = await outputOf(flat.raw());
+  const { data, info } = await encodeOutput(flat.raw());
   const { width, height } = info;
   const pixels = { data: new Uint8ClampedArray(data.buffer), width, height } as Parameters<
     typeof readBarcodes

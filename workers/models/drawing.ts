@@ -1,6 +1,6 @@
 import sharp, { type OverlayOptions } from 'sharp';
 import { escaped } from '../image/markup.ts';
-import { outputOf } from '../transport/output.ts';
+import { encodeOutput } from '../transport/output.ts';
 import { seeded } from './random.ts';
 
 /** A picture to draw: a text on a background whose colours and shapes the seed decides. */
@@ -20,8 +20,8 @@ const MAX_TEXT_CHARACTERS = 400;
 export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = drawing;
   const ground = sharp(backgroundPixels(drawing), { raw: { width, height, channels: 3 } });
-  const layers = await lettersOf(drawing);
-  return (await outputOf(ground.composite(layers).removeAlpha().png({ compressionLevel: 6 }))).data;
+  const layers = await drawLetters(drawing);
+  return (await encodeOutput(ground.composite(layers).removeAlpha().png({ compressionLevel: 6 }))).data;
 }
 
 type Rgb = readonly [number, number, number];
@@ -87,7 +87,7 @@ function rgbOf(hue: number, saturation: number, lightness: number): Rgb {
 }
 
 /** The text as large as it fits, centred, with its shadow below it. */
-async function lettersOf({ text, width, height }: Drawing): Promise<OverlayOptions[]> {
+async function drawLetters({ text, width, height }: Drawing): Promise<OverlayOptions[]> {
   const words = printable(text);
   if (words === '') return [];
   const room = { width: Math.round(width * 0.84), height: Math.round(height * 0.76) };
@@ -102,7 +102,7 @@ async function lettersOf({ text, width, height }: Drawing): Promise<OverlayOptio
   } as const;
   const letters = sharp({ text: { text: markup, ...layout } }).toColourspace('b-w');
   const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
-  const { data: mask, info } = await outputOf(fitted.raw());
+  const { data: mask, info } = await encodeOutput(fitted.raw());
   const left = Math.max(0, Math.round((width - info.width) / 2));
   const top = Math.max(0, Math.round((height - info.height) / 2));
   const shift = Math.max(1, Math.round(size / 16));

@@ -1,11 +1,11 @@
 import sharp from 'sharp';
 import { measure as measuredColours } from '../image/facts/measure.ts';
-import { outputOf } from '../transport/output.ts';
+import { encodeOutput } from '../transport/output.ts';
 import type { Measures } from './protocol.ts';
 
 /** Measures facts of a picture's pixels. */
 export async function measure(picture: Uint8Array): Promise<Measures> {
-  const { data, info } = await outputOf(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
+  const { data, info } = await encodeOutput(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
   const { width, height } = info;
   const { dominantColor } = measuredColours({ data, width, height, channels: 4 });
   const light = new Uint8Array(width * height);

@@ -122,7 +122,7 @@ export async function startBrowser(
   if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const [, , , input, output] = child.stdio;
   const pipe = new Pipe(input as Writable, output as Readable);
-  const ended = endOf(child);
+  const ended = waitForEnd(child);
   const kill = () => {
     if (child.pid !== undefined) killGroup(child.pid);
   };
@@ -173,7 +173,7 @@ async function watchPages(driver: Driver): Promise<Browser['onPageCrash']> {
 }
 
 /** Resolves when a process exits, or could not be started. */
-async function endOf(child: ChildProcess): Promise<void> {
+async function waitForEnd(child: ChildProcess): Promise<void> {
   await once(child, 'exit').catch(() => {});
 }
 

@@ -82,7 +82,7 @@ export class BrowserKeeper {
    * The account's page. The browser is started when none runs.
    * @throws NoBrowserError, StartError; any other error when the browser ends meanwhile
    */
-  async pageOf(accountId: string): Promise<Page> {
+  async openPage(accountId: string): Promise<Page> {
     const { browser, pages } = await this.#current();
     const warm = pages.get(accountId);
     const page = warm === undefined || warm.lost ? await Page.open(browser, this.#clock.after) : warm;

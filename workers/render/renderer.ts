@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { canBeTransparent, contentTypeOf, encodeWith } from '../image/encode/encoder.ts';
-import { outputOf } from '../transport/output.ts';
+import { encodeOutput } from '../transport/output.ts';
 import { StartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
 import type { BrowserKeeper, MemoryExcess } from './keeper.ts';
@@ -70,7 +70,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     if (clientGone.aborted) throw new LateError('Nobody waits for the page any more.');
     if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
     const ending = endingOf(task.deadlineMs, clientGone);
-    const work = keeper.pageOf(task.accountId).then((page) => {
+    const work = keeper.openPage(task.accountId).then((page) => {
       // The client may have left, or the deadline passed, while the browser started.
       ending.signal.throwIfAborted();
       onDrawing();
@@ -106,7 +106,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       if (client.clientGone.aborted) throw new LateError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
-      const { data, info } = await outputOf(written(png, encode));
+      const { data, info } = await encodeOutput(written(png, encode));
       const encodeMs = performance.now() - startedMs;
       const { width, height } = info;
       const contentType = contentTypeOf(encode.format);

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { wholePixels } from '../formats/svg.ts';
 import type { Size } from '../image/pixels/geometry.ts';
 import type { Failure } from '../protocol.ts';
-import { outputOf } from '../transport/output.ts';
+import { encodeOutput } from '../transport/output.ts';
 import type { Drawing } from './drawing.ts';
 import type { DrawingSize, Rasterized, RasterizeTask } from './protocol.ts';
 import { sanitize, UnsafeDrawing } from './sanitize.ts';
@@ -65,7 +65,7 @@ async function measured(drawing: Drawing): Promise<Size> {
 async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<Raster> {
   const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
   const opened = sharp(Buffer.from(text), OPENED);
-  const { data, info } = await outputOf(opened.toColourspace('srgb').ensureAlpha().raw());
+  const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());
   const { width, height } = info;
   const { width: naturalWidth, height: naturalHeight } = wholePixels(natural);
   const reply: Rasterized = { kind: 'rasterized', width, height, channels: 4, naturalWidth, naturalHeight };

@@ -74,7 +74,7 @@ function sanitizeAt(depth: number, file: Uint8Array, allowance: Allowance): Draw
   const writer = new DrawingWriter((address) => embedded(address, depth + 1, allowance));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
   parser.on('doctype', (doctype) => {
-    for (const [name, value] of entitiesOf(doctype, text, allowance)) parser.ENTITIES[name] = value;
+    for (const [name, value] of parseEntities(doctype, text, allowance)) parser.ENTITIES[name] = value;
   });
   parser.on('opentag', (tag) => writer.open(tag));
   parser.on('closetag', (tag) => writer.close(tag));
@@ -122,7 +122,7 @@ function decode(file: Uint8Array): string {
  * Collects the entities that stand for plain text, which drawing programs use for their namespaces. All others are
  * refused.
  */
-function entitiesOf(doctype: string, text: string, allowance: Allowance): Map<string, string> {
+function parseEntities(doctype: string, text: string, allowance: Allowance): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {

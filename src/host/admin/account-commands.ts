@@ -30,7 +30,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       const email = String(options.email ?? '');
       if (!EMAIL.test(email)) throw new UsageError('--email must be an e-mail address.');
       const plan = checkedPlanId(String(options.plan ?? 'free'), planIds, '--plan');
-      const credits = creditsOf(String(options.credits ?? '0'), 0);
+      const credits = parseCredits(String(options.credits ?? '0'), 0);
       const password = checkedPassword(options.password);
       const name = typeof options.name === 'string' ? { name: options.name } : {};
       const store = await AccountsStore.open(documents);
@@ -50,7 +50,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
     async run(_given, { documents }) {
       const all = await (await AccountsStore.open(documents)).findEveryAccount();
       const billing = await BillingStore.open(documents);
-      const balances = await billing.balancesOf(all.map(({ _id }) => _id));
+      const balances = await billing.readBalances(all.map(({ _id }) => _id));
       const accounts = all.map((account) => publicAccount(account, balances.get(account._id) ?? 0));
       const lines = accounts.map(
         ({ id, email, plan, balance, state }) =>
@@ -83,7 +83,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
     about: 'Grants credits to an account.',
     takes: ['ACCOUNT', 'N'],
     async run({ words: [accountId = '', amount = ''] }, { documents, now }) {
-      const credits = creditsOf(amount, 1);
+      const credits = parseCredits(amount, 1);
       await storeWith(accountId, documents);
       await grant(accountId, credits, documents, now);
       const { balance } = await creditsIn(documents, accountId);
@@ -138,7 +138,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
         throw new UsageError('A deleted account does not come back: say --yes, or use account suspend.');
       return changed(given, context, 'deleted', async (operator, id) => {
         const isThere = await operator.close(id);
-        if (isThere) await removeDataOf(id, context);
+        if (isThere) await removeAccountData(id, context);
         return isThere;
       });
     },
@@ -161,7 +161,7 @@ async function changed(
  * Removes the data of a deleted account, as each collection declares. Its assets expire at once, and the sweep removes
  * them with their files. The ledger, the usage and the jobs stay for accounting, and end by their own retention.
  */
-async function removeDataOf(accountId: string, { documents, now }: CommandContext): Promise<void> {
+async function removeAccountData(accountId: string, { documents, now }: CommandContext): Promise<void> {
   for (const spec of COLLECTIONS) {
     if (spec.onAccountDeletion === 'keep') continue;
     const collection = await documents.collection(spec);
@@ -187,11 +187,11 @@ async function creditsIn(documents: Documents, accountId: string) {
  */
 export async function storeWith(accountId: string, documents: Documents): Promise<AccountsStore> {
   const store = await AccountsStore.open(documents);
-  if ((await store.standingOf(accountId)) === null) throw noAccount(accountId);
+  if ((await store.findStanding(accountId)) === null) throw noAccount(accountId);
   return store;
 }
 
-function creditsOf(text: string, least: number): number {
+function parseCredits(text: string, least: number): number {
   const credits = Number(text);
   if (Number.isInteger(credits) && credits >= least && credits <= MAX_CREDITS) return credits;
   throw new UsageError(

@@ -67,7 +67,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
         throw new Error(
           `${name}=${value} is not in force yet on ${late.join(', ')}: the primary did not answer within a minute, and goes on. \`pools\` shows when it is.`,
         );
-      return answerOf(answers);
+      return requireAnswer(answers);
     },
   },
   {
@@ -82,7 +82,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId, by });
       if (answers.every(({ data, error }) => data === null && error === undefined))
         throw new UsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
-      return answerOf(answers);
+      return requireAnswer(answers);
     },
   },
   {
@@ -94,7 +94,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       if (LOG_LEVEL.parse(level) === undefined)
         throw new UsageError(`"${level}" is no level: ${LOG_LEVEL.accepts}.`);
       const forMs = options.for === undefined ? null : durationMs(String(options.for));
-      return answerOf(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
+      return requireAnswer(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
     },
   },
   {
@@ -151,7 +151,7 @@ function durationMs(text: string): number {
  * The answer of a command, with one line for each process that answered.
  * @throws Error with all lines when one of them failed.
  */
-function answerOf(answers: readonly ControlAnswer[]): CommandAnswer {
+function requireAnswer(answers: readonly ControlAnswer[]): CommandAnswer {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);
   const lines = processes.map(({ hostId, processId, data, error }) => {
     const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);

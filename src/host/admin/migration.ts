@@ -79,7 +79,7 @@ async function copyDocuments(
   target: Collection<Document>,
   progress: Progress,
 ): Promise<void> {
-  for await (const page of pagesOf(source)) {
+  for await (const page of readPages(source)) {
     const { duplicates } = await target.insertMany(page);
     for (const index of duplicates) {
       const document = page[index] as Document;
@@ -97,7 +97,7 @@ async function compareDocuments(
   source: Collection<Document>,
   target: Collection<Document>,
 ): Promise<number> {
-  const [here, there] = [await sumOf(source), await sumOf(target)];
+  const [here, there] = [await sumDocuments(source), await sumDocuments(target)];
   if (here.count !== there.count || here.sum !== there.sum)
     throw new MigrationError(
       `${name} differs after the copy (${here.count} documents here, ${there.count} there): was a service writing? Stop it and migrate again.`,
@@ -106,17 +106,17 @@ async function compareDocuments(
 }
 
 /** The number of documents and the sum of their digests, which does not depend on their order. */
-async function sumOf(collection: Collection<Document>): Promise<{ count: number; sum: bigint }> {
+async function sumDocuments(collection: Collection<Document>): Promise<{ count: number; sum: bigint }> {
   let count = 0;
   let sum = 0n;
-  for await (const page of pagesOf(collection)) {
+  for await (const page of readPages(collection)) {
     count += page.length;
     for (const document of page) sum += BigInt(`0x${digestOf(document)}`);
   }
   return { count, sum };
 }
 
-async function* pagesOf(collection: Collection<Document>): AsyncGenerator<Document[]> {
+async function* readPages(collection: Collection<Document>): AsyncGenerator<Document[]> {
   let last: string | null = null;
   for (;;) {
     const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };

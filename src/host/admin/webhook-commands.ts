@@ -52,7 +52,7 @@ export interface ListenOptions {
  * Parses `webhooks listen`; null for another command.
  * @throws UsageError
  */
-export function listenOptionsOf(words: readonly string[]): ListenOptions | null {
+export function parseListenOptions(words: readonly string[]): ListenOptions | null {
   const [noun, verb, ...rest] = words;
   if (`${noun} ${verb}` !== LISTEN.name) return null;
   const { endpoint, forward } = givenTo(LISTEN, rest).options;

@@ -7,14 +7,14 @@ const SKEW_WARNING_MS = 2_000;
 const SKEW_PROBLEM_MS = 10_000;
 
 /** The response of an address, without its body. */
-export async function answerOf(url: string, headers: Record<string, string> = {}): Promise<Response> {
+export async function request(url: string, headers: Record<string, string> = {}): Promise<Response> {
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
   await response.body?.cancel();
   return response;
 }
 
 /** The durations of repeated queries, in milliseconds. */
-export async function timesOf(ask: () => Promise<unknown>): Promise<number[]> {
+export async function measureTimes(ask: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample += 1) {
     const startMs = performance.now();

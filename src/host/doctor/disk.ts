@@ -7,7 +7,7 @@ import type { Settings } from '../../../config/index.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
-import { medianOf, timesOf } from './answers.ts';
+import { measureTimes, medianOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
 
 /** File systems in memory, by their statfs type. */
@@ -129,7 +129,7 @@ async function syncedWriteMs(directory: string): Promise<number> {
   const path = join(directory, `.doctor-${randomText(8)}`);
   const file = await open(path, 'wx');
   try {
-    const times = await timesOf(async () => {
+    const times = await measureTimes(async () => {
       await file.write(Buffer.alloc(4_096), 0, 4_096, 0);
       await file.datasync();
     });

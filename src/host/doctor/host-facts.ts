@@ -35,16 +35,16 @@ const LANGUAGES = ['ar', 'he', 'hi', 'ja', 'ko', 'ru', 'th', 'zh-cn'];
 const COMMAND_TIMEOUT_MS = 5_000;
 
 export async function readHostFacts(): Promise<HostFacts> {
-  const fonts = await outputOf('fc-list', [':', 'family']);
+  const fonts = await readOutput('fc-list', [':', 'family']);
   const missing = await Promise.all(
-    LANGUAGES.map(async (language) => (await outputOf('fc-list', [`:lang=${language}`])) === ''),
+    LANGUAGES.map(async (language) => (await readOutput('fc-list', [`:lang=${language}`])) === ''),
   );
   const limits = readControlGroupLimits();
   return {
     cores: availableParallelism(),
     quotaCores: limits.cores,
     memoryBytes: hostMemoryBytes(),
-    openFiles: openFilesOf(await textOf('/proc/self/limits')),
+    openFiles: openFilesOf(await readText('/proc/self/limits')),
     tasks: limits.tasks,
     heapBytes: getHeapStatistics().heap_size_limit,
     fontFamilies: fonts === null ? null : fonts.split('\n').filter((line) => line !== ''),
@@ -64,14 +64,14 @@ function openFilesOf(limits: string | null): number | null {
   return soft === undefined ? null : Number(soft);
 }
 
-async function textOf(path: string): Promise<string | null> {
+async function readText(path: string): Promise<string | null> {
   return readFile(path, 'utf8').then(
     (text) => text.trim(),
     () => null,
   );
 }
 
-async function outputOf(command: string, words: string[]): Promise<string | null> {
+async function readOutput(command: string, words: string[]): Promise<string | null> {
   return promisify(execFile)(command, words, { timeout: COMMAND_TIMEOUT_MS }).then(
     ({ stdout }) => stdout.trim(),
     () => null,

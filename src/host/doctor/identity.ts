@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
-import { LINK_SECRET, type Signatures, signaturesOf } from '../../platform/http/signatures.ts';
+import { createSignatures, LINK_SECRET, type Signatures } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/names/ids.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
-import { answerOf } from './answers.ts';
+import { request } from './answers.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 const LINK_LIFE_MS = 60_000;
@@ -24,7 +24,7 @@ export async function checkIdentity(publicUrl: string, stores: Settings['stores'
     );
   const name = randomText(24);
   const query = signatures.sign('result', name, new Date(Date.now() + LINK_LIFE_MS));
-  const { status } = await answerOf(`${publicUrl}/results/${name}?${query}`);
+  const { status } = await request(`${publicUrl}/results/${name}?${query}`);
   return status === 404
     ? ok(`PUBLIC_URL (${publicUrl}) leads to this service: it takes a link that is signed with its own key.`)
     : problem(
@@ -36,7 +36,7 @@ export async function checkIdentity(publicUrl: string, stores: Settings['stores'
 /** The signing key of the stores; null when no service has been started on them. */
 export async function signaturesIn(stores: Settings['stores']): Promise<Signatures | null> {
   const value = isEmbedded(stores) ? secretInFile(stores.DATA_DIR) : await secretInMongo(stores.MONGODB_URL);
-  return value === null ? null : signaturesOf(value);
+  return value === null ? null : createSignatures(value);
 }
 
 /** The file can be read while the service uses it. */

@@ -2,7 +2,7 @@ import { MongoClient } from 'mongodb';
 import type { Settings } from '../../../config/index.ts';
 import type { CollectionSpec, IndexSpec } from '../../platform/stores/documents/port.ts';
 import { COLLECTIONS } from '../collections.ts';
-import { judgeClock, judgeLatency, timesOf } from './answers.ts';
+import { judgeClock, judgeLatency, measureTimes } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -35,7 +35,7 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
           : []),
         await checkUniqueIndexes(stores.MONGODB_URL),
         await checkIndexes(stores.MONGODB_URL),
-        judgeLatency('MongoDB', await timesOf(() => database.command({ ping: 1 }))),
+        judgeLatency('MongoDB', await measureTimes(() => database.command({ ping: 1 }))),
       ];
     },
     (reason) => `MongoDB does not answer: ${reason}.`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
 import { checkAddress } from '../processes/free-port.ts';
-import { answerOf } from './answers.ts';
+import { request } from './answers.ts';
 import { type Finding, ok, problem, reasonOf } from './finding.ts';
 
 const REMEDY = 'Stop the program that listens there, or give the service another port.';
@@ -43,7 +43,7 @@ function addressOf(host: string, port: number): string {
 /** A Darkroom returns the request id that was sent. */
 export async function answersAsDarkroom(address: string): Promise<boolean> {
   const id = randomUUID();
-  const response = await answerOf(`${address}/healthz`, { 'x-request-id': id });
+  const response = await request(`${address}/healthz`, { 'x-request-id': id });
   return response.headers.get('x-request-id') === id;
 }
 

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/index.ts';
-import { answerOf } from './answers.ts';
+import { request } from './answers.ts';
 import { type Finding, ok, orProblem } from './finding.ts';
 
 const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
@@ -16,7 +16,7 @@ export async function checkProviders({ providers }: Settings): Promise<Finding[]
 function checkAddress(name: string, url: string): Promise<Finding[]> {
   return orProblem(
     async () => {
-      await answerOf(url);
+      await request(url);
       return [ok(`${name} (${url}) answers.`)];
     },
     (reason) => `${name} (${url}) does not answer: ${reason}.`,

@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
 import type { Signatures } from '../../platform/http/signatures.ts';
-import { askRedis, faultOf } from '../../platform/stores/coordination/redis-verification.ts';
+import { askRedis, findFault } from '../../platform/stores/coordination/redis-verification.ts';
 import { connectCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { APART, deploymentMark } from '../processes/deployment.ts';
-import { judgeClock, judgeLatency, timesOf } from './answers.ts';
+import { judgeClock, judgeLatency, measureTimes } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 import { signaturesIn } from './identity.ts';
 
@@ -29,7 +29,7 @@ export async function checkRedis({ stores, processes }: Settings, now: () => Dat
 }
 
 async function judgeRedis(client: Redis, processes: number, now: () => Date): Promise<Finding[]> {
-  const fault = await faultOf(client);
+  const fault = await findFault(client);
   const facts = factsIn(await client.info());
   const [seconds, microseconds] = await client.time();
   return [
@@ -39,7 +39,7 @@ async function judgeRedis(client: Redis, processes: number, now: () => Date): Pr
     judgeEviction(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
     judgePersistence(facts.get('aof_enabled') === '1'),
     judgeClock('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
-    judgeLatency('Redis', await timesOf(() => client.ping())),
+    judgeLatency('Redis', await measureTimes(() => client.ping())),
   ];
 }
 

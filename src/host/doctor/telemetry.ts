@@ -1,4 +1,4 @@
-import { answerOf } from './answers.ts';
+import { request } from './answers.ts';
 import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';
 
 /** The port of OTLP over gRPC, which the service does not speak. */
@@ -26,7 +26,7 @@ export async function checkTelemetry(
         "Name the receiver's port for HTTP, which is 4318.",
       ),
     ];
-  return answerOf(address).then(
+  return request(address).then(
     () => [ok(`Traces are sent to ${address}.`)],
     (error) => [
       warning(

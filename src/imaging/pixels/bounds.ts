@@ -1,4 +1,4 @@
-import { misfitOf, mismatchOf } from '../../../workers/image/bounds.ts';
+import { findMisfit, mismatchOf } from '../../../workers/image/bounds.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { encodeOf, framesOf, upright } from './estimates/following.ts';
 import { refusalOf } from './failures.ts';
@@ -26,7 +26,7 @@ export function assertWithinBounds({ header, fileBytes }: File, pass: Pass, para
   // Of other files the decoder may make an alpha channel that the header does not tell of.
   const hasAlpha = hintOf(header).header?.hasAlpha;
   const picture = { ...upright(header), frames: framesOf(header, pass), hasAlpha, fileBytes };
-  const failure = misfitOf(picture, pass, encodeOf(header, pass));
+  const failure = findMisfit(picture, pass, encodeOf(header, pass));
   if (failure !== undefined) throw refusalOf(failure, paramOf);
 }
 

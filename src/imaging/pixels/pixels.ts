@@ -225,7 +225,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   /** The input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
-  async function sourceOf(
+  async function readSource(
     call: PixelCall,
     { pass, size }: { pass: Pass | null; size: DrawingSize },
     { deadline }: CallContext,
@@ -301,7 +301,7 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   async function transform(call: TransformCall, context: CallContext): Promise<PixelResult> {
     const { pass, layers, describes = false } = call;
-    const source = await sourceOf(call, { pass, size: drawingSizeOf(pass) }, context);
+    const source = await readSource(call, { pass, size: drawingSizeOf(pass) }, context);
     const file = { header: source.header, fileBytes: call.bytes.length };
     assertWithinBounds(file, pass, call.paramOf);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): TransformTask => ({
@@ -320,8 +320,8 @@ export function createPixels(options: PixelsOptions): Pixels {
 
   async function compare(call: CompareCall, context: CallContext): Promise<PixelComparison> {
     const reading = { pass: null, size: NATURAL_SIZE };
-    const one = await sourceOf(call, reading, context);
-    const other = await sourceOf({ ...call, bytes: call.other, header: null }, reading, context);
+    const one = await readSource(call, reading, context);
+    const other = await readSource({ ...call, bytes: call.other, header: null }, reading, context);
     assertSameSize(one.header, other.header, call.paramOf);
     const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<CompareTask> => {
       const { input, raw } = (await other.open()).file;
@@ -335,7 +335,7 @@ export function createPixels(options: PixelsOptions): Pixels {
   }
 
   async function describe(call: PixelCall, context: CallContext): Promise<PixelFacts> {
-    const source = await sourceOf(call, { pass: null, size: MEASURED_SIZE }, context);
+    const source = await readSource(call, { pass: null, size: MEASURED_SIZE }, context);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): DescribeTask => ({
       kind: 'describe',
       ...file,

@@ -56,7 +56,7 @@ export function rethrow(error: unknown): never {
   throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
 }
 
-export function pageOf(answer: RenderAnswer, queueMs: number, late: () => ApiError): RenderedPage {
+export function requirePage(answer: RenderAnswer, queueMs: number, late: () => ApiError): RenderedPage {
   if (answer.kind === 'rendered') {
     const { data, contentType, width, height, timings } = answer;
     return { data, contentType, width, height, timings: { ...timings, queueMs } };

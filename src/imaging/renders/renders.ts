@@ -7,7 +7,7 @@ import type { SettingsOf } from '../../platform/settings/setting.ts';
 import type { WorkClass } from '../pixels/admission.ts';
 import { deadlineOf, unlessAborted } from '../pixels/deadline.ts';
 import type { Work } from '../pixels/pixels.ts';
-import { lateness, pageOf, type RenderedPage, rethrow, stoppedForOthers } from './answers.ts';
+import { lateness, type RenderedPage, requirePage, rethrow, stoppedForOthers } from './answers.ts';
 import type { rendersSettings } from './config.ts';
 import { createRenderPool, type PageToDraw, type PoolOutcome, type RenderPool } from './pool.ts';
 import { sandboxObstacle } from './sandbox.ts';
@@ -183,7 +183,7 @@ export function createRenders(options: RendersOptions): Renders {
 
     async function run(): Promise<RenderedPage> {
       const { outcome, pool } = await unlessAborted(drawn, deadline.signal);
-      if (outcome.kind === 'answered') return pageOf(outcome.answer, outcome.queueMs, late);
+      if (outcome.kind === 'answered') return requirePage(outcome.answer, outcome.queueMs, late);
       throw stoppedForOthers(fairDrawingMs, pool.retryAfterSeconds());
     }
 

@@ -34,11 +34,11 @@ export async function openSignatures(documents: Documents): Promise<Signatures> 
   const fresh = randomBytes(32).toString('base64url');
   await secrets.updateOne({ _id: LINK_SECRET.id }, { $setOnInsert: { value: fresh } }, { upsert: true });
   const kept = await secrets.findOne({ _id: LINK_SECRET.id });
-  return signaturesOf(kept?.value ?? fresh);
+  return createSignatures(kept?.value ?? fresh);
 }
 
 /** @param secret the stored key, in base64url. */
-export function signaturesOf(secret: string): Signatures {
+export function createSignatures(secret: string): Signatures {
   const key = Buffer.from(secret, 'base64url');
   const signatureOf = (purpose: string, subject: string, expires: string) =>
     createHmac('sha256', key)

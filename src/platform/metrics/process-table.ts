@@ -38,11 +38,11 @@ const KILOBYTE = 1_024;
 /** A process and all its descendants; empty without /proc. */
 export async function processTable(root = process.pid, proc = '/proc'): Promise<TableRow[]> {
   const names = await readdir(proc).catch(() => []);
-  const all = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((pid) => statOf(proc, pid)));
+  const all = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((pid) => readStat(proc, pid)));
   const living = all.filter((one) => one !== null);
   const byParent = Map.groupBy(living, ({ parent }) => parent);
   const family = [...living.filter(({ pid }) => pid === root), ...descendants(root, byParent)];
-  const rows = await Promise.all(family.map((one) => rowOf(one, { root, proc })));
+  const rows = await Promise.all(family.map((one) => readRow(one, { root, proc })));
   return rows.filter((row) => row !== null);
 }
 
@@ -54,7 +54,7 @@ function descendants(parent: number, byParent: ReadonlyMap<number, ProcessStat[]
  * Null when the process has ended. The name of a program stands in brackets and may contain spaces and brackets, so
  * fields begin after the last bracket.
  */
-async function statOf(proc: string, pid: string): Promise<ProcessStat | null> {
+async function readStat(proc: string, pid: string): Promise<ProcessStat | null> {
   const stat = await readFile(`${proc}/${pid}/stat`, 'utf8').catch(() => null);
   if (stat === null) return null;
   const fields = stat
@@ -68,7 +68,7 @@ async function statOf(proc: string, pid: string): Promise<ProcessStat | null> {
 }
 
 /** Null when the process has ended. */
-async function rowOf(
+async function readRow(
   { pid, niceness, startedTicks, cpuTicks }: ProcessStat,
   { root, proc }: { root: number; proc: string },
 ): Promise<TableRow | null> {

@@ -54,7 +54,7 @@ export async function readBody(
   response: IncomingMessage,
   limitBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const codings = codingsOf(response);
+  const codings = parseCodings(response);
   if (codings.length === 0) return received(response, limitBytes);
   const coded: Uint8Array<ArrayBuffer> = await received(response, limitBytes + CODING_ROOM_BYTES);
   if (coded.length === 0) return coded;
@@ -71,7 +71,7 @@ export async function readBody(
 }
 
 /** The codings in the order in which they were applied. */
-function codingsOf({ headers }: IncomingMessage): { name: string; decode: Decoder }[] {
+function parseCodings({ headers }: IncomingMessage): { name: string; decode: Decoder }[] {
   const names = (headers['content-encoding'] ?? '')
     .toLowerCase()
     .split(',')

@@ -51,7 +51,7 @@ export async function vet(
   const connectByMs = performance.now() + network.connectTimeoutMs;
   const deadline = AbortSignal.timeout(network.connectTimeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
-  const addresses = await untilAborted(addressesOf(url, network.resolve), ended);
+  const addresses = await untilAborted(resolveAddresses(url, network.resolve), ended);
   if (!addresses.every(({ address }) => isAllowed(address, network.allowed))) {
     throw isLiteral(url) ? targetRefused(`${url.hostname} is not a public address`) : notPublic(url.hostname);
   }
@@ -85,7 +85,7 @@ function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-async function addressesOf({ hostname }: URL, resolve: Resolve): Promise<Address[]> {
+async function resolveAddresses({ hostname }: URL, resolve: Resolve): Promise<Address[]> {
   const literal = bare(hostname);
   const version = isIP(literal);
   if (version !== 0) return [{ address: literal, family: version === 6 ? 6 : 4 }];

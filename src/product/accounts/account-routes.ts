@@ -17,6 +17,6 @@ export async function accountRoutes(
   app.get(
     '/account',
     { schema: { summary: 'Read your account', response: { 200: envelopeOf(Account) } } },
-    async (request) => success('Account read.', await describe(gate.callerOf(request).accountId)),
+    async (request) => success('Account read.', await describe(gate.requireCaller(request).accountId)),
   );
 }

@@ -40,7 +40,7 @@ export interface Authentication {
    * The caller behind the Authorization header; null when there is none.
    * @throws ApiError 401 unauthorized for a credential that is not accepted.
    */
-  callerOf(request: FastifyRequest): Promise<Caller | null>;
+  findCaller(request: FastifyRequest): Promise<Caller | null>;
   /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
   knownCallerOf(request: FastifyRequest): Caller | null;
   /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
@@ -79,7 +79,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
     const key = await store.findKeyByHash(hash);
     if (key === null || key.revokedAt !== null) return null;
     noteUse(key);
-    const standing = await store.standingOf(key.accountId);
+    const standing = await store.findStanding(key.accountId);
     if (standing === null) return null;
     const caller = { accountId: key.accountId, apiKeyId: key._id, sessionId: null, ...standing };
     return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
@@ -88,7 +88,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   async function sessionCaller(hash: string): Promise<Cached | null> {
     const session = await store.findSessionByHash(hash);
     if (session === null) return null;
-    const standing = await store.standingOf(session.accountId);
+    const standing = await store.findStanding(session.accountId);
     if (standing === null) return null;
     const caller = { accountId: session.accountId, apiKeyId: null, sessionId: session._id, ...standing };
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };
@@ -101,7 +101,7 @@ export function createAuthentication(store: AccountsStore, now: () => number): A
   }
 
   return {
-    async callerOf(request) {
+    async findCaller(request) {
       const header = request.headers.authorization;
       if (header === undefined) return null;
       const credential = credentialOf(request, header);

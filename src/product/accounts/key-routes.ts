@@ -23,7 +23,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       schema: { summary: 'Revoke the key that makes this call', response: { 204: Type.Null() } },
     },
     async (request, reply) => {
-      const { accountId, apiKeyId } = gate.callerOf(request);
+      const { accountId, apiKeyId } = gate.requireCaller(request);
       if (apiKeyId === null) throw noKeyToRevoke();
       await store.revokeKey(accountId, apiKeyId, now());
       await gate.revoke(apiKeyId);
@@ -38,7 +38,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       schema: { summary: 'List API keys', response: { 200: envelopeOf(Type.Array(ApiKey)) } },
     },
     async (request) => {
-      const keys = await store.findLiveKeys(gate.callerOf(request).accountId);
+      const keys = await store.findLiveKeys(gate.requireCaller(request).accountId);
       return success('API keys listed.', keys.map(apiKeyOf));
     },
   );
@@ -51,7 +51,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       schema: { summary: 'Issue an API key', body: NewApiKeyBody, response: { 201: envelopeOf(NewApiKey) } },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { apiKey, key } = await createKey(store, accountId, request.body.name ?? '', now());
       const answer = { ...apiKeyOf(apiKey), key };
       return reply.code(201).send(success('API key issued; it is shown only now.', answer));
@@ -66,7 +66,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     },
     async (request, reply) => {
       const { keyId } = request.params;
-      const revoked = await store.revokeKey(gate.callerOf(request).accountId, keyId, now());
+      const revoked = await store.revokeKey(gate.requireCaller(request).accountId, keyId, now());
       if (!revoked)
         throw new ApiError('not_found', 'There is no such API key: GET /api/v1/api-keys lists them.', {
           param: 'keyId',

@@ -126,7 +126,7 @@ export class AccountsStore {
   }
 
   /** Null when there is no such account any more. */
-  async standingOf(accountId: string): Promise<Standing | null> {
+  async findStanding(accountId: string): Promise<Standing | null> {
     const fields = ['plan', 'suspendedAt', 'deletedAt'];
     const account = await this.#accounts.findOne({ _id: accountId }, { fields });
     if (account === null || account.deletedAt !== undefined) return null;

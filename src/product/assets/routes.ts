@@ -35,7 +35,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       },
     },
     async (request) => {
-      const { rows, meta } = await store.list(gate.callerOf(request).accountId, request.query);
+      const { rows, meta } = await store.list(gate.requireCaller(request).accountId, request.query);
       return success('Assets listed.', rows.map(assetOf), meta);
     },
   );
@@ -44,7 +44,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     '/assets/:assetId',
     { schema: { summary: 'Read an asset', params: AssetParams, response: { 200: envelopeOf(Asset) } } },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       return success('Asset read.', assetOf(await findAsset(store, accountId, request.params.assetId)));
     },
   );
@@ -60,7 +60,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { _id } = await findDone(store, accountId, request.params.assetId);
       const { expiresIn = LINK_LIFE_SECONDS } = request.query;
       const expiresAt = new Date(now().getTime() + expiresIn * 1000);
@@ -76,7 +76,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       schema: { summary: 'Delete an asset', params: AssetParams, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       if (!(await removal.remove(accountId, request.params.assetId)))
         throw assetNotFound(request.params.assetId);
       return reply.code(204).send();

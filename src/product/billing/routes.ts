@@ -28,7 +28,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
     '/credits',
     { schema: { summary: 'Read the credits', response: { 200: envelopeOf(Credits) } } },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       return success('Credits read.', creditsOf(await store.findCredits(accountId)));
     },
   );
@@ -44,7 +44,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       await movements.writeOut(accountId);
       const { rows, meta } = await store.listRows(accountId, request.query);
       return success('Movements listed.', rows.map(entryOf), meta);
@@ -62,7 +62,7 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const window = readWindow(request.query, now());
       await catchUp();
       return success('Usage read.', await readUsage(usageSources(), accountId, window));

@@ -164,7 +164,7 @@ export class BillingStore {
   }
 
   /** For the operator: the balances of several accounts. */
-  async balancesOf(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async readBalances(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#money.find({ _id: { $in: accountIds } }, { fields: ['balance'] });
     return new Map(rows.map(({ _id, balance }) => [_id, balance]));
   }

@@ -106,12 +106,12 @@ export class UsageStore {
 
   /** Calls of whole days, `YYYY-MM-DD`. */
   callsOfDays(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
-    return sumOf(this.#days, { accountId, day: within(range) }, key);
+    return sumByField(this.#days, { accountId, day: within(range) }, key);
   }
 
   /** Calls of whole hours, `YYYY-MM-DDTHH`. */
   callsOfHours(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
-    return sumOf(this.#hours, { accountId, hour: within(range) }, key);
+    return sumByField(this.#hours, { accountId, hour: within(range) }, key);
   }
 
   /** The counts of these hours, with their minutes. */
@@ -206,7 +206,7 @@ function minuteName(minute: string): string {
   return `m${minute.slice(14, 16)}`;
 }
 
-async function sumOf<T extends UsageDay>(
+async function sumByField<T extends UsageDay>(
   collection: Collection<T>,
   filter: Filter,
   field: CountKey,

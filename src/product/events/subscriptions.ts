@@ -51,7 +51,7 @@ export async function openSubscriptions(
     return new Set(enabled.flatMap(({ events }) => events));
   }
 
-  function typesOf(accountId: string): Promise<ReadonlySet<EventType>> {
+  function readTypes(accountId: string): Promise<ReadonlySet<EventType>> {
     const kept = subscribed.get(accountId);
     if (kept !== undefined) return kept;
     const types = read(accountId);
@@ -62,7 +62,7 @@ export async function openSubscriptions(
   }
 
   return {
-    isWanted: async (accountId, type) => (await typesOf(accountId)).has(type),
+    isWanted: async (accountId, type) => (await readTypes(accountId)).has(type),
     async changed(accountId) {
       subscribed.delete(accountId);
       await coordination.publish(CHANGED, accountId);

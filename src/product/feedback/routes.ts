@@ -27,7 +27,7 @@ export async function feedbackRoutes(
       },
     },
     async (request) => {
-      const { rows, meta } = await store.list(gate.callerOf(request).accountId, request.query);
+      const { rows, meta } = await store.list(gate.requireCaller(request).accountId, request.query);
       return success('Reports listed.', rows, meta);
     },
   );
@@ -45,7 +45,7 @@ export async function feedbackRoutes(
     },
     async (request, reply) => {
       const report = reportOf(request.body);
-      const feedback = await store.insert(gate.callerOf(request), report, now());
+      const feedback = await store.insert(gate.requireCaller(request), report, now());
       return reply.code(201).send(success('Report filed.', feedback));
     },
   );

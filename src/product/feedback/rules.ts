@@ -16,12 +16,12 @@ export type Report = Pick<Feedback, 'kind' | 'message' | 'op' | 'context'>;
  * @throws ApiError invalid_param on kind, message or context.
  */
 export function reportOf({ kind, message, ...rest }: FeedbackRequest): Report {
-  const report = { ...rest, kind: kindOf(kind), message: messageOf(message) };
+  const report = { ...rest, kind: checkKind(kind), message: checkMessage(message) };
   if (rest.context !== undefined) checkContext(rest.context);
   return report;
 }
 
-function kindOf(sent: string): Feedback['kind'] {
+function checkKind(sent: string): Feedback['kind'] {
   const kind = KINDS.find((known) => known === sent.toLowerCase());
   if (kind === undefined) {
     throw invalidParam('kind', `kind must be one of ${KINDS.join(', ')}.`, { allowed: KINDS });
@@ -29,7 +29,7 @@ function kindOf(sent: string): Feedback['kind'] {
   return kind;
 }
 
-function messageOf(sent: string): string {
+function checkMessage(sent: string): string {
   const message = sent.trim();
   if (message === '')
     throw invalidParam('message', 'message is blank: say what happened or what is missing.');

@@ -4,7 +4,7 @@ import type { Order } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
 /** The price of a submit and the balance of the account. Nothing is stored. */
-export async function estimateOf(
+export async function estimateOrder(
   accountId: string,
   order: Order,
   { holds, assetCountLeft }: { holds: Holds; assetCountLeft: number },

@@ -197,7 +197,7 @@ export class ItemsStore {
    * Ends the leases of a process that has ended, so that others can claim its items at once.
    * @param owner beginning of the name of the owner.
    */
-  async endLeasesOf(owner: string): Promise<void> {
+  async endLeases(owner: string): Promise<void> {
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
     await this.#items.updateMany(
       { leaseUntil: { $gt: '' }, queue: 'claimed', owner: ofOwner },

@@ -61,7 +61,7 @@ export function createResuming({
   submit,
 }: ResumingOptions): Resuming {
   /** The remaining items, in their order. */
-  async function remainingOf({ _id }: JobDocument): Promise<ItemDocument[]> {
+  async function findRemaining({ _id }: JobDocument): Promise<ItemDocument[]> {
     const remaining: ItemDocument[] = [];
     for await (const part of items.parts(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
       remaining.push(...part);
@@ -127,7 +127,7 @@ export function createResuming({
     if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(status);
     await refuseResumed(accountId, jobId, key);
     if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOften();
-    const remaining = await remainingOf(parent);
+    const remaining = await findRemaining(parent);
     if (remaining.length === 0) throw nothingToResume(status);
     const kept = await withSources(accountId, remaining);
     const definition = await definitions.of(jobId);

@@ -9,7 +9,7 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { Presets } from '../presets/open.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
-import { estimateOf } from './estimate.ts';
+import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import { isTerminal, type JobDocument } from './job.ts';
 import type { JobStores, Lifecycle } from './lifecycle.ts';
@@ -70,7 +70,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
 
   async function estimated({ accountId, plan }: Caller, order: Order) {
     const assetCountLeft = await options.assetsLeft(accountId, plan);
-    const estimate = await estimateOf(accountId, order, { holds: options.holds, assetCountLeft });
+    const estimate = await estimateOrder(accountId, order, { holds: options.holds, assetCountLeft });
     return success('Nothing was submitted: this is what it would cost.', estimate);
   }
 
@@ -85,7 +85,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { status, type } = request.query;
       const filters = { status, type, ...(await readFilters(accountId, request.query, options.presets)) };
       const { rows, meta } = await reading.list(accountId, filters, request.query);
@@ -104,7 +104,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const filters = await readFilters(accountId, request.query, options.presets);
       return success('Jobs counted.', await reading.counts(accountId, filters));
     },
@@ -120,7 +120,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
           // Only a submit that waited was answered so.
           const jobId = status === 200 || status === 202 ? idIn(body) : undefined;
           if (jobId === undefined) return undefined;
-          const job = await reading.findIfAny(gate.callerOf(request).accountId, jobId);
+          const job = await reading.findIfAny(gate.requireCaller(request).accountId, jobId);
           if (job === null) return undefined;
           reply.code(isTerminal(job.status) ? 200 : 202);
           return success(messageOf(job), await fullJob(job));
@@ -142,7 +142,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       serializerCompiler: () => JSON.stringify,
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
+      const caller = gate.requireCaller(request);
       waitOf(request);
       const order = await checking(caller, request.body, isDryRun(request));
       if (isDryRun(request)) return estimated(caller, order);
@@ -166,7 +166,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const read = () => reading.find(accountId, request.params.jobId);
       const terms = { client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, readWait(request.query.wait), terms);
@@ -188,7 +188,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request) => {
       const { params, query } = request;
       const find = query.status === undefined ? reading.find : reading.findWithStatuses;
-      const job = await find(gate.callerOf(request).accountId, params.jobId);
+      const job = await find(gate.requireCaller(request).accountId, params.jobId);
       const [definition, page] = await Promise.all([
         definitions.of(job._id),
         items.list(job, query.status, query),
@@ -210,7 +210,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       },
     },
     async (request) => {
-      const job = await options.cancel(gate.callerOf(request).accountId, request.params.jobId);
+      const job = await options.cancel(gate.requireCaller(request).accountId, request.params.jobId);
       return success(`The job is ${job.status}.`, await fullJob(job));
     },
   );
@@ -234,7 +234,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       },
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
+      const caller = gate.requireCaller(request);
       const { jobId } = request.params;
       if (isDryRun(request)) return estimated(caller, await options.resuming.preview(caller, jobId));
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };

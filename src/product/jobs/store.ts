@@ -155,7 +155,7 @@ export class JobsStore {
   }
 
   /** Number of jobs that ran each of these presets. */
-  async runsOf(accountId: string, presetIds: readonly string[]) {
+  async readRuns(accountId: string, presetIds: readonly string[]) {
     return this.#jobs.group({
       filter: { ...this.#visible(accountId), presetId: { $in: presetIds } },
       by: { presetId: 'presetId' },
@@ -163,7 +163,7 @@ export class JobsStore {
     });
   }
 
-  async lastRunOf(accountId: string, presetId: string): Promise<string | null> {
+  async findLastRun(accountId: string, presetId: string): Promise<string | null> {
     const filter = { ...this.#visible(accountId), presetId };
     const last = await this.#jobs.findOne(filter, { sort: order('-_id'), fields: ['createdAt'] });
     return last?.createdAt ?? null;

@@ -23,10 +23,10 @@ export function jobUsage({ sums }: Reading): UsageSource {
 /** How often presets ran, and when they did last. */
 export function presetUsage(jobs: JobsStore): UsageOf {
   return async (accountId, presetIds) => {
-    const rows = await jobs.runsOf(accountId, presetIds);
+    const rows = await jobs.readRuns(accountId, presetIds);
     const usages = rows.map(async ({ presetId, runs }) => {
       const id = String(presetId);
-      const lastRunAt = await jobs.lastRunOf(accountId, id);
+      const lastRunAt = await jobs.findLastRun(accountId, id);
       return [id, { runs: Number(runs), ...present({ lastRunAt }) }] as const;
     });
     return new Map(await Promise.all(usages));

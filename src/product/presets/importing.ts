@@ -98,7 +98,7 @@ function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
   const earlier = versions.map((sent, index) => {
     const where = `versions[${index}].`;
     const read = readContent(sent, models, where);
-    const updatedAt = instantOf(sent.updatedAt, `${where}updatedAt`, now);
+    const updatedAt = parseInstant(sent.updatedAt, `${where}updatedAt`, now);
     return { ...read, version: { version: sent.version, ...read.content, updatedAt } };
   });
   const all = [current, ...earlier];
@@ -129,7 +129,7 @@ function checkNumbers(numbers: readonly number[]): void {
   }
 }
 
-function instantOf(text: string | undefined, param: string, now: Date): string {
+function parseInstant(text: string | undefined, param: string, now: Date): string {
   const instant = text === undefined ? now : readInstant(text);
   if (instant === null) {
     throw invalidParam(param, `${param} must be an instant with its zone, such as 2025-01-31T12:00:00Z.`, {

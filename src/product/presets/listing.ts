@@ -23,13 +23,13 @@ export async function listPresets(
   const ids = filter === 'builtin' ? [] : await store.ids(accountId);
 
   async function* rows(): AsyncGenerator<PresetData> {
-    if (filter !== 'user') yield* await rowsOf(BUILT_INS);
+    if (filter !== 'user') yield* await readRows(BUILT_INS);
     for (let start = 0; start < ids.length; start += batch) {
-      yield* await rowsOf(await store.findAll(accountId, ids.slice(start, start + batch)));
+      yield* await readRows(await store.findAll(accountId, ids.slice(start, start + batch)));
     }
   }
 
-  async function rowsOf(presets: readonly Preset[]): Promise<PresetData[]> {
+  async function readRows(presets: readonly Preset[]): Promise<PresetData[]> {
     const [usage, histories] = await Promise.all([
       usageOf(
         accountId,

@@ -12,7 +12,7 @@ import { checkEntries } from './importing.ts';
 import { listPresets } from './listing.ts';
 import type { Preset } from './preset.ts';
 import { checkWritable, pathReference, pathVersion, resolve } from './reading.ts';
-import { type ContentRules, checkedContent, checkName, checkSlug, revisionOf } from './rules.ts';
+import { type ContentRules, checkedContent, checkName, checkRevision, checkSlug } from './rules.ts';
 import {
   NewPreset,
   PresetChange,
@@ -56,7 +56,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const rows = await listPresets(store, accountId, request.query, usageOf);
       return sendList(reply, 'Presets listed.', rows, writePreset);
     },
@@ -74,7 +74,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { name, description = '', slug } = request.body;
       checkName(name);
       if (slug !== undefined) checkSlug(slug);
@@ -99,7 +99,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { drafts, errors } = await checkEntries(request.body, accountId, options, now());
       const presets = await store.insert(accountId, drafts, now());
       const data = presets.map((preset, index) => savedDataOf(preset, drafts[index]?.history ?? [], models));
@@ -119,7 +119,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const reference = pathReference(request.params.slug, request.query.version);
       const { preset, version } = await resolve(store, accountId, reference, 'slug');
       const isCurrent = version.version === preset.version;
@@ -146,7 +146,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { name, slug } = request.body;
       checkWritable(request.params.slug);
       if (name !== undefined) checkName(name);
@@ -154,7 +154,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       const preset = await store.update(
         accountId,
         request.params.slug,
-        (current) => revisionOf(current, request.body, accountId, options),
+        (current) => checkRevision(current, request.body, accountId, options),
         now(),
       );
       if (preset === null) throw presetNotFound('slug');
@@ -176,7 +176,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     async (request, reply) => {
       const { slug } = request.params;
       checkWritable(slug);
-      const removed = await store.remove(gate.callerOf(request).accountId, slug);
+      const removed = await store.remove(gate.requireCaller(request).accountId, slug);
       if (!removed) throw presetNotFound('slug');
       return reply.code(204).send();
     },
@@ -194,7 +194,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { slug } = request.params;
       checkWritable(slug);
       const version = pathVersion(request.params.version);

@@ -74,7 +74,7 @@ export function readContent(sent: SentContent, models: Models, where = ''): Read
  * and subjects are not checked again, so that a rename works although one of their assets was deleted.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
-export async function revisionOf(
+export async function checkRevision(
   current: Preset,
   change: PresetChange,
   accountId: string,

@@ -156,7 +156,7 @@ export class PresetsStore {
       const current = presetOf(document);
       const revised = await revise(current);
       if (revised === null) return null;
-      const { _id, ...next } = stored(nextOf(current, revised, now));
+      const { _id, ...next } = stored(nextVersion(current, revised, now));
       if (revised.isNewVersion)
         await this.#versions.insertMany([versionDocument(accountId, _id, currentVersion(current))]);
       return { ...next, revision: document.revision + 1 };
@@ -200,7 +200,7 @@ function newDocument(draft: Draft, now: Date): Omit<PresetDocument, 'accountId' 
 }
 
 /** @throws ApiError resource_limit_exceeded when the preset has reached its number of versions. */
-function nextOf(
+function nextVersion(
   current: Preset,
   { revision, isNewVersion }: { revision: Revision; isNewVersion: boolean },
   now: Date,

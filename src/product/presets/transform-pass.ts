@@ -31,13 +31,13 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
     const key = `${preset._id}@${version.version}`;
     const kept = passes.get(key);
     if (kept !== undefined) return kept;
-    const run = passOf(version.steps, models);
+    const run = checkPass(version.steps, models);
     passes.set(key, run);
     return run;
   };
 }
 
-function passOf(steps: readonly PresetStep[], models: Models): PresetRun {
+function checkPass(steps: readonly PresetStep[], models: Models): PresetRun {
   const run = onePassOf(compiled(steps, models));
   if (run.obstacle === undefined) return { pass: run.pass, warnings: run.warnings };
   const message = `The preset has a step that ${run.obstacle.does}, so it runs only as a job: send it to POST /api/v1/jobs.`;

@@ -39,7 +39,7 @@ export interface AnswerSchemas {
   /**
    * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is valid.
    */
-  problemOf(accountId: string, schema: object, value: unknown): Promise<string | undefined>;
+  findProblem(accountId: string, schema: object, value: unknown): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export function createAnswerSchemas(): AnswerSchemas {
       }
     },
 
-    async problemOf(accountId, schema, value) {
+    async findProblem(accountId, schema, value) {
       const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
       const name = nameOf(task.schema);
       const before = known.get(name) ?? '';

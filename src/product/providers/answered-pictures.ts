@@ -1,7 +1,7 @@
 import { ApiError } from '../../platform/http/errors.ts';
 import { MEGABYTE } from '../../platform/names/units.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { bytesOf, dial, type Endpoint, isOk, orFault } from './exchange.ts';
+import { dial, type Endpoint, isOk, orFault, readBytes } from './exchange.ts';
 import { unavailable } from './provider.ts';
 
 const MAX_PICTURE_BYTES = 64 * MEGABYTE;
@@ -45,5 +45,5 @@ async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Arra
     response.destroy();
     throw unavailable(`The picture that the model made could not be fetched (HTTP ${response.statusCode}).`);
   }
-  return orFault(signal, () => bytesOf(response, MAX_PICTURE_BYTES));
+  return orFault(signal, () => readBytes(response, MAX_PICTURE_BYTES));
 }

@@ -25,7 +25,7 @@ export async function checkedAnswer(
   problemOf: (schema: object, value: unknown) => Promise<string | undefined>,
 ): Promise<ModelAnswer> {
   if (op === 'analyze') {
-    const output = outputOf(answer);
+    const output = parseOutput(answer);
     const problem = await problemOf(schema, output);
     if (problem === undefined) return { kind: 'json', output };
     const shortened = problem.slice(0, MAX_PROBLEM_CHARACTERS);
@@ -37,7 +37,7 @@ export async function checkedAnswer(
   return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
 }
 
-function outputOf(answer: RawAnswer): Record<string, unknown> {
+function parseOutput(answer: RawAnswer): Record<string, unknown> {
   const value = answer.kind === 'json' ? answer.value : undefined;
   if (!isObject(value)) throw unavailable('The answer of the model is not a JSON object.');
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_OUTPUT_BYTES)

@@ -56,11 +56,11 @@ export async function ask(
   call: Call,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const sent = await httpRequestOf(call, headers);
+  const sent = await writeHttpRequest(call, headers);
   const response = await orFault(signal, () => dial(new URL(`${baseUrl}${call.path}`), sent, signal));
-  if (!isOk(response)) throw await refusalOf(response, secrets, signal);
+  if (!isOk(response)) throw await readRefusal(response, secrets, signal);
   const maxBytes = call.answersPicture ? MAX_PICTURE_RESPONSE_BYTES : MAX_RESPONSE_BYTES;
-  const body = await orFault(signal, () => bytesOf(response, maxBytes));
+  const body = await orFault(signal, () => readBytes(response, maxBytes));
   return readJson(body, 'The answer of the provider');
 }
 
@@ -105,7 +105,7 @@ export function isOk({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-async function httpRequestOf(
+async function writeHttpRequest(
   { method = 'POST', json, form }: Call,
   own: Endpoint['headers'],
 ): Promise<HttpRequest> {
@@ -123,7 +123,7 @@ async function httpRequestOf(
  * Reads the body of an answer up to a limit, its content codings undone.
  * @throws ProviderFault when it is larger, or does not decode.
  */
-export async function bytesOf(response: IncomingMessage, limitBytes: number): Promise<Buffer<ArrayBuffer>> {
+export async function readBytes(response: IncomingMessage, limitBytes: number): Promise<Buffer<ArrayBuffer>> {
   try {
     return Buffer.from((await readBody(response, limitBytes)).buffer);
   } catch (error) {
@@ -147,7 +147,7 @@ export async function orFault<T>(signal: AbortSignal, work: () => Promise<T>): P
   }
 }
 
-async function refusalOf(
+async function readRefusal(
   response: IncomingMessage,
   secrets: readonly string[],
   signal: AbortSignal,
@@ -157,15 +157,15 @@ async function refusalOf(
     response.destroy();
     return misconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
   }
-  const text = await orFault(signal, () => bytesOf(response, MAX_REFUSAL_BYTES)).then(String, () => '');
+  const text = await orFault(signal, () => readBytes(response, MAX_REFUSAL_BYTES)).then(String, () => '');
   signal.throwIfAborted();
-  const { message, kind } = readRefusal(text);
+  const { message, kind } = parseRefusal(text);
   const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());
   return faultOf({ status, kind, message: redacted(message, secrets), retryAfterMs });
 }
 
 /** The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind. */
-function readRefusal(text: string): { message: string; kind: string } {
+function parseRefusal(text: string): { message: string; kind: string } {
   const body = objectOf(parsed(text));
   const error = objectOf(body.error);
   const message = [error.message, body.error, body.detail, body.message].find(

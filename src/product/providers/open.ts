@@ -119,7 +119,7 @@ export function openProviders(options: ProvidersOptions): Providers {
     const outcome = await attempt(call, model, provider, ended).catch((error: unknown) => {
       if (signal.aborted) throw signal.reason;
       const late = unavailable(`The model did not answer within ${PROVIDER_TIMEOUT_SECONDS} s.`);
-      return failureOf(deadline.aborted ? late : error, call, model.provider);
+      return classifyFailure(deadline.aborted ? late : error, call, model.provider);
     });
     meter(
       model.provider,
@@ -135,16 +135,16 @@ export function openProviders(options: ProvidersOptions): Providers {
     provider: Provider,
     signal: AbortSignal,
   ): Promise<ModelAnswer> {
-    const request = await requestOf(call, model, signal);
+    const request = await prepareRequest(call, model, signal);
     const { requestId } = call;
     const keep = (id: string) => lostWhenRejected(() => call.keep(id));
     const context: CallContext = { signal, keep, ...present({ requestId }) };
-    const problemOf = (schema: object, value: unknown) =>
-      answerSchemas.problemOf(call.accountId, schema, value);
-    return checkedAnswer(await provider.run(request, context), request, problemOf);
+    const findProblem = (schema: object, value: unknown) =>
+      answerSchemas.findProblem(call.accountId, schema, value);
+    return checkedAnswer(await provider.run(request, context), request, findProblem);
   }
 
-  async function requestOf(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
+  async function prepareRequest(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
     const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
     const files = await lostWhenRejected(() => call.pictures());
     const preparing = { pixels, accountId, signal };
@@ -159,7 +159,7 @@ export function openProviders(options: ProvidersOptions): Providers {
     };
   }
 
-  function failureOf(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
+  function classifyFailure(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
     if (error instanceof LostItem) throw error.cause;
     if (error instanceof ApiError) {
       // A picture could not be prepared: the item's input is at fault, or the image pool is unavailable for now.

@@ -46,7 +46,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   };
 
   async function submitted(request: ModelRequest, { signal, keep }: CallContext): Promise<Prediction> {
-    const prediction = await predictionOf(submissionOf(request), signal);
+    const prediction = await requestPrediction(writeSubmission(request), signal);
     try {
       await keep(prediction.id);
     } catch (error) {
@@ -69,11 +69,11 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   }
 
   async function poll(id: string, signal: AbortSignal): Promise<Prediction> {
-    return predictionOf({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
+    return requestPrediction({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
   }
 
   /** The prediction that a call answers. The output of a finished one may contain its picture. */
-  async function predictionOf(call: Call, signal: AbortSignal): Promise<Prediction> {
+  async function requestPrediction(call: Call, signal: AbortSignal): Promise<Prediction> {
     const answer = await ask(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOf(answer);
     if (typeof id === 'string' && typeof status === 'string') return { id, status, error, output };
@@ -140,7 +140,7 @@ function isLate({ aborted, reason }: AbortSignal): boolean {
 }
 
 /** `owner/name` runs an official model at its path; `owner/name:version` and a bare version are named in the body. */
-function submissionOf(request: ModelRequest) {
+function writeSubmission(request: ModelRequest) {
   const { providerModel, fields, prompt, pictures } = request;
   const [image, ...others] = pictures;
   const several = fields.images !== undefined;

@@ -63,7 +63,7 @@ export async function listTemplates(
 }
 
 /** Every version of a template, newest first, read in batches. */
-export async function* historyOf(
+export async function* readHistory(
   store: TemplatesStore,
   accountId: string,
   template: Template,

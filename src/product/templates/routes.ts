@@ -7,7 +7,7 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';
 import { checkEntries } from './importing.ts';
-import { historyOf, listTemplates } from './listing.ts';
+import { listTemplates, readHistory } from './listing.ts';
 import { findTemplate, readTemplate, refuseBuiltIn } from './reading.ts';
 import { changedContent, checkSlug, newContent } from './rules.ts';
 import {
@@ -48,7 +48,7 @@ export async function templateRoutes(
       },
     },
     async (request) => {
-      const { rows, meta } = await listTemplates(store, gate.callerOf(request).accountId, request.query);
+      const { rows, meta } = await listTemplates(store, gate.requireCaller(request).accountId, request.query);
       return success('Templates listed.', rows, meta);
     },
   );
@@ -67,7 +67,7 @@ export async function templateRoutes(
       const { slug } = request.body;
       if (slug !== undefined) checkSlug(slug);
       const content = newContent(request.body);
-      const template = await store.insertOne(gate.callerOf(request).accountId, { content, slug }, now());
+      const template = await store.insertOne(gate.requireCaller(request).accountId, { content, slug }, now());
       return reply.code(201).send(success('Template created.', dataOf(template)));
     },
   );
@@ -85,7 +85,7 @@ export async function templateRoutes(
     },
     async (request, reply) => {
       const { drafts, errors } = await checkEntries(request.body);
-      const templates = await store.insert(gate.callerOf(request).accountId, drafts, now());
+      const templates = await store.insert(gate.requireCaller(request).accountId, drafts, now());
       const sent = request.body.length;
       return sendImported(reply, templates.map(dataOf), errors, { sent, of: 'templates' });
     },
@@ -101,7 +101,7 @@ export async function templateRoutes(
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       return success('Template read.', await readTemplate(store, accountId, request.params.templateId));
     },
   );
@@ -125,7 +125,7 @@ export async function templateRoutes(
       refuseBuiltIn(templateId);
       if (slug !== undefined) checkSlug(slug);
       const template = await store.update(
-        gate.callerOf(request).accountId,
+        gate.requireCaller(request).accountId,
         templateId,
         (current) => ({ ...changedContent(current, request.body), slug: slug ?? current.slug }),
         now(),
@@ -149,7 +149,7 @@ export async function templateRoutes(
     async (request, reply) => {
       const { templateId } = request.params;
       refuseBuiltIn(templateId);
-      const removed = await store.remove(gate.callerOf(request).accountId, templateId);
+      const removed = await store.remove(gate.requireCaller(request).accountId, templateId);
       if (!removed) throw templateNotFound();
       return reply.code(204).send();
     },
@@ -166,9 +166,9 @@ export async function templateRoutes(
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const template = await findTemplate(store, accountId, request.params.templateId);
-      return sendList(reply, 'Versions listed.', historyOf(store, accountId, template), writeVersion);
+      return sendList(reply, 'Versions listed.', readHistory(store, accountId, template), writeVersion);
     },
   );
 }

@@ -9,7 +9,7 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/names/json.ts';
-import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, readPart, type Source, sourceOf } from './input.ts';
+import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type Source } from './input.ts';
 import { beginCall, type CallTerms, counted, loadImage, type MeteredCallOptions } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
@@ -49,7 +49,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
         const fetchMs = underWay.admittedMs();
         const bytesIn = one.bytes.length + other.length;
         const paramOf = () => pair.otherParam;
-        const compared = await underWay.resultOf(pixels.compare({ ...one, ...terms, other, paramOf }));
+        const compared = await underWay.finish(pixels.compare({ ...one, ...terms, other, paramOf }));
         return { fetchMs, bytesIn, ...compared };
       });
       underWay.ran('compare', done);
@@ -102,7 +102,7 @@ function missingOther(): ApiError {
 
 async function readPair(request: FastifyRequest): Promise<Pair> {
   const body = request.body as Readable;
-  if (mediaTypeOf(request) === 'application/json') return pairOf(await request.readJson());
+  if (mediaTypeOf(request) === 'application/json') return parsePair(await request.readJson());
   using multipart = await openMultipart(request, body, {
     bodyLimitBytes: MAX_MULTIPART_BYTES,
     fileLimitBytes: MAX_IMAGE_BYTES,
@@ -116,14 +116,14 @@ async function readPair(request: FastifyRequest): Promise<Pair> {
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
-function pairOf(body: unknown): Pair {
+function parsePair(body: unknown): Pair {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with two references.');
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
   const [field] = Object.keys(others);
   if (field !== undefined) throw unknownField(field);
-  const one = sourceOf({ assetId, url }, NAMES) ?? refuseMissing(NAMES);
+  const one = parseSource({ assetId, url }, NAMES) ?? refuseMissing(NAMES);
   const second = { assetId: otherAssetId, url: otherUrl };
-  const other = sourceOf(second, OTHER_NAMES) ?? refuseMissing(OTHER_NAMES);
+  const other = parseSource(second, OTHER_NAMES) ?? refuseMissing(OTHER_NAMES);
   return { one, other, otherParam: other.kind === 'url' ? OTHER_NAMES.url : OTHER_NAMES.assetId };
 }
 

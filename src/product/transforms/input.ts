@@ -49,7 +49,7 @@ export async function readInput(
 ): Promise<Input> {
   const type = mediaTypeOf(request);
   const body = request.body as Readable;
-  if (type === 'application/json') return referenceOf(await request.readJson(), contents);
+  if (type === 'application/json') return parseReference(await request.readJson(), contents);
   if (type === 'multipart/form-data') {
     using multipart = await openMultipart(request, body, {
       bodyLimitBytes: MAX_MULTIPART_BYTES,
@@ -74,13 +74,13 @@ const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps'];
 
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters and steps. */
-function referenceOf(body: unknown, contents: BodyContents): Input {
+function parseReference(body: unknown, contents: BodyContents): Input {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
   const other = Object.keys(work).find((name) => contents === 'image' || !WORK_FIELDS.includes(name));
   if (other !== undefined) throw unknownField(other, contents);
   const fields = checkedFields(work);
-  const source = sourceOf({ assetId, url }, { assetId: 'assetId', url: 'url' });
+  const source = parseSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
   if (source !== null) return { ...source, fields };
   throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
 }
@@ -89,14 +89,14 @@ function referenceOf(body: unknown, contents: BodyContents): Input {
  * The source of an image in a JSON body: its url or its assetId, whichever was sent; null when neither was.
  * @param names of the two fields in the call.
  */
-export function sourceOf(
+export function parseSource(
   { assetId, url }: { assetId: unknown; url: unknown },
   names: { assetId: string; url: string },
 ): Source | null {
   if (assetId !== undefined && url !== undefined)
     throw invalidParam(names.url, `Give ${names.assetId} or ${names.url}, not both.`);
-  if (url !== undefined) return { kind: 'url', url: addressOf(url, names.url) };
-  if (assetId !== undefined) return { kind: 'asset', assetId: textOf(names.assetId, assetId) };
+  if (url !== undefined) return { kind: 'url', url: parseAddress(url, names.url) };
+  if (assetId !== undefined) return { kind: 'asset', assetId: parseText(names.assetId, assetId) };
   return null;
 }
 
@@ -133,8 +133,8 @@ function unknownField(name: string, contents: BodyContents): ApiError {
  * The URL, with its scheme checked. The scheme is checked here, where the refusal can name an alternative; the fetcher
  * checks hosts.
  */
-function addressOf(value: unknown, param: string): string {
-  const url = textOf(param, value);
+function parseAddress(value: unknown, param: string): string {
+  const url = parseText(param, value);
   if (/^https?:\/\//i.test(url)) return url;
   const message = /^data:/i.test(url)
     ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
@@ -157,19 +157,19 @@ function multipartFields(sent: Record<string, string>, contents: BodyContents): 
 
 function checkedFields({ op, preset, parameters, steps }: Record<string, unknown>): BodyFields {
   const fields: BodyFields = {};
-  if (op !== undefined) fields.op = textOf('op', op);
-  if (preset !== undefined) fields.preset = textOf('preset', preset);
-  if (parameters !== undefined) fields.parameters = objectOf('parameters', parameters);
+  if (op !== undefined) fields.op = parseText('op', op);
+  if (preset !== undefined) fields.preset = parseText('preset', preset);
+  if (parameters !== undefined) fields.parameters = parseObject('parameters', parameters);
   if (steps !== undefined) fields.steps = steps;
   return fields;
 }
 
-function textOf(param: string, value: unknown): string {
+function parseText(param: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw invalidParam(param, `${param} must be a text that is not empty.`);
 }
 
-function objectOf(param: string, value: unknown): Record<string, unknown> {
+function parseObject(param: string, value: unknown): Record<string, unknown> {
   if (isObject(value)) return value;
   throw invalidParam(param, `${param} must be a JSON object.`);
 }

@@ -32,7 +32,7 @@ export async function metadataRoutes(
       const image = await loadImage(input, options, terms);
       const fetchMs = underWay.admittedMs();
       const bytesIn = image.bytes.length;
-      const described = await underWay.resultOf(pixels.describe({ ...image, ...terms }));
+      const described = await underWay.finish(pixels.describe({ ...image, ...terms }));
       underWay.ran('read_metadata', { ...described, fetchMs, bytesIn });
       const { image: facts, metadata, timings } = described;
       return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });

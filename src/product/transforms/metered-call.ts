@@ -63,7 +63,7 @@ export interface SyncCall {
   /** Milliseconds since it was admitted. */
   admittedMs(): number;
   /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
-  resultOf<T>(work: Work<T>): Promise<T>;
+  finish<T>(work: Work<T>): Promise<T>;
   /** Sends where its time went, and counts the run of the op. */
   ran(op: string, run: TimedRun): void;
 }
@@ -74,7 +74,7 @@ export function beginCall(
   reply: FastifyReply,
   { gate, meters, timeoutMs }: Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>,
 ): SyncCall {
-  const caller = gate.callerOf(request);
+  const caller = gate.requireCaller(request);
   const admitMs = reply.elapsedTime;
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
   const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
@@ -87,7 +87,7 @@ export function beginCall(
       return { ...terms, incoming };
     },
     admittedMs: () => reply.elapsedTime - admitMs,
-    resultOf(work) {
+    finish(work) {
       gate.keepSlotUntil(request, work.ended);
       return work.result;
     },

@@ -75,15 +75,15 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
     },
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
-      const { caller, terms, resultOf } = underWay;
+      const { caller, terms, finish } = underWay;
       const template = await templates.findForRender(caller.accountId, request.body.templateId);
-      const drawing = drawingOf(request.body, template);
+      const drawing = parseDrawing(request.body, template);
       const row = request.body.data ?? {};
       const html = withAssetScheme(fill(template, row), options.publicUrl());
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
-        const { assets, missing } = await assetsOfPage(html, { ...options, terms, resultOf });
+        const { assets, missing } = await assetsOfPage(html, { ...options, terms, finish });
         const fetchMs = underWay.admittedMs();
-        const drawn = await resultOf(renders.begin({ html, ...drawing, ...terms, assets }));
+        const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets }));
         return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, missing, bytesIn: html.length };
       });
       addWarnings(reply, [
@@ -102,11 +102,11 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
  * The size at which a page is drawn, and the encoding of its picture.
  * @throws ApiError invalid_param on `format`, `scale` or `quality`.
  */
-function drawingOf(
+function parseDrawing(
   { format: sent = 'png', quality, scale = 1 }: RenderBody,
   { width, height }: { width: number; height: number },
 ) {
-  const format = formatOf(sent);
+  const format = parseFormat(sent);
   const edge = Math.round(Math.max(width, height) * scale);
   if (edge > MAX_EDGE_PX) {
     const message = `scale makes an edge of ${edge} pixels, but at most ${MAX_EDGE_PX} are drawn: send a smaller one.`;
@@ -121,7 +121,7 @@ function drawingOf(
 }
 
 /** A format as it is called here, of any of its usual names. */
-function formatOf(sent: string): (typeof FORMATS)[number] {
+function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === formatInOwnSpelling(sent));
   if (format !== undefined) return format;
   const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.`;
@@ -139,7 +139,7 @@ interface PageAssetOptions extends Pick<RenderOptions, 'pixels'> {
   assets: Pick<AssetReader, 'read'>;
   terms: CallTerms;
   /** The result of work on an asset. */
-  resultOf: SyncCall['resultOf'];
+  finish: SyncCall['finish'];
 }
 
 /**
@@ -166,7 +166,7 @@ export async function assetsOfPage(
       missing.push(id);
       continue;
     }
-    const drawable = await drawableOf(id, asset, options);
+    const drawable = await makeDrawable(id, asset, options);
     sizeBytes += drawable.data.length;
     if (sizeBytes > MAX_ASSET_BYTES) {
       const message = `The assets of the page are larger than ${MAX_ASSET_BYTES} bytes together.`;
@@ -181,16 +181,16 @@ export async function assetsOfPage(
  * An asset in a form that a browser can draw: its file, or a PNG of its first picture.
  * @throws ApiError invalid_param on data when no PNG can be made of it; provider_unavailable.
  */
-async function drawableOf(
+async function makeDrawable(
   id: string,
   { bytes, declaredType }: DeclaredImage,
-  { pixels, terms, resultOf }: PageAssetOptions,
+  { pixels, terms, finish }: PageAssetOptions,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(declaredType)) {
     return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
   }
   const work = pixels.transform({ bytes, pass: AS_PNG, ...terms });
-  const { data, contentType } = await resultOf(work).catch((error) => {
+  const { data, contentType } = await finish(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
     throw invalidParam('data', `The page names ${id}, of which no picture can be made: ${error.message}`);
   });

@@ -8,7 +8,7 @@ import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
 import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { lonePixelStep } from '../catalogue/plan/pixel-step.ts';
-import { passOf } from '../catalogue/plan/plan.ts';
+import { checkPass } from '../catalogue/plan/plan.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import type { BodyFields } from './input.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
@@ -65,7 +65,7 @@ export function checkQuery(sent: SentQuery, bodyMayAdd: boolean): void {
 }
 
 function compiledCall(query: Query, body: BodyFields): TransformCall {
-  if (Array.isArray(query.response)) textOf('response', query.response);
+  if (Array.isArray(query.response)) parseText('response', query.response);
   if (query.steps !== undefined) throw stepsInQuery();
   if (body.steps !== undefined) return sentSteps(query, body);
   const { op, preset } = namedIn(query, body);
@@ -80,8 +80,8 @@ function compiledCall(query: Query, body: BodyFields): TransformCall {
 
 /** @throws ApiError invalid_param on preset where both are named. */
 function namedIn(query: Query, body: BodyFields) {
-  const op = textOf('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
-  const preset = textOf('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
+  const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
+  const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined)
     throw invalidParam('preset', 'op and preset exclude each other: send one of them.');
   return { op, preset };
@@ -105,7 +105,7 @@ function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
     ...parametersFromQuery(op, parametersOf(query)),
   };
   const { step, parameters } = lonePixelStep(op, given);
-  return { kind: 'op', op, given: parameters, pass: passOf([step]).pass, warnings: warningsOf([step]) };
+  return { kind: 'op', op, given: parameters, pass: checkPass([step]).pass, warnings: warningsOf([step]) };
 }
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
@@ -173,7 +173,7 @@ function parametersOf(query: Query): Record<string, string | string[] | undefine
   return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
 }
 
-function textOf(param: string, value: string | string[] | undefined): string | undefined {
+function parseText(param: string, value: string | string[] | undefined): string | undefined {
   if (Array.isArray(value))
     throw invalidParam(param, `${param} is given ${value.length} times: send it once.`);
   if (value === '') throw invalidParam(param, `${param} is empty: name one.`);

@@ -72,15 +72,13 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const terms = underWay.expectedBy(pixels);
       const input = await readInput(request);
       const call = compileCall(request, input.fields);
-      const { name, pass, warnings, paramOf } = await planOf(call, caller);
+      const { name, pass, warnings, paramOf } = await planCall(call, caller);
       const asJob = jobOf(call, input);
       const done = await counted(options.allowance, caller, name, async () => {
         const image = await loadImage(input, options, terms);
         const fetchMs = underWay.admittedMs();
         const bytesIn = image.bytes.length;
-        const result = await underWay.resultOf(
-          pixels.transform({ ...image, ...terms, pass, paramOf, asJob }),
-        );
+        const result = await underWay.finish(pixels.transform({ ...image, ...terms, pass, paramOf, asJob }));
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };
       });
@@ -91,7 +89,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     },
   );
 
-  async function planOf(call: TransformCall, caller: Caller): Promise<PlannedCall> {
+  async function planCall(call: TransformCall, caller: Caller): Promise<PlannedCall> {
     switch (call.kind) {
       case 'op':
         return { ...call, name: call.op.op, paramOf: namedAs(call.op, call.given) };

@@ -37,7 +37,7 @@ interface WebhooksOptions {
   mail: Mail;
   gate: Gate;
   /** The address of an account's owner; null when the account is gone. */
-  emailOf: (accountId: string) => Promise<string | null>;
+  findEmail: (accountId: string) => Promise<string | null>;
   settings: SettingsOf<typeof webhooksSettings> & { SWEEP_INTERVAL_MS: number };
   hostId: string;
   processId: string;
@@ -49,7 +49,7 @@ interface WebhooksOptions {
 
 /** Webhooks, put together: the routes of owners, and what sends their events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
-  const { documents, coordination, capacity, events, outbound, mail, gate, emailOf, settings, now, log } =
+  const { documents, coordination, capacity, events, outbound, mail, gate, findEmail, settings, now, log } =
     options;
   const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
   const { subscriptionsChanged } = events;
@@ -57,7 +57,15 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const deliveries = await DeliveriesStore.open(documents);
   const tail = await openTail(coordination);
   const metrics = createWebhookMetrics(endpoints, deliveries, now);
-  const disabling = createDisabling({ endpoints, deliveries, mail, emailOf, subscriptionsChanged, now, log });
+  const disabling = createDisabling({
+    endpoints,
+    deliveries,
+    mail,
+    findEmail,
+    subscriptionsChanged,
+    now,
+    log,
+  });
   const attempt = createAttempt({ outbound, onAttempt: tail.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));

@@ -6,7 +6,7 @@ import { judgeLatency } from '../../../src/host/doctor/answers.ts';
 import { checkHosts, checkRedis, judgeConnections, judgeVersion } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { deploymentMark, holdPrefix } from '../../../src/host/processes/deployment.ts';
-import { signaturesOf } from '../../../src/platform/http/signatures.ts';
+import { createSignatures } from '../../../src/platform/http/signatures.ts';
 import { verifyRedis } from '../../../src/platform/stores/coordination/redis-verification.ts';
 import { connectCoordination } from '../../../src/platform/stores/open.ts';
 import { startPrivateRedis } from '../../support/services/redis.ts';
@@ -131,7 +131,7 @@ t.test(
 t.test('a deployment is told by its documents and their database, however its URL is written', async (t) => {
   const key = Buffer.alloc(32, 1).toString('base64url');
   const markOf = (url: string, secret = key) =>
-    deploymentMark(signaturesOf(secret), settingsOf({ REDIS_URL: 'redis://r', MONGODB_URL: url }).stores);
+    deploymentMark(createSignatures(secret), settingsOf({ REDIS_URL: 'redis://r', MONGODB_URL: url }).stores);
   const mark = markOf('mongodb://one:27017,two:27017/darkroom?replicaSet=rs0');
   t.equal(markOf('mongodb://ada:secret@two/darkroom'), mark);
   t.not(markOf('mongodb://one:27017/staging'), mark, 'a copy in another database');

@@ -7,7 +7,7 @@ import { createPixels } from '../../../src/imaging/pixels/pixels.ts';
 import { installBodies, installBodyParsing } from '../../../src/platform/http/bodies/parsing.ts';
 import { installFailures } from '../../../src/platform/http/error-answers/failures.ts';
 import { installValidation } from '../../../src/platform/http/error-answers/validation.ts';
-import { signaturesOf } from '../../../src/platform/http/signatures.ts';
+import { createSignatures } from '../../../src/platform/http/signatures.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { Gate } from '../../../src/product/accounts/gate/gate.ts';
 import type { AssetDocument } from '../../../src/product/assets/asset.ts';
@@ -29,13 +29,13 @@ const { stores } = await startServer(t);
 const clock = { ms: Date.now() };
 
 const caller = { accountId: ACCOUNT, plan: 'free', apiKeyId: null, sessionId: null };
-const gate = { callerOf: () => caller, callerIfAny: () => caller } as unknown as Gate;
+const gate = { requireCaller: () => caller, callerIfAny: () => caller } as unknown as Gate;
 
 const common = {
   gate,
   pixels,
   outbound: createOutbound({ allowedSubnets: [], allowsHttp: false }),
-  signatures: signaturesOf(Buffer.alloc(32).toString('base64url')),
+  signatures: createSignatures(Buffer.alloc(32).toString('base64url')),
   capacity: smallCapacity(),
   storedAssets: () => 100,
   publicUrl: () => 'http://darkroom.test',

@@ -3,7 +3,7 @@ import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors.ts';
 import type { JobWork } from '../../../src/product/catalogue/plan/checked-job.ts';
 import { checkJob } from '../../../src/product/catalogue/plan/job.ts';
-import { priceOf } from '../../../src/product/catalogue/plan/price.ts';
+import { requirePrice } from '../../../src/product/catalogue/plan/price.ts';
 import { offeredModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
@@ -43,7 +43,7 @@ t.test('an op is one segment, with everything that it takes to run and to price 
     ],
     layers: [],
   });
-  t.equal(segment && priceOf(models, segment), 0);
+  t.equal(segment && requirePrice(models, segment), 0);
   t.end();
 });
 
@@ -64,7 +64,7 @@ t.test('an AI op keeps its model, prompt and parameters, and has a price', (t) =
     t.match(job, shape, JSON.stringify(body));
     const [segment] = job.variants[0]?.segments ?? [];
     t.match(segment, { runs: 'model', parameters: body.parameters ?? {} });
-    t.equal(segment && priceOf(models, segment), credits);
+    t.equal(segment && requirePrice(models, segment), credits);
   }
   t.match(check({ op: 'analyze' }).variants[0]?.segments, [{ model: 'sandbox-vision', prompt: /Describe/ }]);
   t.end();
@@ -96,7 +96,7 @@ t.test('variants are merged over the parameters, and the highest price can be to
     variants: [{ parameters: { quality: 'low' } }, { parameters: { quality: 'high' } }],
   });
   t.strictSame(
-    priced.variants.map(({ segments: [segment] }) => segment && priceOf(models, segment)),
+    priced.variants.map(({ segments: [segment] }) => segment && requirePrice(models, segment)),
     [3, 8],
   );
   t.end();

@@ -10,7 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { type ArchiveEntry, archiveOf } from '../../../src/product/jobs/results/archive.ts';
+import { type ArchiveEntry, openArchive } from '../../../src/product/jobs/results/archive.ts';
 
 const run = promisify(execFile);
 const MODIFIED_AT = new Date('2026-03-04T05:06:07.000Z');
@@ -58,7 +58,7 @@ const TEXTS = new Map([
 t.test('an archive is accepted by other programs, with its names, times and modes', async (t) => {
   const { entries } = entriesOf(TEXTS);
   const file = join(await folderOf(t), 'a.zip');
-  const archive = await archiveOf(entries, MODIFIED_AT);
+  const archive = await openArchive(entries, MODIFIED_AT);
   await writeFile(file, await buffer(archive.stream(null)));
   await run('unzip', ['-tqq', file]);
   t.equal(await python(file, 'z.testzip()'), 'None');
@@ -69,7 +69,7 @@ t.test('an archive is accepted by other programs, with its names, times and mode
 });
 
 t.test('ranges put together are the whole, wherever it is cut', async (t) => {
-  const archive = await archiveOf(entriesOf(TEXTS).entries, MODIFIED_AT);
+  const archive = await openArchive(entriesOf(TEXTS).entries, MODIFIED_AT);
   const whole = await buffer(archive.stream(null));
   t.equal(whole.length, archive.sizeBytes);
   for (const step of [1, 7, 64, 1_000, 4_999]) {
@@ -97,7 +97,7 @@ t.test('a range reads only what it covers: a byte of either end of 1 GB reads no
       },
     }),
   );
-  const archive = await archiveOf(entries, MODIFIED_AT);
+  const archive = await openArchive(entries, MODIFIED_AT);
   const { sizeBytes } = archive;
   for (const [start, end] of [
     [0, 0],
@@ -121,7 +121,7 @@ t.test('more than 65,535 files are in one archive', async (t) => {
     Array.from({ length: 66_000 }, (_, index) => [`${index}`, index === 65_999 ? 'last' : '']),
   );
   const file = join(await folderOf(t), 'many.zip');
-  const archive = await archiveOf(entriesOf(texts).entries, MODIFIED_AT);
+  const archive = await openArchive(entriesOf(texts).entries, MODIFIED_AT);
   await writeFile(file, await buffer(archive.stream(null)));
   await run('unzip', ['-tqq', file]);
   t.equal(await python(file, "(len(z.namelist()), z.read('65999').decode())"), "(66000, 'last')");
@@ -136,7 +136,7 @@ t.test('an archive, and a file in it, may have more than 4 GB', async (t) => {
     checksum: async () => 1,
     open: () => Promise.reject(new Error('The large file is not read.')),
   };
-  const archive = await archiveOf([large, ...entries], MODIFIED_AT);
+  const archive = await openArchive([large, ...entries], MODIFIED_AT);
   // A file with a hole in the place of the large one.
   const file = join(await folderOf(t), 'large.zip');
   await writeFile(file, '');
@@ -164,7 +164,7 @@ t.test('a reader that goes away ends the reading at once', async (t) => {
     checksum: async () => 1,
     open: async () => body,
   };
-  const stream = (await archiveOf([entry], MODIFIED_AT)).stream(null);
+  const stream = (await openArchive([entry], MODIFIED_AT)).stream(null);
   await new Promise((resolve) => stream.once('data', resolve));
   await turn();
   t.notOk(body.destroyed);
@@ -178,14 +178,14 @@ t.test('a stored file that is shorter than it should be breaks the download off'
   const [entry] = entries;
   if (entry === undefined) throw new Error('There is an entry.');
   const short: ArchiveEntry = { ...entry, open: async () => Readable.from([Buffer.from('who')]) };
-  const archive = await archiveOf([short], MODIFIED_AT);
+  const archive = await openArchive([short], MODIFIED_AT);
   await t.rejects(buffer(archive.stream(null)), /has not the size/);
 });
 
 t.test('the tag tells archives apart, and is the same for the same files', async (t) => {
   const { entries } = entriesOf(TEXTS);
-  const { etag } = await archiveOf(entries, MODIFIED_AT);
-  t.equal((await archiveOf(entriesOf(TEXTS).entries, MODIFIED_AT)).etag, etag);
-  t.not((await archiveOf(entries.slice(1), MODIFIED_AT)).etag, etag);
-  t.not((await archiveOf(entries, new Date(0))).etag, etag);
+  const { etag } = await openArchive(entries, MODIFIED_AT);
+  t.equal((await openArchive(entriesOf(TEXTS).entries, MODIFIED_AT)).etag, etag);
+  t.not((await openArchive(entries.slice(1), MODIFIED_AT)).etag, etag);
+  t.not((await openArchive(entries, new Date(0))).etag, etag);
 });

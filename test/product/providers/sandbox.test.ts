@@ -147,7 +147,7 @@ t.test('an answer is made for schemas of many forms', async (t) => {
   t.teardown(() => answerSchemas.close());
   for (const schema of schemas) {
     const answer = answerFor(schema as Record<string, unknown>, facts);
-    t.equal(await answerSchemas.problemOf('acc_a', schema, answer), undefined, JSON.stringify(schema));
+    t.equal(await answerSchemas.findProblem('acc_a', schema, answer), undefined, JSON.stringify(schema));
   }
 });
 

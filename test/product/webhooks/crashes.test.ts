@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { newDelivery } from '../../../src/product/webhooks/deliveries/delivery.ts';
 import { MAX_ATTEMPTS } from '../../../src/product/webhooks/deliveries/retries.ts';
-import { releaseEndpointsOf } from '../../../src/product/webhooks/deliveries/schedule.ts';
+import { releaseEndpointsByHolder } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
 import type { EndpointDocument } from '../../../src/product/webhooks/endpoints/endpoint.ts';
 import { EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../../../src/product/webhooks/endpoints/store.ts';
@@ -48,7 +48,7 @@ t.test(
       const isDead = mortal.life.isOver;
 
       const next = await startProcess(t, stores, () => new Date(Date.now() + LEFT_BEHIND_MS));
-      await releaseEndpointsOf(stores.coordination, dying.prefix);
+      await releaseEndpointsByHolder(stores.coordination, dying.prefix);
       // The writer of an event that was not promised writes it again, for it kept the id.
       if (!isPromised) await next.events.write([first, second]);
       await eventually(async () => {
@@ -92,7 +92,7 @@ t.test(
       await eventually(async () => mortal.life.isOver || (await isOver()));
       const isDead = mortal.life.isOver;
       const next = await startProcess(t, stores, () => new Date(Date.now() + NOTICE_AGAIN_MS));
-      await releaseEndpointsOf(stores.coordination, dying.prefix);
+      await releaseEndpointsByHolder(stores.coordination, dying.prefix);
       await eventually(async () => {
         await next.sweep();
         return isOver();

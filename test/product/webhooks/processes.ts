@@ -41,7 +41,7 @@ export async function startProcess(
     outbound,
     mail: { send: async () => undefined },
     gate: {} as Gate,
-    emailOf: async () => null,
+    findEmail: async () => null,
     settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     hostId,
     processId: String(processes),

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { LIMIT_PIXELS } from '../../protocol.ts';
-import { outputOf } from '../../transport/output.ts';
-import { type DeepPixels, deepPixelsOf, type Pixels, pixelsOf } from '../pixels/pixels.ts';
+import { encodeOutput } from '../../transport/output.ts';
+import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
 
 /**
  * Converts a picture to a PNG with all its bits and its metadata. Its colours are not converted. The compression is
@@ -17,7 +17,7 @@ export async function asPng(
   const space = isDeep ? 'rgb16' : 'srgb';
   const pipeline = open().keepMetadata();
   if (isPremultiplied) {
-    const pixels = isDeep ? await deepPixelsOf(open()) : await pixelsOf(open());
+    const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
     divideByAlpha(pixels);
     const { data, width, height, channels } = pixels;
     // sharp cannot attach the metadata of a file to pixels, so they replace those of the file. It accepts any typed
@@ -26,7 +26,7 @@ export async function asPng(
     pipeline.pipelineColourspace(space);
     pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);
   }
-  return (await outputOf(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
+  return (await encodeOutput(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
 }
 
 /** Divides the colours of RGBA pixels by their alpha, in place; others stay. Where alpha is 0, they become black. */

@@ -11,7 +11,7 @@ export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
  * @param key names the parameter that holds it.
  * @throws BadArgument on that parameter when the text is no colour.
  */
-export function colourOf(text: string, key: string): Rgba {
+export function parseColour(text: string, key: string): Rgba {
   const parsed = cssColour(text);
   if (parsed !== undefined) return parsed;
   throw new BadArgument(
@@ -22,7 +22,7 @@ export function colourOf(text: string, key: string): Rgba {
 
 /** The colour of new areas: the step's argument `background`, or that of the pass where it is left out. */
 export function backgroundOr(fill: Rgba, background: string | undefined): Rgba {
-  return background === undefined ? fill : colourOf(background, 'background');
+  return background === undefined ? fill : parseColour(background, 'background');
 }
 
 /** Whether a colour has no hue. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Pixels } from '../pixels/pixels.ts';
-import { pixelsOf } from '../pixels/pixels.ts';
+import { readPixels } from '../pixels/pixels.ts';
 import { cssColour, type Rgba } from './css-colour.ts';
 
 /** Channels of a pixel. The pixels form one row, one pixel per colour. */
@@ -34,7 +34,7 @@ async function convert(row: Uint8Array, profile: Uint8Array): Promise<Pixels> {
   const raw = { width: row.length / CHANNELS, height: 1, channels: CHANNELS } as const;
   try {
     await writeFile(path, profile, { mode: 0o600, flag: 'wx' });
-    return await pixelsOf(sharp(row, { raw }).withIccProfile(path, { attach: false }));
+    return await readPixels(sharp(row, { raw }).withIccProfile(path, { attach: false }));
   } finally {
     await rm(path, { force: true });
   }

@@ -9,7 +9,7 @@ import {
 } from '../../formats/tiff-directory.ts';
 import { COMPRESSION, PHOTOMETRIC, TAG, type TiffPage } from '../../formats/tiff-page.ts';
 import { LIMIT_PIXELS } from '../../protocol.ts';
-import { localOutputOf } from '../../transport/output.ts';
+import { encodeLocalOutput } from '../../transport/output.ts';
 import { tooLarge } from '../refusal.ts';
 
 /** Bytes that the samples of a page may have: as many as those of the largest picture in four samples of 16 bits. */
@@ -43,7 +43,7 @@ export async function tiffSamples(
   const rows = rowsOf(page);
   if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw tooLarge();
   const bytes = sharp(asBytes(file, directory, page, rows), { failOn: 'error', limitInputPixels: false });
-  const { data } = await localOutputOf(bytes.toColourspace('b-w').raw());
+  const { data } = await encodeLocalOutput(bytes.toColourspace('b-w').raw());
   const samples = inMachineOrder(data, page.bits, directory.littleEndian);
   if (page.isDifferenced) addDifferences(samples, page, rows);
   return { data: samples, rowLength: rows.width / (page.bits / 8) };

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
+import { type Pixels, readPixels } from '../pixels/pixels.ts';
 
 /** Size of the largest palette of a PNG. */
 const MAX_COLOURS = 256;
@@ -35,6 +35,6 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
  */
 export async function shows(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
   const opened = sharp(file, { limitInputPixels: false }).toColourspace(channels === 1 ? 'b-w' : 'srgb');
-  const decoded = await pixelsOf(channels === 4 ? opened.ensureAlpha() : opened.removeAlpha());
+  const decoded = await readPixels(channels === 4 ? opened.ensureAlpha() : opened.removeAlpha());
   return Buffer.compare(decoded.data, data) === 0;
 }

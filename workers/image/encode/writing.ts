@@ -1,5 +1,5 @@
 import type { Achieved, OutputFormat } from '../../protocol.ts';
-import { outputOf } from '../../transport/output.ts';
+import { encodeOutput } from '../../transport/output.ts';
 import { isGreyColour } from '../colour/colour.ts';
 import { hasHardColourEdges } from '../colour/colour-edges.ts';
 import { openPixels, type Source } from '../input.ts';
@@ -47,7 +47,7 @@ export async function writeResult(
   if (staysGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
   const write = async (settings: Settings & { format: OutputFormat }) =>
-    outputOf(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
+    encodeOutput(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
   if (target === undefined) {
     const written =
       (await writtenIndexed(work, write)) ??

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { Compared, CompareTask, Difference, Failure, RawPixels } from '../../protocol.ts';
-import { localOutputOf } from '../../transport/output.ts';
+import { encodeLocalOutput } from '../../transport/output.ts';
 import { mismatchOf } from '../bounds.ts';
 import { failureOf } from '../failure.ts';
 import { openFile } from '../input.ts';
@@ -39,7 +39,9 @@ export async function compare(task: CompareTask): Promise<Compared | Failure> {
 
 async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
   const opened = raw === undefined ? await openFile(input) : sharp(input, { raw });
-  const { data, info } = await localOutputOf(opened.autoOrient().toColourspace('srgb').ensureAlpha().raw());
+  const { data, info } = await encodeLocalOutput(
+    opened.autoOrient().toColourspace('srgb').ensureAlpha().raw(),
+  );
   return { data, width: info.width, height: info.height, channels: 4, frames: 1 };
 }
 

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { Achieved } from '../../protocol.ts';
-import { localOutputOf } from '../../transport/output.ts';
+import { encodeLocalOutput } from '../../transport/output.ts';
 import type { Settings } from '../encode/encoder.ts';
 import { framesOf, type Pixels } from '../pixels/pixels.ts';
 import type { Quantity } from '../search/quality-curves.ts';
@@ -95,5 +95,5 @@ function visualLikeness(pixels: Pixels, least: number): Likeness {
 
 async function decoded(file: Uint8Array) {
   const pipeline = sharp(file, { pages: -1, limitInputPixels: false }).toColourspace('srgb');
-  return localOutputOf(pipeline.raw());
+  return encodeLocalOutput(pipeline.raw());
 }

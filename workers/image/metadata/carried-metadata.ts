@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Encode, MetadataPolicy, OutputFormat } from '../../protocol.ts';
 import { canCarryProfile } from '../encode/encoder.ts';
-import { type Chosen, metadataOf, openOptions, openPixels, type Source } from '../input.ts';
+import { type Chosen, openOptions, openPixels, readMetadata, type Source } from '../input.ts';
 import type { Picture } from '../picture.ts';
 import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
 import { carriedIptc, withIptc } from './iptc.ts';
@@ -64,7 +64,7 @@ export async function prepareBlocks(
   { policy, format, isMoving, movesPixels, conceals }: PreparedFor,
 ): Promise<CarriedBlocks> {
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
-  const header = await metadataOf(input);
+  const header = await readMetadata(input);
   const isMended = header.exif === undefined || mendExif(input, header.exif, { orientation: isMoving });
   const structure = format === 'tiff' ? input : header.exif;
   if (policy === 'copyright') {

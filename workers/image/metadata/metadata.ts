@@ -8,7 +8,7 @@ import {
   type RawPixels,
   type Readings,
 } from '../../protocol.ts';
-import { localOutputOf, type Output } from '../../transport/output.ts';
+import { encodeLocalOutput, type Output } from '../../transport/output.ts';
 import { measure } from '../facts/measure.ts';
 import { type Sample, WORKING_PX } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
@@ -137,7 +137,7 @@ async function workingCopy(
     .autoOrient()
     .resize({ ...within, fit: 'fill' });
   if (isWide) toSrgb(small);
-  const { data, info } = await localOutputOf(small.toColourspace('srgb').raw());
+  const { data, info } = await encodeLocalOutput(small.toColourspace('srgb').raw());
   if (info.channels !== 3 && info.channels !== 4) throw unreadable();
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
@@ -154,6 +154,6 @@ async function isOpaqueAll(
 ): Promise<boolean> {
   if (copy.channels === 4 && !isFull(copy.data, 3, 4)) return false;
   if (copy.width * copy.height === pixels) return true;
-  const alpha = await localOutputOf(open(input, raw).extractChannel('alpha').raw());
+  const alpha = await encodeLocalOutput(open(input, raw).extractChannel('alpha').raw());
   return isFull(alpha.data, 0, 1);
 }

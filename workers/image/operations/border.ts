@@ -1,4 +1,4 @@
-import { colourOf, isTranslucent } from '../colour/colour.ts';
+import { isTranslucent, parseColour } from '../colour/colour.ts';
 import { changedSizeFault, cornerRadius, type Size } from '../pixels/geometry.ts';
 import { fillCorners, roundCorners } from '../pixels/paint.ts';
 import { pad } from '../sizing.ts';
@@ -27,7 +27,7 @@ export const border = defineStep({
   fits: (picture, { width }) => changedSizeFault(picture, framedSize(picture, width)),
   size: (input, { width }) => framedSize(input, width),
   async apply(picture, { width, color, radius }) {
-    const ink = colourOf(color, 'color');
+    const ink = parseColour(color, 'color');
     const outer = cornerRadius(radius, framedSize(picture, width));
     const innerPx = outer.width - width;
     if (width > 0 && innerPx > 0)

@@ -1,4 +1,4 @@
-import { colourOf } from '../colour/colour.ts';
+import { parseColour } from '../colour/colour.ts';
 import { LUMA } from '../facts/brightness.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { colour } from './parameter.ts';
@@ -9,8 +9,8 @@ export const duotone = defineStep({
   ...IN_PLACE,
   cpuMsPerMegapixel: 30,
   async apply(picture, { dark, light }) {
-    const black = colourOf(dark, 'dark');
-    const white = colourOf(light, 'light');
+    const black = parseColour(dark, 'dark');
+    const white = parseColour(light, 'light');
     const rowOf = (channel: 'r' | 'g' | 'b'): [number, number, number] => {
       const span = (white[channel] - black[channel]) / 255;
       return [LUMA[0] * span, LUMA[1] * span, LUMA[2] * span];

@@ -1,4 +1,4 @@
-import { colourOf } from '../colour/colour.ts';
+import { parseColour } from '../colour/colour.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { colour } from './parameter.ts';
 
@@ -10,7 +10,7 @@ export const flatten = defineStep({
   alphaAfter: 'dropped',
   cpuMsPerMegapixel: 10,
   async apply(picture, { background }) {
-    (await picture.at('flatten')).flatten({ background: colourOf(background, 'background') });
+    (await picture.at('flatten')).flatten({ background: parseColour(background, 'background') });
     picture.hasAlpha = false;
   },
 });

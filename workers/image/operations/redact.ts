@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { colourOf } from '../colour/colour.ts';
+import { parseColour } from '../colour/colour.ts';
 import { coarsen, groupsOf, mustBeFilled } from '../pixels/concealment.ts';
 import { type Box, intersect, type Size } from '../pixels/geometry.ts';
 import { fill } from '../pixels/paint.ts';
@@ -51,7 +51,7 @@ export const redact = defineStep({
       .find((fault) => fault !== undefined),
   async apply(picture, { regions, style, color }) {
     // The alpha is ignored, because a translucent cover would hide nothing.
-    const ink = { ...colourOf(color, 'color'), alpha: 1 };
+    const ink = { ...parseColour(color, 'color'), alpha: 1 };
     const pixels = await picture.pixels();
     const boxes = regions.flatMap(
       ({ x, y, width, height }) => intersect({ left: x, top: y, width, height }, pixels) ?? [],

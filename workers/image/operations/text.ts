@@ -1,9 +1,9 @@
 import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
-import { colourOf, type Rgba, TRANSPARENT } from '../colour/colour.ts';
+import { parseColour, type Rgba, TRANSPARENT } from '../colour/colour.ts';
 import { escaped, printable } from '../markup.ts';
 import { overlay } from '../overlay.ts';
 import { MAX_AREA_PX, type Place, place } from '../pixels/geometry.ts';
-import { type Pixels, pixelsOf } from '../pixels/pixels.ts';
+import { type Pixels, readPixels } from '../pixels/pixels.ts';
 import { turned } from '../pixels/turn.ts';
 import { BadArgument } from '../refusal.ts';
 import { defineStep, type PassContext } from './operation.ts';
@@ -46,7 +46,7 @@ export const text = defineStep({
     const written = drawable(text);
     if (written.trim() === '') return;
     const size = sizePx(asked, picture.width);
-    const colour = colourOf(color, 'color');
+    const colour = parseColour(color, 'color');
     const room = {
       width: roomAlong(picture.width, margin),
       height: roomAlong(picture.height, margin),
@@ -112,7 +112,7 @@ async function draw(
 ): Promise<Pixels> {
   const markup = `<span insert_hyphens="false">${escaped(sided(text))}</span>`;
   const letters = sharp({ text: { text: markup, ...layout, dpi: 72, wrap: 'word-char' } });
-  return pixelsOf(letters.toColourspace('b-w'));
+  return readPixels(letters.toColourspace('b-w'));
 }
 
 /** Matches text whose first letter is of a script that is written from right to left. */

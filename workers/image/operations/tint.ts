@@ -1,4 +1,4 @@
-import { colourOf } from '../colour/colour.ts';
+import { parseColour } from '../colour/colour.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { colour } from './parameter.ts';
 
@@ -8,6 +8,6 @@ export const tint = defineStep({
   ...IN_PLACE,
   cpuMsPerMegapixel: 16,
   async apply(picture, { color }) {
-    (await picture.at('tint')).tint(colourOf(color, 'color'));
+    (await picture.at('tint')).tint(parseColour(color, 'color'));
   },
 });

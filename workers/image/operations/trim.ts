@@ -1,6 +1,6 @@
 import type { Sharp, TrimOptions } from 'sharp';
-import { outputOf } from '../../transport/output.ts';
-import { colourOf } from '../colour/colour.ts';
+import { encodeOutput } from '../../transport/output.ts';
+import { parseColour } from '../colour/colour.ts';
 import { type Box, union } from '../pixels/geometry.ts';
 import { cropTo } from '../sizing.ts';
 import { defineStep } from './operation.ts';
@@ -27,7 +27,7 @@ export const trim = defineStep({
     if (Math.min(picture.width, picture.height) < MIN_EDGE_PX) return;
     const options: TrimOptions = {
       threshold,
-      ...(background !== undefined && { background: colourOf(background, 'background') }),
+      ...(background !== undefined && { background: parseColour(background, 'background') }),
     };
     if (picture.frames === 1) {
       await picture.turnUpright();
@@ -37,15 +37,15 @@ export const trim = defineStep({
     }
     let kept: Box | undefined;
     for (const frame of await picture.frameByFrame()) {
-      const box = await boxOf(frame, options);
+      const box = await findBox(frame, options);
       kept = kept === undefined ? box : union(kept, box);
     }
     if (kept !== undefined) await cropTo(picture, kept);
   },
 });
 
-async function boxOf(frame: Sharp, options: TrimOptions): Promise<Box> {
-  const { info } = await outputOf(frame.trim(options).raw());
+async function findBox(frame: Sharp, options: TrimOptions): Promise<Box> {
+  const { info } = await encodeOutput(frame.trim(options).raw());
   // sharp reports offsets as the distance that the picture was moved: zero or negative.
   return {
     left: -(info.trimOffsetLeft ?? 0),

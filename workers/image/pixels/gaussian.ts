@@ -2,7 +2,7 @@ import type { Sharp } from 'sharp';
 import type { Picture } from '../picture.ts';
 import { type Box, type Size, scaledBy } from './geometry.ts';
 import { cut, fillWithBytes, paste } from './paint.ts';
-import { type Pixels, pixelsOf } from './pixels.ts';
+import { type Pixels, readPixels } from './pixels.ts';
 import { enlarged } from './resample.ts';
 
 /** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
@@ -54,7 +54,7 @@ async function blurredSmall(picture: Picture, sigma: number, factor: number): Pr
   const margin = Math.ceil(remainingSigma * REACH);
   const size = scaledBy(pixels, 1 / factor);
   const reducedWithMargin = await withMargin(picture, pixels, size, margin);
-  const blurred = await pixelsOf(blurredWhole(picture.pipelineOver(reducedWithMargin), remainingSigma));
+  const blurred = await readPixels(blurredWhole(picture.pipelineOver(reducedWithMargin), remainingSigma));
   return enlarged(blurred, pixels, 'cubic', picture.checkDeadline, { ...size, left: margin, top: margin });
 }
 
@@ -62,7 +62,7 @@ async function blurredSmall(picture: Picture, sigma: number, factor: number): Pr
 async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: number): Promise<Pixels> {
   const { width, height } = pixels;
   const reduced = async (box: Box, size: Size) =>
-    pixelsOf(picture.pipelineOver(cut(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
+    readPixels(picture.pipelineOver(cut(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
   const column = { top: 0, width: 1, height };
   const row = { left: 0, width, height: 1 };
   const [inner, left, right, top, bottom] = await Promise.all([

@@ -1,5 +1,5 @@
 import type { OutputInfo, Sharp } from 'sharp';
-import { localOutputOf } from '../../transport/output.ts';
+import { encodeLocalOutput } from '../../transport/output.ts';
 import type { Size } from './geometry.ts';
 
 /** 8-bit pixels in sRGB, frame below frame. */
@@ -16,14 +16,14 @@ export interface DeepPixels extends Omit<Pixels, 'data'> {
 }
 
 /** Runs a pipeline and returns its pixels. @param frames number of frames in it, one below the other. */
-export async function pixelsOf(pipeline: Sharp, frames = 1): Promise<Pixels> {
-  const { data, info } = await localOutputOf(pipeline.raw());
+export async function readPixels(pipeline: Sharp, frames = 1): Promise<Pixels> {
+  const { data, info } = await encodeLocalOutput(pipeline.raw());
   return { data, ...factsOf(info, frames) };
 }
 
 /** Runs a pipeline with 16 bits and returns its pixels, RGB or RGBA. */
-export async function deepPixelsOf(pipeline: Sharp): Promise<DeepPixels> {
-  const { data, info } = await localOutputOf(pipeline.toColourspace('rgb16').raw({ depth: 'ushort' }));
+export async function readDeepPixels(pipeline: Sharp): Promise<DeepPixels> {
+  const { data, info } = await encodeLocalOutput(pipeline.toColourspace('rgb16').raw({ depth: 'ushort' }));
   return { data: new Uint16Array(data.buffer), ...factsOf(info, 1) };
 }
 

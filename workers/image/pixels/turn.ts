@@ -2,7 +2,7 @@ import type sharp from 'sharp';
 import type { Rgba } from '../colour/colour.ts';
 import { type Size, turnedSize } from './geometry.ts';
 import { cut } from './paint.ts';
-import { type Pixels, pixelsOf } from './pixels.ts';
+import { type Pixels, readPixels } from './pixels.ts';
 
 /** Margin around the picture in which its edges blend with the background: the radius of the bicubic kernel. */
 const MARGIN_PX = 2;
@@ -29,10 +29,10 @@ export async function turned(
   const down = axisOf(padded, sin, cos, result.height);
   const margin = { top: MARGIN_PX, right: MARGIN_PX, bottom: MARGIN_PX, left: MARGIN_PX };
   const raw = { width, height, channels };
-  const room = await pixelsOf(
+  const room = await readPixels(
     codec(data, { raw, limitInputPixels: false }).extend({ ...margin, background }),
   );
-  const wide = await pixelsOf(
+  const wide = await readPixels(
     codec(room.data, { raw: { ...padded, channels: room.channels }, limitInputPixels: false }).affine(
       [cos, -sin, sin, cos],
       { odx: across.offset, ody: down.offset, background, interpolator: codec.interpolators.bicubic },

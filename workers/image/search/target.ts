@@ -1,6 +1,6 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
-import { outputOf } from '../../transport/output.ts';
+import { encodeOutput } from '../../transport/output.ts';
 import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
 import { TooLate } from '../failure.ts';
@@ -11,7 +11,7 @@ import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
 import { type CommonSettings, type Setting, settingsFor } from './settings.ts';
 import { assertReachable } from './smallest-file.ts';
-import { LAST_CALL_MS, timeOf } from './time.ts';
+import { LAST_CALL_MS, trialTime } from './time.ts';
 import { type Row, type Trial, tryOut } from './trials.ts';
 
 /** A file; its height is that of all frames together. */
@@ -162,7 +162,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Setting
   let trials = 0;
   const isNearer = (one: Trial, other: Trial) =>
     row.pick === 'last' ? one.value < other.value : one.value > other.value;
-  const time = timeOf(search, () => best !== undefined);
+  const time = trialTime(search, () => best !== undefined);
   const isSettled = await time.within(() =>
     tryOut({
       ...row,
@@ -218,12 +218,12 @@ async function encoded(
 ): Promise<Written> {
   const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
   const options = { ...encode, ...effortOf(encode, pixels), ...settings };
-  return outputOf(encodeWith(pipeline, options, motion, pixels));
+  return encodeOutput(encodeWith(pipeline, options, motion, pixels));
 }
 
 /** A still picture reduced to the colours that a palette of that quality needs. */
 async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
-  const { data } = await outputOf(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
+  const { data } = await encodeOutput(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
   return sharp(data, { limitInputPixels: false });
 }
 

@@ -22,7 +22,7 @@ interface TrialTime {
  * Limits the time of a search. A search whose file meets the target ends LAST_CALL_MS before the deadline. A search
  * without one goes on until ANSWER_MS before it.
  */
-export function timeOf(
+export function trialTime(
   { deadlineMs, nowMs }: { deadlineMs: number; nowMs(): number },
   isKept: () => boolean,
 ): TrialTime {

@@ -99,7 +99,7 @@ export function startTaskProcess({
   let killedAfterMs: number | null = null;
   const usedMs = () => (child.pid === undefined ? null : processCpuMs(child.pid));
   const died = new AbortController();
-  const gone = endingOf(child).then((ending) => died.abort(new ProcessDeath(ending, killedAfterMs)));
+  const gone = waitForEnding(child).then((ending) => died.abort(new ProcessDeath(ending, killedAfterMs)));
   const { signal } = died;
   return {
     gone,
@@ -126,7 +126,7 @@ export function startTaskProcess({
 }
 
 /** A process that cannot even start has ended, too. */
-function endingOf(child: ChildProcess): Promise<Ending> {
+function waitForEnding(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
     child.once('error', () => resolve({ code: null, killedBy: null }));

@@ -43,7 +43,7 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
     '/readyz',
     { schema: { summary: 'Every part answers', response: { 200: HealthReport, 503: HealthReport } } },
     async (_request, reply) => {
-      const health = options.isDraining() ? DRAINING : await healthOf(options);
+      const health = options.isDraining() ? DRAINING : await readHealth(options);
       return reply.code(health.status === 'ok' ? 200 : 503).send(health);
     },
   );
@@ -51,7 +51,7 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
 
 const DRAINING: HealthReport = { status: 'failing', parts: { process: 'is draining' } };
 
-async function healthOf({
+async function readHealth({
   checks,
   checkTimeoutMs,
   clockDifferenceMs,

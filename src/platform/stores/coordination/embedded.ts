@@ -72,7 +72,7 @@ export async function openEmbeddedCoordination(
     takeShared: async (request) => slots.takeShared(request),
     releaseSlot: async (key, holder) => slots.release(key, holder),
     renewSlot: async (key, holder, leaseMs) => slots.renew(key, holder, leaseMs),
-    releaseSlotsOf: async (prefix) => slots.releaseOf(prefix),
+    releaseSlotsByPrefix: async (prefix) => slots.releaseOf(prefix),
     async lease(name, owner, leaseMs) {
       if ((leases.get(name) ?? owner) !== owner) return false;
       leases.set(name, owner, now() + leaseMs);
@@ -88,7 +88,7 @@ export async function openEmbeddedCoordination(
     claimDue: async (key, ...claim) => dueSet(key).claim(...claim),
     renewDue: async (key, ...claim) => dueSet(key).renew(...claim),
     settleDue: async (key, ...claim) => dueSet(key).settle(...claim),
-    releaseDueOf: async (key, prefix) => dueSet(key).releaseOf(prefix),
+    releaseDueByPrefix: async (key, prefix) => dueSet(key).releaseOf(prefix),
     async publish(channel, message) {
       let processes = listeners.deliver(channel, message) ? 1 : 0;
       for (const pass of observers) processes += pass(channel, message);

@@ -143,7 +143,7 @@ export interface Coordination {
    * Returns every slot of holders that begin with `prefix` (those of a dead process). It walks all slots and is meant
    * for rare use.
    */
-  releaseSlotsOf(prefix: string): Promise<void>;
+  releaseSlotsByPrefix(prefix: string): Promise<void>;
 
   /**
    * Begins a request under an idempotency key. `fingerprint` is null for a body that is too large for one; a repeat
@@ -185,7 +185,7 @@ export interface Coordination {
    */
   settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<number | null>;
   /** Makes all members due at once that are claimed by holders with this prefix (of a dead process). */
-  releaseDueOf(key: string, prefix: string): Promise<void>;
+  releaseDueByPrefix(key: string, prefix: string): Promise<void>;
 
   /**
    * Sends a message to every process of every host, including this one. Messages may be lost, so nothing durable

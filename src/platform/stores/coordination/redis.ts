@@ -113,7 +113,7 @@ export function connectRedisCoordination({
       return (await ask('renew-slot', 'slots', key, holder, leaseMs)) === 1;
     },
     /** Walks the whole key space in small steps, which is acceptable for the rare death of a process. */
-    async releaseSlotsOf(prefix) {
+    async releaseSlotsByPrefix(prefix) {
       let cursor = '0';
       do {
         const [next, keys] = await commands.run(() =>
@@ -172,7 +172,7 @@ export function connectRedisCoordination({
       const dueInMs = (await commands.script('settle-due', dueKeys(key), args)) as number;
       return dueInMs === -1 ? null : dueInMs;
     },
-    async releaseDueOf(key, prefix) {
+    async releaseDueByPrefix(key, prefix) {
       await commands.script('release-due-of', dueKeys(key), [prefix]);
     },
     publish: (channel, message) => commands.run(() => client.publish(channelOf(channel), message)),

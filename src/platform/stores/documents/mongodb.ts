@@ -60,7 +60,7 @@ export async function connectMongoDocuments(
       if (makesIndexes) await makeIndexes(spec);
       return mongoCollection<T>(database.collection<Stored>(spec.name), spec.indexes);
     },
-    collections: () => guard(() => specsOf(database)),
+    collections: () => guard(() => readSpecs(database)),
     async ping() {
       await guard(() => database.command({ ping: 1 }));
     },
@@ -84,7 +84,7 @@ async function createIndexes(database: Db, spec: CollectionSpec): Promise<void> 
   }
 }
 
-async function specsOf(database: Db): Promise<CollectionSpec[]> {
+async function readSpecs(database: Db): Promise<CollectionSpec[]> {
   const listed = await database.listCollections({}, { nameOnly: true }).toArray();
   const names = listed.map(({ name }) => name).filter((name) => !name.startsWith('system.'));
   const specs = names.sort().map(async (name): Promise<CollectionSpec> => {

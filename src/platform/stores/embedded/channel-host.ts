@@ -40,11 +40,11 @@ export function hostOver(links: ProcessLinks): ChannelHost {
   }
 
   async function answer(processId: number, call: CallFrame): Promise<void> {
-    const outcome = await outcomeOf(call, processId);
+    const outcome = await callService(call, processId);
     senders.get(processId)?.({ kind: 'answer', id: call.id, ...outcome });
   }
 
-  async function outcomeOf({ service, method, args }: CallFrame, processId: number) {
+  async function callService({ service, method, args }: CallFrame, processId: number) {
     try {
       const handler = handlers.get(service);
       if (handler === undefined) throw new Error(`The primary provides no service ${service}.`);

@@ -44,7 +44,7 @@ export function createReserve(reserveBytes: number, measure: () => Promise<Space
 }
 
 /** The free space and size of the disk of an existing directory. */
-export async function spaceOf(directory: string): Promise<Space> {
+export async function readSpace(directory: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(directory);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }

@@ -5,7 +5,7 @@ import { unauthorized } from '../authentication.ts';
 import type { SlotKind } from './slots.ts';
 
 /** The error of a route's own check, kept until the windows have been asked. */
-export function refusalOf(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
+export function findRefusal(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
   try {
     check?.(request);
     return null;

@@ -8,7 +8,14 @@ import { invalidateCredentials } from '../revocations.ts';
 import { createAdmissionCache } from './admission-cache.ts';
 import { type Budget, sendBudget } from './budget.ts';
 import { callerIfAny, setCaller } from './callers.ts';
-import { blocked, consoleOnly, missingCredential, noSlotLeft, refusalOf, tooManyRequests } from './errors.ts';
+import {
+  blocked,
+  consoleOnly,
+  findRefusal,
+  missingCredential,
+  noSlotLeft,
+  tooManyRequests,
+} from './errors.ts';
 import { createSlots, type SlotKind } from './slots.ts';
 
 /** The most calls of an account that may wait for jobs at once. */
@@ -58,7 +65,7 @@ export interface Gate {
   /** Puts the gate before every route of `app` and of the plugins registered in it. */
   install(app: FastifyInstance): void;
   /** The caller of a route that is not public. */
-  callerOf(request: FastifyRequest): Caller;
+  requireCaller(request: FastifyRequest): Caller;
   /** The caller, or null on a public route without a credential. */
   callerIfAny(request: FastifyRequest): Caller | null;
   /**
@@ -129,7 +136,7 @@ export function createGate(options: GateOptions): Gate {
   ): Promise<void> {
     refuseBlocked(blockedMsOf(networkOf(request.ip)));
     let caller = await authenticate(request, config);
-    const refusal = refusalOf(request, config);
+    const refusal = findRefusal(request, config);
     const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
     let answer = await ask(request, reply, caller, { kind });
     if (answer.flagged) {
@@ -153,7 +160,7 @@ export function createGate(options: GateOptions): Gate {
   async function authenticate(request: FastifyRequest, config: FastifyContextConfig): Promise<Caller | null> {
     if (config.ignoresCredential?.(request)) return null;
     try {
-      return await authentication.callerOf(request);
+      return await authentication.findCaller(request);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'unauthorized') throw await strike(request, error);
       throw error;
@@ -253,7 +260,7 @@ export function createGate(options: GateOptions): Gate {
         done();
       });
     },
-    callerOf(request) {
+    requireCaller(request) {
       const caller = callerIfAny(request);
       if (caller === null) throw missingCredential(request);
       return caller;

@@ -53,7 +53,7 @@ export async function sessionRoutes(
       schema: { summary: 'End this session', response: { 204: Type.Null() } },
     },
     async (request, reply) => {
-      const { accountId, sessionId } = gate.callerOf(request);
+      const { accountId, sessionId } = gate.requireCaller(request);
       if (sessionId !== null) {
         await store.removeSession(accountId, sessionId);
         await gate.revoke(sessionId);

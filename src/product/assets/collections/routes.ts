@@ -30,7 +30,7 @@ export async function collectionRoutes(
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       return sendList(reply, 'Collections listed.', collections.list(accountId), writeCollection);
     },
   );
@@ -48,7 +48,7 @@ export async function collectionRoutes(
     },
     async (request, reply) => {
       const name = collectionName(request.body.name, 'name');
-      const { collection, isNew } = await collections.create(gate.callerOf(request).accountId, name);
+      const { collection, isNew } = await collections.create(gate.requireCaller(request).accountId, name);
       const message = isNew ? 'Collection created.' : 'The collection exists already.';
       return reply.code(isNew ? 201 : 200).send(success(message, collection));
     },
@@ -66,7 +66,7 @@ export async function collectionRoutes(
       },
     },
     async (request, reply) => {
-      const removed = await collections.remove(gate.callerOf(request).accountId, request.params.name);
+      const removed = await collections.remove(gate.requireCaller(request).accountId, request.params.name);
       if (!removed) throw collectionNotFound();
       return reply.code(204).send();
     },

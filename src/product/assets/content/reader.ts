@@ -23,7 +23,7 @@ export interface AssetReader {
 
 /** @param limitBytes the size of the largest asset that may be read. */
 export function createAssetReader(records: AssetRecords, objects: Objects, limitBytes: number): AssetReader {
-  const bytesOf = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
+  const readBytes = ({ objectKey }: DoneAsset) => objects.read(objectKey, limitBytes).catch(unreadable);
 
   async function find(accountId: string, assetId: string) {
     const asset = await records.find(accountId, assetId);
@@ -34,7 +34,8 @@ export function createAssetReader(records: AssetRecords, objects: Objects, limit
       length: facts.bytes,
       async read() {
         // The asset may have been deleted a moment ago: the second look-up then throws asset_not_found.
-        const bytes = (await bytesOf(asset)) ?? (await bytesOf(await records.findStored(accountId, assetId)));
+        const bytes =
+          (await readBytes(asset)) ?? (await readBytes(await records.findStored(accountId, assetId)));
         if (bytes === null) throw storageUnreadable();
         return ownedBytes(bytes);
       },

@@ -72,7 +72,7 @@ export async function contentRoutes(
   /** The account whose asset may be read: the link's, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: AssetParams; Querystring: ContentQuery }>): string {
     const { params, query } = request;
-    if (!isLink(request)) return gate.callerOf(request).accountId;
+    if (!isLink(request)) return gate.requireCaller(request).accountId;
     return links.ownerOf('asset-content', params.assetId, query);
   }
 }

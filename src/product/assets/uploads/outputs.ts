@@ -57,7 +57,7 @@ export interface Outputs {
   /** For the sweep: outputs that were made before an instant, and neither made visible nor discarded since. */
   leftOver(before: Date, limit: number): Promise<AssetDocument[]>;
   /** Removes at most `limit` outputs of a job whose records have expired; returns how many. */
-  removeOf(accountId: string, jobId: string, limit: number): Promise<number>;
+  removeByJob(accountId: string, jobId: string, limit: number): Promise<number>;
 }
 
 export function createOutputs(options: OutputsOptions): Outputs {
@@ -109,7 +109,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
       return store.madeBefore(before, limit);
     },
 
-    async removeOf(accountId, jobId, limit) {
+    async removeByJob(accountId, jobId, limit) {
       const assets = await store.ofJob(accountId, jobId, limit);
       await removal.removeAll(assets);
       return assets.length;

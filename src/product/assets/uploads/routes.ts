@@ -36,7 +36,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       },
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
+      const caller = gate.requireCaller(request);
       const client = clientGoneSignal(reply);
       const labels = { ...labelsOf(request.query), expiresAt: null };
       using image = await incoming.open(request, caller.accountId, client);
@@ -58,7 +58,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       },
     },
     async (request, reply) => {
-      const caller = gate.callerOf(request);
+      const caller = gate.requireCaller(request);
       const { contentType } = request.body;
       const asset = await uploads.reserveAsset(caller, labelsOf(request.body));
       const expiresAt = putEnd(asset);

@@ -38,7 +38,7 @@ const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
 export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
   refuseContradictions(body);
   const work = checkWork(body, rules);
-  return { ...work, count: countOf(work, body), references: referencesOf(work.subjects) };
+  return { ...work, count: checkCount(work, body), references: referencesOf(work.subjects) };
 }
 
 function checkWork(body: JobWork, { models, stored }: CheckRules): CheckedWork {
@@ -80,7 +80,7 @@ function checkType({ type, op }: JobWork): void {
 const MAX_COUNT = 10;
 
 /** Only work without assets can have a count. */
-function countOf({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): number {
+function checkCount({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
     const message = `count is ${JSON.stringify(count)}, but a whole number from 1 to ${MAX_COUNT} is expected.`;
     throw invalidParam('count', message, { received: count, min: 1, max: MAX_COUNT });

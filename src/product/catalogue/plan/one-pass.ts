@@ -2,7 +2,7 @@ import type { Pass } from '../../../../workers/protocol.ts';
 import { type StepWarning, warningsOf } from '../checks/warnings.ts';
 import { layersOf } from '../registry.ts';
 import type { CompiledStep, DeterministicStep } from './compiled-step.ts';
-import { passOf } from './plan.ts';
+import { checkPass } from './plan.ts';
 
 /** Steps that run as one pass on one image, while their caller waits. */
 export interface OnePass {
@@ -27,5 +27,5 @@ export function onePassOf(compiled: readonly CompiledStep[]): OnePass | Obstacle
       return { obstacle: { index: step.index, does: 'reads a second asset' } };
     steps.push(step);
   }
-  return { pass: passOf(steps).pass, warnings: warningsOf(steps), steps };
+  return { pass: checkPass(steps).pass, warnings: warningsOf(steps), steps };
 }

@@ -34,7 +34,7 @@ const RENDER_FIELDS = contract(OPS.render_template.fields);
  * The op that a job names directly or by its raw type.
  * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
  */
-function opOf({ op: name, type }: JobWork): JobOp {
+function jobOp({ op: name, type }: JobWork): JobOp {
   if (name !== undefined) return opNamed(name);
   if (type === undefined) {
     throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', { missing: ['op'] });
@@ -73,7 +73,7 @@ function opNamed(name: string): JobOp {
  * @throws ApiError invalid_param on the field at fault, in a variant as `variants[i].parameters.<name>`.
  */
 export function checkOpJob(body: JobWork, models: Models): CheckedWork {
-  const op = opOf(body);
+  const op = jobOp(body);
   const named = body.op === undefined ? {} : { op: op.op };
   if (op.runs === 'render') return { ...named, ...renderJob(body, op) };
   refuseFields(body, ['templateId', 'items'], `${op.op} draws no template`);

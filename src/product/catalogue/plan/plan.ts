@@ -77,14 +77,14 @@ function modelSegment(step: AiStep, index: number): ModelSegment {
 }
 
 /** The single pass of checked steps, and the asset that it is compared with. */
-export function passOf(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
+export function checkPass(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
   const merged = mergeFragments(steps.map(({ fragment }) => fragment));
   if (merged.conflict !== undefined) throw new Error(`Unchecked steps: ${merged.conflict.message}`);
   return merged;
 }
 
 function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
-  const { pass, compareWith } = passOf(steps);
+  const { pass, compareWith } = checkPass(steps);
   return {
     runs: 'pass',
     index,

@@ -35,7 +35,7 @@ export function createCompletionUpdates({
     return items.usedByCancelled(_id);
   }
 
-  async function errorOf(job: JobDocument): Promise<Partial<JobDocument>> {
+  async function readError(job: JobDocument): Promise<Partial<JobDocument>> {
     if (job.failedItems === 0) return {};
     const failure = await items.firstFailure(job._id);
     if (failure?.outcome?.errorCode === undefined) return {};
@@ -48,12 +48,12 @@ export function createCompletionUpdates({
     return isWanted ? newId('evt', now().getTime()) : null;
   }
 
-  async function updateOf(job: JobDocument): Promise<CompletionUpdate> {
+  async function prepareUpdate(job: JobDocument): Promise<CompletionUpdate> {
     const { status, hold } = job;
     const finalStatus = finalStatusOf(job);
     const [more, error, endEventId, cancelledItems] = await Promise.all([
       usedByCancelled(job),
-      errorOf(job),
+      readError(job),
       eventIdFor(job, finalStatus),
       status === 'CANCELLING' ? items.count(job._id, 'CANCELLED') : 0,
     ]);
@@ -79,7 +79,7 @@ export function createCompletionUpdates({
   }
 
   return {
-    of: updateOf,
+    of: prepareUpdate,
 
     async ofRecording(job, tally) {
       const counted = {
@@ -90,7 +90,7 @@ export function createCompletionUpdates({
         usedCredits: job.usedCredits + tally.usedCredits,
       };
       const isComplete = counted.status === 'PROCESSING' && counted.failedItems === 0 && isOver(counted);
-      return isComplete ? updateOf(counted) : null;
+      return isComplete ? prepareUpdate(counted) : null;
     },
   };
 }

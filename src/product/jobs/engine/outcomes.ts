@@ -56,7 +56,7 @@ export interface Outcomes {
 }
 
 export function createOutcomes({ jobs, items, assets, events, updates, now }: OutcomesOptions): Outcomes {
-  async function settlementOf(job: JobDocument, batch: readonly Decided[]): Promise<Settlement> {
+  async function readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<Settlement> {
     const [completed, failed] = await Promise.all([
       events.isWanted(job.accountId, 'job.item.completed'),
       events.isWanted(job.accountId, 'job.item.failed'),
@@ -98,7 +98,10 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
    */
   async function count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
     const tally = tallyOf(batch.map(({ outcome }) => outcome));
-    const [settlement, end] = await Promise.all([settlementOf(job, batch), updates.ofRecording(job, tally)]);
+    const [settlement, end] = await Promise.all([
+      readSettlement(job, batch),
+      updates.ofRecording(job, tally),
+    ]);
     return jobs.updateIf(
       job._id,
       { 'settlement.id': job.settlement?.id ?? null, ...end?.asItIs },

@@ -147,7 +147,7 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
 
   /** Removes, in steps, a job whose retention has ended, with its results. */
   async function remove(job: JobDocument): Promise<void> {
-    while ((await assets.outputs.removeOf(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
+    while ((await assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
     await removeIntermediates(job);
     while ((await items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
     await jobs.erase(job._id);

@@ -82,7 +82,7 @@ const ENTRIES_AT_ONCE = 500;
  * only the files that it touches.
  * @param modifiedAt the time that every file carries.
  */
-export async function archiveOf(entries: readonly ArchiveEntry[], modifiedAt: Date): Promise<Archive> {
+export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: Date): Promise<Archive> {
   const { placed, etag } = await layOut(entries, modifiedAt);
   const last = placed.at(-1);
   const directory = {
@@ -103,7 +103,11 @@ export async function archiveOf(entries: readonly ArchiveEntry[], modifiedAt: Da
         sizeBytes: header,
         read: (range, signal) => cut(localHeader(entry, modifiedAt, signal), range),
       };
-      yield { offset: offset + header, sizeBytes, read: (range, signal) => contentOf(entry, range, signal) };
+      yield {
+        offset: offset + header,
+        sizeBytes,
+        read: (range, signal) => readContent(entry, range, signal),
+      };
     }
     let { offset } = directory;
     for (let first = 0; first < placed.length; first += ENTRIES_AT_ONCE) {
@@ -128,14 +132,14 @@ export async function archiveOf(entries: readonly ArchiveEntry[], modifiedAt: Da
       const out = new PassThrough();
       out.once('close', () => gone.abort());
       // The reader gets an error from the stream itself.
-      pipeline(bytesOf(piecesFrom(start), { start, end }, gone.signal), out).catch(() => undefined);
+      pipeline(readBytes(piecesFrom(start), { start, end }, gone.signal), out).catch(() => undefined);
       return out;
     },
   };
 }
 
 /** The bytes of a range, piece by piece. Pieces outside of it are neither made nor read. */
-async function* bytesOf(
+async function* readBytes(
   pieces: Iterable<Piece>,
   { start, end }: ByteRange,
   signal: AbortSignal,
@@ -153,7 +157,7 @@ async function* cut(bytes: Buffer | Promise<Buffer>, { start, end }: ByteRange):
 }
 
 /** The bytes of a file. Fails when there are fewer than its size says, because all that follows would be displaced. */
-async function* contentOf(
+async function* readContent(
   { name, open }: ArchiveEntry,
   range: ByteRange,
   signal: AbortSignal,

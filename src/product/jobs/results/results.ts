@@ -3,7 +3,7 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
 import { isTerminal, type JobDocument } from '../job.ts';
-import { type Archive, type ArchiveEntry, archiveOf } from './archive.ts';
+import { type Archive, type ArchiveEntry, openArchive } from './archive.ts';
 
 /** Most files of one archive. */
 export const MAX_ARCHIVE_FILES = 10_000;
@@ -33,7 +33,7 @@ export interface Results {
    * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
    * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
    */
-  archiveOf(job: JobDocument): Promise<Archive>;
+  openArchive(job: JobDocument): Promise<Archive>;
   /**
    * Looks at the first item that completed, before a link is given out.
    * @throws ApiError invalid_state when the job has ended and made no picture.
@@ -78,11 +78,11 @@ export function createResults({ items, assets }: ResultsOptions): Results {
       return [{ name, digest, sizeBytes, checksum, open: (range) => assets.open(picture, range) }];
     });
     if (entries.length === 0) throw noResults();
-    return archiveOf(entries, new Date(job.completedAt ?? job.createdAt));
+    return openArchive(entries, new Date(job.completedAt ?? job.createdAt));
   }
 
   return {
-    async archiveOf(job) {
+    async openArchive(job) {
       if (!isTerminal(job.status)) throw resultsNotReady(job.status);
       const key = `${job._id}/${await assets.countOfJob(job.accountId, job._id)}`;
       const known = archives.get(key);

@@ -41,7 +41,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     },
     async (request, reply) => {
       const job = await reading.find(readerOf(request), request.params.jobId);
-      const { sizeBytes, etag, stream } = await results.archiveOf(job);
+      const { sizeBytes, etag, stream } = await results.openArchive(job);
       const isKnown = isFresh(request.headers['if-none-match'], etag);
       const isHead = request.method === 'HEAD';
       if (!isKnown && !isHead) await takeSlots(request, reply, job.accountId);
@@ -76,7 +76,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const job = await reading.find(accountId, request.params.jobId);
       await results.checkAny(job);
       const { _id } = job;
@@ -96,7 +96,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
 
   /** The account whose job may be read: the link's, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: JobPath; Querystring: ResultsQuery }>): string {
-    if (!isLink(request)) return gate.callerOf(request).accountId;
+    if (!isLink(request)) return gate.requireCaller(request).accountId;
     const { owner = '', ...signed } = request.query;
     signatures.verify(GRANT, subject(owner, request.params.jobId), signed, now());
     return owner;

@@ -8,7 +8,7 @@ import { checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
 import type { NamedAsset } from '../../catalogue/plan/named-assets.ts';
 import { jobWithLiftedFields } from '../../catalogue/plan/op-job.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
-import { priceOf } from '../../catalogue/plan/price.ts';
+import { requirePrice } from '../../catalogue/plan/price.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import type { Models } from '../../models/models.ts';
 import type { Presets } from '../../presets/open.ts';
@@ -46,7 +46,7 @@ export function createChecking({
   answerSchemas,
 }: CheckingOptions): Checking {
   /** The template of a render, at its current version. */
-  async function templateOf(accountId: string, job: CheckedJob, { templateId }: JobRequest) {
+  async function findTemplate(accountId: string, job: CheckedJob, { templateId }: JobRequest) {
     if (job.takes !== 'rows' || templateId === undefined) return undefined;
     const { id, version } = await templates.findForRender(accountId, templateId);
     return { id, version };
@@ -84,9 +84,9 @@ export function createChecking({
     const { presetId } = body;
     const found = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
     const checked = checkJob(work, { models, stored: found?.version });
-    const imageCount = imageCountOf(body, checked, isDryRun);
-    const assetIds = assetIdsOf(body, checked, imageCount);
-    const template = await templateOf(accountId, checked, body);
+    const imageCount = checkImageCount(body, checked, isDryRun);
+    const assetIds = checkAssetIds(body, checked, imageCount);
+    const template = await findTemplate(accountId, checked, body);
     await refuseMissing(accountId, assetIds, checked.named);
     await answerSchemas.check(accountId, checked.schemas);
 
@@ -102,7 +102,7 @@ export function createChecking({
       count,
       variants: checked.variants.map((variant) => ({
         ...variant,
-        credits: variant.segments.map((segment) => priceOf(models, segment)),
+        credits: variant.segments.map((segment) => requirePrice(models, segment)),
       })),
       subjects,
       references,
@@ -151,7 +151,7 @@ function checkRows({ items = [] }: JobRequest): void {
   throw invalidParam(`items[${index}]`, message, { index });
 }
 
-function imageCountOf({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
+function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
   if (imageCount === undefined) return 0;
   if (!isDryRun)
     throw invalidParam('imageCount', 'imageCount is for a dry run: send dryRun=true, or assetIds.');
@@ -165,7 +165,7 @@ function imageCountOf({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRu
 }
 
 /** The ids of the request. Each is an item, also where ids are equal. */
-function assetIdsOf({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageCount: number): string[] {
+function checkAssetIds({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageCount: number): string[] {
   const ids = assetIds.map((id, index) => {
     if (typeof id === 'string' && id.trim() !== '') return id;
     throw invalidParam('assetIds', `assetIds[${index}] is no id: send ids of your own assets.`, { index });

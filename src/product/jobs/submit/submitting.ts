@@ -158,7 +158,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     const definition = textOf(order.definition);
     definitions.keep(job._id, definition);
     const stored = claim === null ? insertItems(job, order.seeds()) : items.insert([claim.item]);
-    await allOf([jobs.insertDefinition(job, definition), stored]);
+    await settleAll([jobs.insertDefinition(job, definition), stored]);
   }
 
   /** Holds everything that a hidden job needs, and shows the job. */
@@ -169,9 +169,9 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     claim: Preclaim | null,
   ): Promise<JobDocument> {
     const { accountId, type } = job;
-    const money = allOf([holds.take(accountId, job._id, order.need, snapshot), reserveQuota(job)]);
+    const money = settleAll([holds.take(accountId, job._id, order.need, snapshot), reserveQuota(job)]);
     if (order.totalItems > FEW_ITEMS) await money;
-    const [[hold], hasWaiting] = await allOf([
+    const [[hold], hasWaiting] = await settleAll([
       money,
       admission.hasWaiting(accountId, type),
       storeWork(job, order, claim),
@@ -247,7 +247,7 @@ function refuseAbove({ maxCredits }: Order, price: number): void {
 }
 
 /** The results of all works. A failure is thrown when all have ended, so that nothing is undone while a part runs. */
-async function allOf<T extends readonly unknown[] | []>(works: T) {
+async function settleAll<T extends readonly unknown[] | []>(works: T) {
   await Promise.allSettled(works);
   return Promise.all(works);
 }

@@ -18,7 +18,7 @@ interface ModelWorkOptions {
 
 /** Runs a model over an item, one try per claim. The provider says when to retry. */
 export function createModelWork({ providers, assets, items, typicalSeconds }: ModelWorkOptions) {
-  async function referencesOf({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
+  async function readReferences({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
     if (!showsSubjects(segment)) return [];
     return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
   }
@@ -33,7 +33,7 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
         ...present({ prompt: prompt && expandPrompt(prompt, definition.subjects), schema }),
         pictures: async () => {
           const own = await input();
-          return [...(own === null ? [] : [own]), ...(await referencesOf(call, segment))];
+          return [...(own === null ? [] : [own]), ...(await readReferences(call, segment))];
         },
         itemIndex: item.index,
         attempt: item.tries + 1,

@@ -22,7 +22,7 @@ const DEADLINE_MS = 20_000;
 /** Draws the page of a render's row. */
 export function createPageWork({ renders, templates, assets, publicUrl, pixels }: PageWorkOptions) {
   /** The template at the version of the submit, as long as it exists. */
-  async function templateOf({ job, definition: { template } }: ItemCall) {
+  async function readTemplate({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
     try {
       return await templates.findForRender(job.accountId, `${template.id}@${template.version}`);
@@ -36,14 +36,14 @@ export function createPageWork({ renders, templates, assets, publicUrl, pixels }
   return async (call: ItemCall): Promise<SegmentResult> => {
     const { job, item, signal } = call;
     const { accountId } = job;
-    const template = await templateOf(call);
+    const template = await readTemplate(call);
     const html = withAssetScheme(fill(template, JSON.parse(item.row ?? '{}')), publicUrl());
     const termsFromNow = () =>
       ({ accountId, signal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
     const { assets: pageAssets } = await assetsOfPage(html, {
       ...{ pixels, assets },
       terms: termsFromNow(),
-      resultOf: ({ result }) => result,
+      finish: ({ result }) => result,
     });
     const { width, height } = template;
     const page = { html, width, height, assets: pageAssets };

@@ -89,7 +89,7 @@ const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 
 export function createPerform(options: PerformOptions): Perform {
   const { definitions, items, objects, assets, now, log } = options;
 
-  async function inputOf({ item }: ItemCall, progress: Progress): Promise<Uint8Array<ArrayBuffer> | null> {
+  async function readInput({ item }: ItemCall, progress: Progress): Promise<Uint8Array<ArrayBuffer> | null> {
     if (progress.objectKey !== null) {
       const bytes = await objects.read(progress.objectKey, MAX_INTERMEDIATE_BYTES);
       if (bytes !== null) return new Uint8Array(bytes);
@@ -134,7 +134,7 @@ export function createPerform(options: PerformOptions): Perform {
     return progress;
   }
 
-  async function outcomeOf(
+  async function storeOutcome(
     { item, job, signal }: ItemCall,
     result: SegmentResult,
     { runs, credits }: Progress,
@@ -158,7 +158,7 @@ export function createPerform(options: PerformOptions): Perform {
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
     let progress = item.progress ?? NOTHING_DONE;
-    let input: Input = () => inputOf(call, progress);
+    let input: Input = () => readInput(call, progress);
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       if (!isFirst && (await options.isStopping(job._id))) {
@@ -174,7 +174,7 @@ export function createPerform(options: PerformOptions): Perform {
           credits: progress.credits + (variant.credits[segment.index] ?? 0),
         };
         if (segment.index === variant.segments.length - 1)
-          return await outcomeOf(call, result, after, segment);
+          return await storeOutcome(call, result, after, segment);
         progress = await keepIntermediate(call, result, progress, after, segment);
         input = async () => (result.kind === 'image' ? result.bytes : null);
       } catch (error) {
@@ -189,7 +189,7 @@ export function createPerform(options: PerformOptions): Perform {
     const result = await options.runPage(call).catch((error: unknown) => {
       throw isOutage(error) ? error : atSegment(error, undefined, NOTHING_DONE, call.job);
     });
-    return outcomeOf(call, result, { ...NOTHING_DONE, runs: 1 });
+    return storeOutcome(call, result, { ...NOTHING_DONE, runs: 1 });
   }
 
   /** A failure with the usage of its item until then, and in a chain with its step. */

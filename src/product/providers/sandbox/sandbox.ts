@@ -35,14 +35,18 @@ export function createSandbox(): Provider {
       if (directives.rejects) throw rejected('The sandbox was told to reject this item.');
       if (directives.fails) throw unavailable('The sandbox was told to fail this item.');
       if (directives.answersGarbage) return garbageFor(request);
-      return answerOf(request, directives.text, context);
+      return makeAnswer(request, directives.text, context);
     },
     close: thread.close,
   };
 
-  async function answerOf(request: ModelRequest, text: string, { signal }: CallContext): Promise<RawAnswer> {
+  async function makeAnswer(
+    request: ModelRequest,
+    text: string,
+    { signal }: CallContext,
+  ): Promise<RawAnswer> {
     if (request.op === 'analyze') {
-      const result = await thread.run({ kind: 'measure', picture: inputOf(request) }, signal);
+      const result = await thread.run({ kind: 'measure', picture: requireInput(request) }, signal);
       const facts = factsOf((result as { measures: Parameters<typeof factsOf>[0] }).measures);
       return { kind: 'json', value: answerFor(request.schema ?? {}, facts) };
     }
@@ -61,30 +65,30 @@ function taskOf(request: ModelRequest, text: string): SandboxTask {
   const sentSeed = () => whole(parameters.seed ?? 0, 'seed', 0, MAX_SEED);
   switch (op) {
     case 'generate': {
-      oneOf(parameters.quality, 'quality', ['low', 'high']);
+      checkOneOf(parameters.quality, 'quality', ['low', 'high']);
       const seed = seedOf(prompt, sentSeed(), itemIndex);
-      return { kind: 'draw', text: text === '' ? prompt : text, seed, ...sizeOf(parameters.size) };
+      return { kind: 'draw', text: text === '' ? prompt : text, seed, ...parseSize(parameters.size) };
     }
     case 'edit': {
       const references = request.pictures.slice(1).map(({ bytes }) => hash('sha256', bytes));
       const seed = seedOf(prompt, sentSeed(), ...references);
-      return { kind: 'recolour', picture: inputOf(request), seed };
+      return { kind: 'recolour', picture: requireInput(request), seed };
     }
     case 'upscale':
-      return { kind: 'enlarge', picture: inputOf(request), scale: scaleOf(parameters.scale) };
+      return { kind: 'enlarge', picture: requireInput(request), scale: scaleOf(parameters.scale) };
     case 'expand':
-      return { kind: 'expand', picture: inputOf(request), ...growthOf(parameters) };
+      return { kind: 'expand', picture: requireInput(request), ...parseGrowth(parameters) };
     default:
-      return { kind: 'cut-out', picture: inputOf(request) };
+      return { kind: 'cut-out', picture: requireInput(request) };
   }
 }
 
-function inputOf({ op, pictures: [input] }: ModelRequest): Uint8Array {
+function requireInput({ op, pictures: [input] }: ModelRequest): Uint8Array {
   if (input === undefined) throw rejected(`${op} needs a picture.`);
   return input.bytes;
 }
 
-function sizeOf(size: unknown = '512x512'): { width: number; height: number } {
+function parseSize(size: unknown = '512x512'): { width: number; height: number } {
   const [, width, height] = SIZE.exec(String(size)) ?? [];
   const sides = { width: Number(width), height: Number(height) };
   const isFine = Object.values(sides).every((side) => side >= SIDE.min && side <= SIDE.max);
@@ -94,11 +98,11 @@ function sizeOf(size: unknown = '512x512'): { width: number; height: number } {
 }
 
 function scaleOf(scale: unknown = 2): number {
-  oneOf(scale, 'scale', [2, 4]);
+  checkOneOf(scale, 'scale', [2, 4]);
   return Number(scale);
 }
 
-function growthOf(parameters: ModelRequest['parameters']) {
+function parseGrowth(parameters: ModelRequest['parameters']) {
   const grown = (side: string) => whole(parameters[side] ?? 0, side, 0, MAX_GROWTH);
   const growth = { top: grown('top'), right: grown('right'), bottom: grown('bottom'), left: grown('left') };
   if (Object.values(growth).every((pixels) => pixels === 0))
@@ -111,7 +115,7 @@ function whole(value: unknown, name: string, min: number, max: number): number {
   throw rejected(`${name} must be a whole number from ${min} to ${max}.`);
 }
 
-function oneOf(value: unknown, name: string, allowed: readonly unknown[]): void {
+function checkOneOf(value: unknown, name: string, allowed: readonly unknown[]): void {
   if (value === undefined || allowed.includes(value)) return;
   throw rejected(`${name} must be one of ${allowed.join(', ')}.`);
 }

@@ -41,7 +41,7 @@ export function createFanOut(options: FanOutOptions): FanOut {
 
   async function fanOut(events: readonly OutboxDocument[]): Promise<void> {
     const accounts = new Set(events.map(({ accountId }) => accountId));
-    const enabled = await endpoints.enabledOf([...accounts]);
+    const enabled = await endpoints.findEnabled([...accounts]);
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {

@@ -40,7 +40,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
       const release = slots.takeSlot(accountId);
       if (release === null) throw tooManyAttempts(attemptsPerAccount);
@@ -64,7 +64,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { _id } = await endpoints.read(accountId, request.params.endpointId);
       const { rows, meta } = await deliveries.list(accountId, _id, request.query);
       return success('Deliveries listed.', rows.map(deliveryOf), meta);
@@ -83,7 +83,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
       const sent = await deliveries.find(accountId, endpoint._id, request.params.deliveryId);
       if (sent === null) throw deliveryNotFound();

@@ -36,8 +36,11 @@ export async function scheduleNow(
 }
 
 /** Makes the endpoints of a dead process due at once for other processes. */
-export async function releaseEndpointsOf(coordination: Coordination, holderPrefix: string): Promise<void> {
-  await coordination.releaseDueOf(SCHEDULE, holderPrefix);
+export async function releaseEndpointsByHolder(
+  coordination: Coordination,
+  holderPrefix: string,
+): Promise<void> {
+  await coordination.releaseDueByPrefix(SCHEDULE, holderPrefix);
   await coordination.publish(WAKE, '');
 }
 

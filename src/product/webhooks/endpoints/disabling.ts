@@ -10,7 +10,7 @@ interface DisablingOptions {
   deliveries: DeliveriesStore;
   mail: Mail;
   /** Null when the account is gone. */
-  emailOf: (accountId: string) => Promise<string | null>;
+  findEmail: (accountId: string) => Promise<string | null>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
   now: () => Date;
   log: Log;
@@ -39,7 +39,7 @@ const GIVE_UP_MS = DAY_MS;
  * afterwards: a crash in between sends it again ten minutes later, with the same Message-ID.
  */
 export function createDisabling(options: DisablingOptions): Disabling {
-  const { endpoints, deliveries, mail, emailOf, subscriptionsChanged, now, log } = options;
+  const { endpoints, deliveries, mail, findEmail, subscriptionsChanged, now, log } = options;
   let mailing: Promise<void> = Promise.resolve();
 
   async function closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
@@ -71,7 +71,7 @@ export function createDisabling(options: DisablingOptions): Disabling {
     const endpoint = await endpoints.takeNotice(now(), new Date(now().getTime() + TRY_AGAIN_MS));
     if (endpoint === null) return 0;
     const isLate = Date.parse(endpoint.disabledAt ?? '') + GIVE_UP_MS < now().getTime();
-    const to = isLate ? null : await emailOf(endpoint.accountId);
+    const to = isLate ? null : await findEmail(endpoint.accountId);
     if (to !== null) await mail.send({ to, ...noticeOf(endpoint) });
     await endpoints.noticed(endpoint.accountId, endpoint._id);
     return 1;

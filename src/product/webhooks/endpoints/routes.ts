@@ -8,7 +8,7 @@ import { endpointNotFound } from '../errors.ts';
 import { Endpoint, EndpointChange, EndpointParams, EndpointWithSecret, NewEndpoint } from '../schema.ts';
 import type { Disabling } from './disabling.ts';
 import { endpointOf } from './endpoint.ts';
-import { eventsOf } from './rules.ts';
+import { checkEvents } from './rules.ts';
 import { newSecret } from './signing.ts';
 import type { EndpointsStore } from './store.ts';
 import { VERIFICATION } from './verification.ts';
@@ -37,7 +37,7 @@ export async function endpointRoutes(
       },
     },
     async (request) => {
-      const found = await endpoints.list(gate.callerOf(request).accountId);
+      const found = await endpoints.list(gate.requireCaller(request).accountId);
       return success('Webhook endpoints listed.', found.map(endpointOf));
     },
   );
@@ -54,9 +54,9 @@ export async function endpointRoutes(
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { url, description = '', enabled = true } = request.body;
-      const events = eventsOf(request.body.events);
+      const events = checkEvents(request.body.events);
       await outbound.checkWebhook(url);
       const secret = newSecret();
       const fields = { url, description, events, enabled, secret };
@@ -78,7 +78,7 @@ export async function endpointRoutes(
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
       return success('Webhook endpoint read.', endpointOf(endpoint));
     },
@@ -98,9 +98,9 @@ export async function endpointRoutes(
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const { url, description, events, enabled } = request.body;
-      const fields = present({ url, description, events: events && eventsOf(events), enabled });
+      const fields = present({ url, description, events: events && checkEvents(events), enabled });
       if (url !== undefined) await outbound.checkWebhook(url);
       const endpoint = await endpoints.change(accountId, request.params.endpointId, fields, now());
       if (endpoint === null) throw endpointNotFound();
@@ -122,7 +122,7 @@ export async function endpointRoutes(
       },
     },
     async (request, reply) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
       if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFound();
       await disabling.closeQueue(endpoint);
@@ -143,7 +143,7 @@ export async function endpointRoutes(
       },
     },
     async (request) => {
-      const { accountId } = gate.callerOf(request);
+      const { accountId } = gate.requireCaller(request);
       const secret = newSecret();
       const endpoint = await endpoints.rotate(accountId, request.params.endpointId, secret, now());
       if (endpoint === null) throw endpointNotFound();

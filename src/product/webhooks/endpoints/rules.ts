@@ -5,7 +5,7 @@ import { EVENT_TYPES, type EventType, JOB_EVENT_TYPES } from '../../events/event
  * The subscribed types, each once and in the order of the catalogue; every job-level type when none were sent.
  * @throws ApiError invalid_param on events: empty, or of an unknown type.
  */
-export function eventsOf(sent: readonly string[] | undefined): EventType[] {
+export function checkEvents(sent: readonly string[] | undefined): EventType[] {
   if (sent === undefined) return [...JOB_EVENT_TYPES];
   const allowed = EVENT_TYPES;
   if (sent.length === 0) {

@@ -80,7 +80,7 @@ export class EndpointsStore {
   }
 
   /** The enabled endpoints of several accounts, for the events of each. */
-  async enabledOf(accountIds: readonly string[]): Promise<EndpointDocument[]> {
+  async findEnabled(accountIds: readonly string[]): Promise<EndpointDocument[]> {
     return this.#endpoints.find({ accountId: { $in: [...accountIds] }, enabled: true });
   }
 

@@ -183,7 +183,7 @@ export function admissionContract(t: Test, open: Open): void {
       await takerOf(store, key, 2)(`${host}/1/1`);
       await takerOf(store, key, 2)(`${host}/11/1`);
     }
-    await (await connect()).releaseSlotsOf(`${host}/1/`);
+    await (await connect()).releaseSlotsByPrefix(`${host}/1/`);
     for (const key of keys) {
       t.equal(await takerOf(store, key, 2)(`${host}/2/1`), true);
       t.equal(await takerOf(store, key, 2)(`${host}/2/2`), false);

@@ -141,7 +141,7 @@ export function coordinationContract(t: Test, open: Open): void {
     await store.claimDue(key, 1, MINUTE_MS, 'host/1/1');
     await store.schedule(key, [{ member: 'm2', afterMs: -1 }]);
     await store.claimDue(key, 1, MINUTE_MS, 'host/11/1');
-    await (await connect()).releaseDueOf(key, 'host/1/');
+    await (await connect()).releaseDueByPrefix(key, 'host/1/');
     t.same((await store.claimDue(key, 9, MINUTE_MS, 'host/2/1')).members, ['m1']);
   });
 

@@ -65,7 +65,7 @@ for (const [name, ours, theirs] of [
       t.ok(await a.coordination.lease('sweep', 'a', 60_000));
       t.ok(await b.coordination.lease('sweep', 'b', 60_000), 'keys are apart too');
       await b.coordination.admit({ slot: { key: 'k', limit: 1, holder: 'h/1/1', leaseMs: 60_000 } });
-      await a.coordination.releaseSlotsOf('h/');
+      await a.coordination.releaseSlotsByPrefix('h/');
       const other = { key: 'k', limit: 1, holder: 'h/1/2', leaseMs: 60_000 };
       t.notOk((await b.coordination.admit({ slot: other })).slot, 'the slot of the other is still taken');
     },

@@ -55,7 +55,7 @@ for (const [name, times, isSeen] of [
       const claimed = async () => (await itemsOf(world))[0]?.queue === 'claimed';
       for (let look = 0; look < 400 && !(await claimed()); look += 1)
         await new Promise((wait) => setTimeout(wait, 5));
-      if (isSeen) await first.stores.items.endLeasesOf(first.owner);
+      if (isSeen) await first.stores.items.endLeases(first.owner);
       world.elapse(isSeen ? 1 : LEASE_MS);
       t.equal((await first.stores.jobs.get(job._id))?.status, 'PROCESSING');
       for (const { sweep } of first.lifecycle.sweeps) await sweep(world.now());

@@ -57,17 +57,17 @@ export function orderBy(sort: Sort, shape: Shape): string {
 
 function allOf(filter: Filter, place: Place): Sql {
   return joined(
-    Object.entries(filter).map(([name, condition]) => partOf(name, condition, place)),
+    Object.entries(filter).map(([name, condition]) => compilePart(name, condition, place)),
     'AND',
   );
 }
 
-function partOf(name: string, condition: unknown, place: Place): Sql {
+function compilePart(name: string, condition: unknown, place: Place): Sql {
   if (name === '$and' || name === '$or') {
     const parts = (condition as Filter[]).map((part) => allOf(part, place));
     return joined(parts, name === '$and' ? 'AND' : 'OR');
   }
-  if (name === '$expr') return comparisonOf(condition as Record<string, unknown>, place);
+  if (name === '$expr') return compileComparison(condition as Record<string, unknown>, place);
   if (name.startsWith('$')) throw new TypeError(`There is no filter operator ${name}.`);
   return fieldIs(name, isOperators(condition) ? condition : { $eq: condition }, place);
 }
@@ -149,13 +149,13 @@ function keyIsInRange(key: string, operator: string, sign: string, operators: Re
 }
 
 /** Two sums of numbers and fields compared, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`. */
-function comparisonOf(expression: Record<string, unknown>, place: Place): Sql {
+function compileComparison(expression: Record<string, unknown>, place: Place): Sql {
   const [operator = '', ...others] = Object.keys(expression);
   const sign = SIGNS.get(operator);
   if (sign === undefined || others.length > 0)
     throw new TypeError('$expr takes one of $gt, $gte, $lt and $lte.');
   const { sql, params } = joined(
-    (expression[operator] as unknown[]).map((operand) => sumOf(operand, place)),
+    (expression[operator] as unknown[]).map((operand) => compileSum(operand, place)),
     sign,
   );
   return { sql: `(${sql}) IS TRUE`, params };
@@ -163,7 +163,7 @@ function comparisonOf(expression: Record<string, unknown>, place: Place): Sql {
 
 const SUMS = new Map(Object.entries({ $add: '+', $subtract: '-' }));
 
-function sumOf(operand: unknown, place: Place): Sql {
+function compileSum(operand: unknown, place: Place): Sql {
   if (typeof operand === 'number') return { sql: '?', params: [operand] };
   if (typeof operand === 'string' && operand.startsWith('$'))
     return { sql: `json_extract(body, ${place.pathOf(operand.slice(1))})`, params: [] };
@@ -171,7 +171,7 @@ function sumOf(operand: unknown, place: Place): Sql {
   const sign = SUMS.get(operator);
   if (sign === undefined) throw new TypeError('A sum of $expr is a number, a field, $add or $subtract.');
   return joined(
-    operands.map((part) => sumOf(part, place)),
+    operands.map((part) => compileSum(part, place)),
     sign,
   );
 }

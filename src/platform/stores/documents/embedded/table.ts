@@ -41,7 +41,7 @@ interface Change {
 const NOTHING: Change = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
 const SQLITE_CONSTRAINT = 19;
 
-export function tableOf(database: Database, shape: Shape): Table {
+export function openTable(database: Database, shape: Shape): Table {
   const table = quoted(shape.table);
 
   /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
@@ -67,7 +67,7 @@ export function tableOf(database: Database, shape: Shape): Table {
   }
 
   function insertOne(document: Document): void {
-    const columns = columnsOf(document);
+    const columns = readColumns(document);
     const names = ['body', ...columns.keys()].map(quoted).join(', ');
     const placeholders = ['?', ...Array.from(columns, () => '?')].join(', ');
     const values = [JSON.stringify(document), ...columns.values()];
@@ -95,8 +95,8 @@ export function tableOf(database: Database, shape: Shape): Table {
   function store(row: Pick<Row, 'rowid' | 'body'>, document: Document): number {
     const body = JSON.stringify(document);
     if (body === row.body) return 0;
-    const before = columnsOf(JSON.parse(row.body) as Document);
-    const changed = [...columnsOf(document)].filter(([column, key]) => before.get(column) !== key);
+    const before = readColumns(JSON.parse(row.body) as Document);
+    const changed = [...readColumns(document)].filter(([column, key]) => before.get(column) !== key);
     const assignments = ['body', ...changed.map(([column]) => column)].map(
       (column) => `${quoted(column)} = ?`,
     );
@@ -111,7 +111,7 @@ export function tableOf(database: Database, shape: Shape): Table {
     return write(`DELETE FROM ${table} WHERE rowid = ?`, [rowid]);
   }
 
-  function columnsOf(document: Document): Map<string, Key> {
+  function readColumns(document: Document): Map<string, Key> {
     if (typeof document._id !== 'string') throw new TypeError('The _id of a document is text.');
     const columns = new Map<string, Key>();
     for (const [field, column] of shape.keys) columns.set(column, keyOfField(document, field));

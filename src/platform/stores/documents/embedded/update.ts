@@ -31,7 +31,7 @@ const OPERATORS: Record<Operator, Change> = {
     if (before === undefined || order(value, before) > 0) parent[name] = value;
   },
   $push(parent, name, argument) {
-    const { each, slice } = elementsOf(argument);
+    const { each, slice } = parseElements(argument);
     const list = [...listAt(parent, name), ...each];
     parent[name] = slice === undefined ? list : slice < 0 ? list.slice(slice) : list.slice(0, slice);
   },
@@ -111,7 +111,7 @@ function fieldAt(
   return { parent, name };
 }
 
-function elementsOf(argument: unknown): { each: unknown[]; slice?: number } {
+function parseElements(argument: unknown): { each: unknown[]; slice?: number } {
   if (typeof argument !== 'object' || argument === null || !Object.hasOwn(argument, '$each'))
     return { each: [argument] };
   const { $each, $slice } = argument as { $each: unknown; $slice?: unknown };
@@ -146,13 +146,13 @@ function isPulled(entry: unknown, condition: unknown): boolean {
 
 /** Compares two values: negative, 0 or positive. Numbers precede text, and text precedes booleans, as in an index. */
 function order(one: unknown, other: unknown): number {
-  const [rank, otherRank] = [rankOf(one), rankOf(other)];
+  const [rank, otherRank] = [requireRank(one), requireRank(other)];
   if (rank !== otherRank) return rank - otherRank;
   const [key, otherKey] = [one as string, other as string];
   return key < otherKey ? -1 : Number(key > otherKey);
 }
 
-function rankOf(value: unknown): number {
+function requireRank(value: unknown): number {
   const key = keyOfValue(value);
   if (key === undefined) throw new TypeError('Only text, numbers, true and false have an order.');
   if (key === ABSENT) return 0;
