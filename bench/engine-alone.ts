@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '../src/platform/names/ids.ts';
+import { newId } from '../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../src/platform/stores/coordination/embedded.ts';
 import { connectRedisCoordination } from '../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
-import { JobQuota } from '../src/product/assets/quota/job-quota.ts';
+import { JobQuota } from '../src/product/assets/job-quota.ts';
 import { createHolds } from '../src/product/billing/holds.ts';
 import { createMovements } from '../src/product/billing/movements.ts';
 import { BillingStore, type Money } from '../src/product/billing/store.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../src/platform/names/nearest.ts';
+import { didYouMean } from '../src/platform/ids/nearest.ts';
 import { importSuite } from './load/checked-suite.ts';
 import { LOAD_SUITES, MEASURED_SUITES } from './registry.ts';
 

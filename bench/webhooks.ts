@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSettings } from '../config/index.ts';
-import { newId, randomText } from '../src/platform/names/ids.ts';
+import { newId, randomText } from '../src/platform/ids/ids.ts';
 import type { Documents } from '../src/platform/stores/documents/port.ts';
 import { hostForProcesses } from '../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../src/platform/stores/open.ts';

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { nearest } from '../src/platform/names/nearest.ts';
+import { nearest } from '../src/platform/ids/nearest.ts';
 
 /** The default of ENV_FILE, in the folder in which the service is started. */
 export const DEFAULT_ENV_FILE = 'darkroom.env';

@@ -1,11 +1,11 @@
 import { processesSettings } from '../src/host/processes/config.ts';
-import { pixelsSettings } from '../src/imaging/pixels/config.ts';
+import { pixelsSettings } from '../src/imaging/images/config.ts';
 import { rendersSettings } from '../src/imaging/renders/config.ts';
 import { httpSettings } from '../src/platform/http/config.ts';
-import { mailSettings } from '../src/platform/mail/config.ts';
-import { nearest } from '../src/platform/names/nearest.ts';
+import { nearest } from '../src/platform/ids/nearest.ts';
+import { mailSettings } from '../src/platform/mail-config.ts';
 import { outboundSettings } from '../src/platform/outbound/config.ts';
-import type { Setting, SettingsOf } from '../src/platform/settings/setting.ts';
+import type { Setting, SettingsOf } from '../src/platform/setting.ts';
 import { storesSettings } from '../src/platform/stores/config.ts';
 import { accountsSettings } from '../src/product/accounts/config.ts';
 import { billingSettings } from '../src/product/billing/config.ts';

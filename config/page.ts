@@ -1,4 +1,4 @@
-import type { Setting } from '../src/platform/settings/setting.ts';
+import type { Setting } from '../src/platform/setting.ts';
 import { SETTINGS } from './index.ts';
 
 /** config/settings.md: every setting with its default and meaning, by slice. `npm run settings` writes it. */

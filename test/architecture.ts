@@ -10,9 +10,9 @@ import { needsOf, testFiles } from './support/needs.ts';
 const FLOORS = ['host', 'product', 'imaging', 'platform'];
 /** The host composes the others: its folders may import each other. */
 const COMPOSITION = 'host';
-const MAY_IMPORT_WORKERS = ['pixels', 'renders', 'providers', 'catalogue', 'presets', 'transforms'];
+const MAY_IMPORT_WORKERS = ['images', 'renders', 'providers', 'catalogue', 'presets', 'transforms'];
 /** Folders that start threads of their own. */
-const STARTS_THREADS = ['pixels', 'renders', 'providers'];
+const STARTS_THREADS = ['images', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
   'workers/transport/once.ts',

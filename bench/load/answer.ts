@@ -1,4 +1,4 @@
-import { readHeader } from '../../src/imaging/pixels/header/header.ts';
+import { readHeader } from '../../src/imaging/images/header/header.ts';
 import type { Answer, Call, Expectation, LoadCase } from './suite.ts';
 
 /**

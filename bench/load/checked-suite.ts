@@ -1,13 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
-import {
-  mismatch,
-  missing,
-  pathOf,
-  spell,
-  undeclared,
-} from '../../src/platform/http/error-answers/violations.ts';
-import { didYouMean } from '../../src/platform/names/nearest.ts';
+import { mismatch, missing, pathOf, spell, undeclared } from '../../src/platform/http/errors/violations.ts';
+import { didYouMean } from '../../src/platform/ids/nearest.ts';
 import type { LoadSuite, Stage, Threshold } from './suite.ts';
 
 const closed = { additionalProperties: false };

@@ -1,4 +1,4 @@
-import { readHeader } from '../../src/imaging/pixels/header/header.ts';
+import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, type Progress, runStage, type StageResult } from './stage.ts';
 import type { Call, LoadCase, LoadSuite, Picture, Rate, Stage } from './suite.ts';

@@ -1,4 +1,4 @@
-import { readHeader } from '../../src/imaging/pixels/header/header.ts';
+import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { cameraFiles } from '../load/pictures.ts';
 import type { Answer, Call, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
 

@@ -1,8 +1,8 @@
 import { SERVICE_SECRETS } from '../platform/http/signatures.ts';
 import type { DeclaredCollection } from '../platform/stores/documents/port.ts';
 import { ACCOUNTS, API_KEYS, SESSIONS } from '../product/accounts/store.ts';
-import { ASSET_COLLECTIONS } from '../product/assets/collections/collections.ts';
-import { ASSET_QUOTA } from '../product/assets/quota/asset-quota.ts';
+import { ASSET_QUOTA } from '../product/assets/asset-quota.ts';
+import { ASSET_COLLECTIONS } from '../product/assets/collections.ts';
 import { ASSETS } from '../product/assets/store.ts';
 import { LEDGER_ROWS, RUN_MOVEMENTS } from '../product/billing/store.ts';
 import { USAGE_DAYS, USAGE_HOURS } from '../product/billing/usage-store.ts';

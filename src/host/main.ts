@@ -9,13 +9,13 @@ import {
 } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
-import { createCapacity, libuvThreads } from '../platform/capacity/capacity.ts';
-import { systemClock } from '../platform/clock/clock.ts';
+import { systemClock } from '../platform/clock.ts';
+import { createCapacity, libuvThreads } from '../platform/concurrency/capacity.ts';
 import { serveMetrics } from '../platform/http/hooks/metrics.ts';
 import { openSignatures } from '../platform/http/signatures.ts';
+import { randomText } from '../platform/ids/ids.ts';
 import { createHostMeter } from '../platform/metrics/host.ts';
 import { createRestartMeter } from '../platform/metrics/restarts.ts';
-import { randomText } from '../platform/names/ids.ts';
 import { prepareCollections } from '../platform/stores/documents/preparation.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';

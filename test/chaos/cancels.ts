@@ -1,4 +1,4 @@
-import { ApiError } from '../../src/platform/http/errors.ts';
+import { ApiError } from '../../src/platform/http/errors/errors.ts';
 import { seeded } from '../../workers/models/random.ts';
 import { brokenPromises, ended, itemsOf, jobsOf, recover } from './invariants.ts';
 import { type Fate, orderOf, performing, type Script, scripted } from './script.ts';

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ApiError } from '../../src/platform/http/errors.ts';
+import { ApiError } from '../../src/platform/http/errors/errors.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import type { LedgerRow, Money } from '../../src/product/billing/store.ts';
 import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../src/platform/http/errors.ts';
+import { ApiError } from '../../src/platform/http/errors/errors.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import { seeded } from '../../workers/models/random.ts';
 import { type Failpoint, POINTS } from './failpoints.ts';

@@ -1,4 +1,4 @@
-import type { Pixels } from '../../src/imaging/pixels/pixels.ts';
+import type { Pixels } from '../../src/imaging/images/pixels.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
 import type { Outputs } from '../../src/product/assets/uploads/outputs.ts';
 import type { PassSegment } from '../../src/product/catalogue/plan/plan.ts';

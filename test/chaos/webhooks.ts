@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { readSettings } from '../../config/index.ts';
-import { newId } from '../../src/platform/names/ids.ts';
+import { newId } from '../../src/platform/ids/ids.ts';
 import { hostForProcesses } from '../../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
 import { openEvents } from '../../src/product/events/open.ts';

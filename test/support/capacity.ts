@@ -2,7 +2,7 @@ import {
   type CapacitySetting,
   type ChangeableCapacity,
   createCapacity,
-} from '../../src/platform/capacity/capacity.ts';
+} from '../../src/platform/concurrency/capacity.ts';
 
 /** One process with one thread of each kind, unless a test sets others. */
 export function smallCapacity(

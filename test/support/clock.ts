@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 
 export interface ManualClock extends Clock {
   /** Moves the time and runs the callbacks that are due, in order. */

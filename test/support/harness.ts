@@ -6,7 +6,7 @@ import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
 import { buildApp } from '../../src/host/app.ts';
-import { newId, randomText } from '../../src/platform/names/ids.ts';
+import { newId, randomText } from '../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import type { Coordination } from '../../src/platform/stores/coordination/port.ts';
 import { connectRedisCoordination } from '../../src/platform/stores/coordination/redis.ts';

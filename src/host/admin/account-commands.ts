@@ -1,4 +1,4 @@
-import { newId, randomText } from '../../platform/names/ids.ts';
+import { newId, randomText } from '../../platform/ids/ids.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import { createAccount, createKey } from '../../product/accounts/accounts.ts';
 import { createOperator, type Operator } from '../../product/accounts/operator.ts';

@@ -1,7 +1,7 @@
 import { SETTINGS } from '../../../config/index.ts';
-import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/capacity/capacity.ts';
-import { HOUR_MS, MEGABYTE } from '../../platform/names/units.ts';
-import type { Setting } from '../../platform/settings/setting.ts';
+import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/concurrency/capacity.ts';
+import type { Setting } from '../../platform/setting.ts';
+import { HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
 import { askProcesses, type ControlAnswer, noneAnswered } from '../processes/controls.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
 import { type Command, type CommandAnswer, UsageError } from './command.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { askProcesses, noneAnswered } from '../processes/controls.ts';
 import { type Command, type CommandContext, UsageError } from './command.ts';
 import { table } from './table.ts';

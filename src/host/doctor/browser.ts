@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Settings } from '../../../config/index.ts';
 import { sandboxObstacle } from '../../imaging/renders/sandbox.ts';
 import { createRenderThread } from '../../imaging/renders/thread.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 const PAGE = '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';

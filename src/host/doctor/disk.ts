@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
-import { randomText } from '../../platform/names/ids.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { measureTimes, medianOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
 

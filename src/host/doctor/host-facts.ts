@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
-import { readControlGroupLimits } from '../../platform/capacity/control-group.ts';
-import { hostMemoryBytes } from '../../platform/capacity/memory.ts';
+import { readControlGroupLimits } from '../../platform/concurrency/control-group.ts';
+import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
 
 /** The facts of this host; null where they cannot be read here. */
 export interface HostFacts {

@@ -1,6 +1,6 @@
 import type { Settings } from '../../../config/index.ts';
-import { imageMemoryBudgets } from '../../imaging/pixels/budgets.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { imageMemoryBudgets } from '../../imaging/images/budgets.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { chooseAllocator } from '../processes/allocator.ts';
 import { fittingProcesses, grantedCores } from '../processes/cpu-quota.ts';
 import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
 import { createSignatures, LINK_SECRET, type Signatures } from '../../platform/http/signatures.ts';
-import { randomText } from '../../platform/names/ids.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
 import { request } from './answers.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';

@@ -1,6 +1,6 @@
 import type { Settings } from '../../../config/index.ts';
-import { randomText } from '../../platform/names/ids.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { randomText } from '../../platform/ids/ids.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { type Finding, ok, orProblem, problem } from './finding.ts';
 
 const BODY = Buffer.from('written, read and deleted by npm run doctor');

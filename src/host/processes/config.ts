@@ -1,5 +1,5 @@
 import { DEFAULT_ENV_FILE } from '../../../config/env-file.ts';
-import { integer, text } from '../../platform/settings/setting.ts';
+import { integer, text } from '../../platform/setting.ts';
 import { fittingProcesses } from './cpu-quota.ts';
 
 export const processesSettings = {

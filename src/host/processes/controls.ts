@@ -1,5 +1,5 @@
-import type { CapacitySetting } from '../../platform/capacity/capacity.ts';
-import { randomText } from '../../platform/names/ids.ts';
+import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /** The controls that an operator has over the running processes of every host. */

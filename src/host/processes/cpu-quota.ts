@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { readControlGroupLimits } from '../../platform/capacity/control-group.ts';
+import { readControlGroupLimits } from '../../platform/concurrency/control-group.ts';
 
 /** The CPU quota of the control groups in cores, such as 0.5; null without a quota. */
 function quotaCores(): number | null {

@@ -1,8 +1,8 @@
 import type { Signatures } from '../../platform/http/signatures.ts';
-import { MINUTE_MS } from '../../platform/names/units.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { StoresSettings } from '../../platform/stores/open.ts';
 import { placesOf } from '../../platform/stores/places.ts';
+import { MINUTE_MS } from '../../platform/values/units.ts';
 
 /** The primaries of a deployment renew its mark; after its last one has ended, another deployment may come. */
 const LEASE_MS = 10 * MINUTE_MS;

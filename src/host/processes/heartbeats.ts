@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /** The interval of heartbeats. */
 export const BEAT_MS = 1_000;

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import pretty, { type PrettyOptions } from 'pino-pretty';
-import { present } from '../../platform/names/present.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { present } from '../../platform/values/present.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 
 /**
  * Creates the log: JSON lines on stdout, readable lines on a terminal. Secrets must not be passed to it.

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { envFile, saveSettings } from '../../../config/env-file.ts';
-import type { CapacitySetting, ChangeableCapacity } from '../../platform/capacity/capacity.ts';
+import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import { loadSnapshot } from '../../platform/metrics/load.ts';
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import { grantedCores } from './cpu-quota.ts';
 import type { Supervisor } from './supervisor.ts';

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import type { Pixels } from '../../imaging/images/pixels.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
-import type { ChangeableCapacity } from '../../platform/capacity/capacity.ts';
-import type { SharedClock } from '../../platform/clock/shared-clock.ts';
+import type { ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import { loadSnapshot } from '../../platform/metrics/load.ts';
+import type { SharedClock } from '../../platform/shared-clock.ts';
 import type { Control, ControlHandler } from './controls.ts';
 
 /** The controls of an API process: it reports its pools, changes their size, and changes its log level. */

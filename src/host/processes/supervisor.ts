@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Clock, systemClock } from '../../platform/clock/clock.ts';
+import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
 import { createBalance } from './balance.ts';
 import { cannotRescue, rescueConnections } from './handed-connections.ts';

@@ -1,8 +1,8 @@
 import type { Timings } from '../../../workers/protocol.ts';
 import type { RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
-import type { Clock } from '../../platform/clock/clock.ts';
-import { type ApiError, invalidParam, unavailable } from '../../platform/http/errors.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { LostThreadError } from './thread.ts';
 
 export interface RenderedPage {

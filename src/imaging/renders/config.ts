@@ -1,4 +1,4 @@
-import { choice, integer, text } from '../../platform/settings/setting.ts';
+import { choice, integer, text } from '../../platform/setting.ts';
 
 export const rendersSettings = {
   RENDER_THREADS: integer({

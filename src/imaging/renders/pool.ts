@@ -1,7 +1,7 @@
 import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
-import type { Clock } from '../../platform/clock/clock.ts';
-import { type Admission, createAdmission, type Slot, type WorkClass } from '../pixels/admission.ts';
-import { unlessAborted } from '../pixels/deadline.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type Admission, createAdmission, type Slot, type WorkClass } from '../images/admission.ts';
+import { unlessAborted } from '../images/deadline.ts';
 import type { RenderThread } from './thread.ts';
 import { createUsualTime } from './usual-time.ts';
 

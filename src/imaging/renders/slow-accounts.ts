@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/clock/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /** How long an account stays marked after one of its pages was stopped. */
 export const SLOW_FOR_MS = 60_000;

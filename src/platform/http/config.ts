@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { choice, integer, text } from '../settings/setting.ts';
+import { choice, integer, text } from '../setting.ts';
 
 export const httpSettings = {
   HOST: text({ description: 'Address to listen on.', fallback: '127.0.0.1' }),

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DeclaredCollection, Documents } from '../stores/documents/port.ts';
-import { ApiError } from './errors.ts';
+import { ApiError } from './errors/errors.ts';
 
 /** Signs links, so that they can be used without a credential until they expire. */
 export interface Signatures {

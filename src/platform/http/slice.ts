@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { SweepTask } from '../sweeping/sweeper.ts';
+import type { SweepTask } from '../periodic-tasks.ts';
 
 /** A slice in the form that app.ts needs. Its `openX` returns this together with functions for other slices. */
 export interface Slice {

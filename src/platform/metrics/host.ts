@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { Counter, Gauge } from 'prom-client';
-import { readThrottledSeconds } from '../capacity/control-group.ts';
-import { hostMemoryBytes } from '../capacity/memory.ts';
+import { readThrottledSeconds } from '../concurrency/control-group.ts';
+import { hostMemoryBytes } from '../concurrency/memory.ts';
 import { readPressureSeconds, readStolenSeconds } from './cpu-taken.ts';
 import { type ProcessRole, processTable, type TableRow } from './process-table.ts';
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { flag, list } from '../settings/setting.ts';
+import { flag, list } from '../setting.ts';
 
 export const outboundSettings = {
   OUTBOUND_ALLOWED_SUBNETS: list({

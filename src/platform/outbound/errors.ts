@@ -1,4 +1,4 @@
-import { ApiError, invalidParam } from '../http/errors.ts';
+import { ApiError, invalidParam } from '../http/errors/errors.ts';
 
 /**
  * The kind of failure. `refused`: the target is not allowed. `dns`: its name does not resolve. `connection`: refused,

@@ -1,7 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { BlockList, LookupFunction, Socket } from 'node:net';
-import { present } from '../names/present.ts';
+import { present } from '../values/present.ts';
 import { abortionOf, OutboundError, targetRefused, tooSlow } from './errors.ts';
 import { watchStatus } from './status-line.ts';
 import { isAllowed, type Target } from './target.ts';

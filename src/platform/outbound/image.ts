@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError, invalidParam } from '../http/errors.ts';
+import { ApiError, invalidParam } from '../http/errors/errors.ts';
 import { CodingError, DECODED, readBody } from './codings.ts';
 import { refusalOf, unavailable } from './errors.ts';
 import { exchange, faultOf } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { integer, text } from '../settings/setting.ts';
+import { integer, text } from '../setting.ts';
 
 export const storesSettings = {
   DATA_DIR: text({

@@ -1,4 +1,4 @@
-import { MEGABYTE } from '../names/units.ts';
+import { MEGABYTE } from '../values/units.ts';
 import { createReserve, readSpace } from './objects/reserve.ts';
 import { isEmbedded, type Stores, type StoresSettings } from './open.ts';
 

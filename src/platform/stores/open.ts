@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { present } from '../names/present.ts';
-import { MEGABYTE } from '../names/units.ts';
-import type { SettingsOf } from '../settings/setting.ts';
+import type { SettingsOf } from '../setting.ts';
+import { present } from '../values/present.ts';
+import { MEGABYTE } from '../values/units.ts';
 import type { storesSettings } from './config.ts';
 import type { ListenerLog } from './coordination/listeners.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';

@@ -1,5 +1,5 @@
-import { invalidParam } from '../../platform/http/errors.ts';
-import { newId } from '../../platform/names/ids.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { newId } from '../../platform/ids/ids.ts';
 import { DuplicateKeyError } from '../../platform/stores/documents/port.ts';
 import { keyHint, newKeyText, secretHash } from './keys.ts';
 import { hashPassword } from './sign-in/passwords.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { ApiError } from '../../platform/http/errors.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';

@@ -1,4 +1,4 @@
-import { randomText } from '../../platform/names/ids.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import { createAccount, createKey } from './accounts.ts';
 import { newKeyText, secretHash } from './keys.ts';
 import { hashPassword } from './sign-in/passwords.ts';

@@ -1,4 +1,4 @@
-import { integer, text } from '../../platform/settings/setting.ts';
+import { integer, text } from '../../platform/setting.ts';
 
 export const accountsSettings = {
   BOOTSTRAP_EMAIL: text({

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { ApiError } from '../../platform/http/errors.ts';
-import { present } from '../../platform/names/present.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { present } from '../../platform/values/present.ts';
 import { createKey } from './accounts.ts';
 import type { Gate } from './gate/gate.ts';
 import { ApiKey, KeyPath, NewApiKey, NewApiKeyBody } from './schema.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { randomText } from '../../platform/names/ids.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 
 const PREFIX = 'drk_';
 const SECRET_CHARACTERS = 40;

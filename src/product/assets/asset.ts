@@ -1,6 +1,6 @@
-import type { ImageObject } from '../../imaging/pixels/image-object.ts';
-import { newId, randomText } from '../../platform/names/ids.ts';
-import { present } from '../../platform/names/present.ts';
+import type { ImageObject } from '../../imaging/images/image-object.ts';
+import { newId, randomText } from '../../platform/ids/ids.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Asset } from './schema.ts';
 
 /** An asset as it is stored. */

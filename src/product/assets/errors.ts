@@ -1,5 +1,5 @@
-import { ApiError, unavailable } from '../../platform/http/errors.ts';
-import { otherKindHint } from '../../platform/names/ids.ts';
+import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
+import { otherKindHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
 /** The asset does not exist, or belongs to another account: both get the same response. */

@@ -1,4 +1,4 @@
-import { DAY_MS, MEGABYTE } from '../../platform/names/units.ts';
+import { DAY_MS, MEGABYTE } from '../../platform/values/units.ts';
 
 /** Largest image that is stored, and largest multipart body that contains one, in bytes. */
 export const MAX_UPLOAD_BYTES = 34 * MEGABYTE;

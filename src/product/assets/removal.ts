@@ -1,8 +1,8 @@
-import { eachLimit } from '../../platform/fairness/each-limit.ts';
+import { eachLimit } from '../../platform/queues/each-limit.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import type { AssetDocument } from './asset.ts';
-import type { AssetQuota } from './quota/asset-quota.ts';
+import type { AssetQuota } from './asset-quota.ts';
 import type { AssetRecords } from './records.ts';
 import type { AssetsStore } from './store.ts';
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ImageObject, ImageTags } from '../../imaging/pixels/image-object.ts';
-import { READABLE_TYPES } from '../../imaging/pixels/readable.ts';
+import { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
+import { READABLE_TYPES } from '../../imaging/images/readable.ts';
 import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
 export const MAX_NAME_CHARACTERS = 255;
 

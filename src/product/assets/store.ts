@@ -1,5 +1,4 @@
-import { type Page, readPage } from '../../platform/http/lists/paging.ts';
-import { present } from '../../platform/names/present.ts';
+import { type Page, readPage } from '../../platform/http/paging/paging.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -7,6 +6,7 @@ import {
   type IndexSpec,
   order,
 } from '../../platform/stores/documents/port.ts';
+import { present } from '../../platform/values/present.ts';
 import type { AssetDocument, AssetStatus, Content } from './asset.ts';
 import type { AssetListQuery } from './schema.ts';
 

@@ -1,6 +1,6 @@
-import type { SweepTask } from '../../platform/sweeping/sweeper.ts';
+import type { SweepTask } from '../../platform/periodic-tasks.ts';
+import type { AssetQuota } from './asset-quota.ts';
 import { UNFINISHED_MS } from './limits.ts';
-import type { AssetQuota } from './quota/asset-quota.ts';
 import type { Removal } from './removal.ts';
 import type { AssetsStore } from './store.ts';
 import type { Uploads } from './uploads/uploads.ts';

@@ -1,5 +1,5 @@
-import type { ApiError } from '../../platform/http/errors.ts';
-import { randomText } from '../../platform/names/ids.ts';
+import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import { insufficientCredit } from './errors.ts';
 import type { Movements } from './movements.ts';
 import { periodOf, turnBackPeriods } from './period.ts';

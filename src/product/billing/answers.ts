@@ -1,4 +1,4 @@
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Credits } from '../accounts/schema.ts';
 import type { LedgerEntry } from './schema.ts';
 import { availableOf, type LedgerRow, type Money } from './store.ts';

@@ -1,4 +1,4 @@
-import { randomText } from '../../platform/names/ids.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { SyncRuns } from './sync-runs.ts';
 

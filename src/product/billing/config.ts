@@ -1,4 +1,4 @@
-import { text } from '../../platform/settings/setting.ts';
+import { text } from '../../platform/setting.ts';
 
 export const billingSettings = {
   TOP_UP_URL: text({

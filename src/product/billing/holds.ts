@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../platform/names/units.ts';
+import { DAY_MS } from '../../platform/values/units.ts';
 import { insufficientCredit } from './errors.ts';
 import type { AccountSnapshot, Movement, Movements } from './movements.ts';
 import { leftIn, periodOf } from './period.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { newId } from '../../platform/names/ids.ts';
-import { present } from '../../platform/names/present.ts';
+import { newId } from '../../platform/ids/ids.ts';
 import type { Filter } from '../../platform/stores/documents/port.ts';
+import { present } from '../../platform/values/present.ts';
 import {
   availableOf,
   type BillingStore,

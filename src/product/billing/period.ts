@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../platform/names/units.ts';
+import { DAY_MS } from '../../platform/values/units.ts';
 import { type PlanTerms, UNLIMITED } from './plans.ts';
 import type { BillingStore, Processing } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import data from '../../../config/plans.json' with { type: 'json' };
-import { checkedData, exactObject } from '../../platform/settings/checked-data.ts';
+import { checkedData, exactObject } from '../../platform/checked-data.ts';
 
 const Plan = exactObject({
   id: Type.String({ minLength: 1 }),

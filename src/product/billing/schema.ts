@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component, DATE_OR_INSTANT } from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 

@@ -1,4 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
+import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
 import {
   type Collection,
   type DeclaredCollection,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { randomText } from '../../platform/names/ids.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import { periodOf } from './period.ts';
 import type { PlanTerms } from './plans.ts';
 import type { BillingStore } from './store.ts';

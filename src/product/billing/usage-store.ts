@@ -1,5 +1,4 @@
-import { eachLimit } from '../../platform/fairness/each-limit.ts';
-import { DAY_MS, HOUR_MS } from '../../platform/names/units.ts';
+import { eachLimit } from '../../platform/queues/each-limit.ts';
 import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
 import {
   type Collection,
@@ -8,6 +7,7 @@ import {
   type Filter,
   order,
 } from '../../platform/stores/documents/port.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { Range } from './usage-window.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { invalidParam } from '../../platform/http/errors.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { readDate, readInstant } from '../../platform/http/instants.ts';
-import { DAY_MS, HOUR_MS } from '../../platform/names/units.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { UsageQuery } from './schema.ts';
 
 const MINUTE_MS = 60_000;

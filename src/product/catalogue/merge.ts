@@ -1,7 +1,7 @@
 import { operationNamed } from '../../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Pass } from '../../../workers/protocol.ts';
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Fragment } from './op.ts';
 import { isStill } from './pass-parameters.ts';
 

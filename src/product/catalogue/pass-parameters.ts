@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import { operations } from '../../../workers/image/operations/index.ts';
 import { choice, lossyWriter, optional } from '../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode } from '../../../workers/protocol.ts';
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Given, Violation } from './op.ts';
 
 const { quality, lossless, effort, background } = operations.webp.declared;

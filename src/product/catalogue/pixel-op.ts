@@ -2,7 +2,7 @@ import type { TProperties } from '@sinclair/typebox';
 import { type ArgumentsOf, operations, type StepName } from '../../../workers/image/operations/index.ts';
 import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Step } from '../../../workers/protocol.ts';
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Checked, Given, PixelOp, Violation } from './op.ts';
 import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
 

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { invalidParam } from '../../platform/http/errors.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Op } from './op.ts';
 
 const WHOLE = /^-?\d+$/;

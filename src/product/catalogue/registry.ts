@@ -1,6 +1,6 @@
 import { operationNamed, operations } from '../../../workers/image/operations/index.ts';
 import type { Step } from '../../../workers/protocol.ts';
-import { invalidParam } from '../../platform/http/errors.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { firstViolation } from './checks/contract.ts';
 import type { Fragment } from './op.ts';
 

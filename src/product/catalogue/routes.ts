@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { ApiError } from '../../platform/http/errors.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import { tagOfData } from '../../platform/http/hooks/compression.ts';
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Plan } from '../billing/plans.ts';
 import type { Models } from '../models/models.ts';
 import { imageModelPrice } from '../models/prices.ts';

@@ -1,5 +1,5 @@
-import { invalidParam } from '../../platform/http/errors.ts';
-import { isLongerThan } from '../../platform/names/lengths.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { isLongerThan } from '../../platform/values/lengths.ts';
 import {
   type Feedback,
   type FeedbackRequest,

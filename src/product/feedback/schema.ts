@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component, NOT_BLANK } from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
 export const KINDS = ['capability_gap', 'bug', 'other'] as const;
 export const MAX_MESSAGE_CHARACTERS = 4000;

@@ -1,12 +1,12 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
-import { newId } from '../../platform/names/ids.ts';
-import { present } from '../../platform/names/present.ts';
+import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { newId } from '../../platform/ids/ids.ts';
 import {
   type Collection,
   type DeclaredCollection,
   type Documents,
   order,
 } from '../../platform/stores/documents/port.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';

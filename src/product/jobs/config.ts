@@ -1,4 +1,4 @@
-import { integer } from '../../platform/settings/setting.ts';
+import { integer } from '../../platform/setting.ts';
 
 export const jobsSettings = {
   JOB_DOCUMENTS_MEGABYTES: integer({

@@ -1,5 +1,5 @@
-import { ApiError, invalidParam, unavailable } from '../../platform/http/errors.ts';
-import { otherKindHint } from '../../platform/names/ids.ts';
+import { ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
+import { otherKindHint } from '../../platform/ids/ids.ts';
 import type { JobStatus } from './job.ts';
 
 /** Attempts that may follow a first one. */

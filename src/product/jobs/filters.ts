@@ -1,8 +1,8 @@
-import { invalidParam } from '../../platform/http/errors.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { readDate, readInstant } from '../../platform/http/instants.ts';
-import { present } from '../../platform/names/present.ts';
-import { parseReference } from '../../platform/names/slugs.ts';
-import { DAY_MS } from '../../platform/names/units.ts';
+import { parseReference } from '../../platform/ids/slugs.ts';
+import { present } from '../../platform/values/present.ts';
+import { DAY_MS } from '../../platform/values/units.ts';
 import type { Presets } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
 import type { JobFilters } from './store.ts';

@@ -1,5 +1,5 @@
-import { eachLimit } from '../../platform/fairness/each-limit.ts';
-import { randomText } from '../../platform/names/ids.ts';
+import { randomText } from '../../platform/ids/ids.ts';
+import { eachLimit } from '../../platform/queues/each-limit.ts';
 import type { EngineOptions } from './engine/options.ts';
 import type { JobDocument } from './job.ts';
 

@@ -1,6 +1,5 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
-import { randomText } from '../../platform/names/ids.ts';
-import { present } from '../../platform/names/present.ts';
+import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -9,6 +8,7 @@ import {
   order,
   type Update,
 } from '../../platform/stores/documents/port.ts';
+import { present } from '../../platform/values/present.ts';
 import {
   type Claimed,
   type ItemDocument,

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../platform/http/errors.ts';
+import type { ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { JobHold } from '../billing/holds.ts';
 import { JOB_TYPES } from '../catalogue/plan/job.ts';
 import type { EventType } from '../events/event.ts';

@@ -1,5 +1,5 @@
+import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { SweepTask } from '../../platform/sweeping/sweeper.ts';
 import { type Cancelling, createCancelling } from './cancelling.ts';
 import { createDefinitions, type Definitions } from './definitions/definitions.ts';
 import { openEngine } from './engine/open.ts';

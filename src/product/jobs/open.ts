@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Capacity } from '../../platform/capacity/capacity.ts';
+import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { Slice } from '../../platform/http/slice.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';

@@ -1,4 +1,4 @@
-import type { Page, PagingQuery } from '../../platform/http/lists/paging.ts';
+import type { Page, PagingQuery } from '../../platform/http/paging/paging.ts';
 import type { Completion } from './engine/completion.ts';
 import type { Outcomes } from './engine/outcomes.ts';
 import { jobNotFound } from './errors.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as giveWay, setTimeout as pause } from 'node:timers/promises';
-import { ApiError } from '../../platform/http/errors.ts';
-import { present } from '../../platform/names/present.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { AssetStatus } from '../assets/asset.ts';
 import { creditsOf, type Definition, runsOf } from './definitions/definition.ts';

@@ -1,5 +1,5 @@
-import { type ApiError, ERROR_CODES, type ErrorCode } from '../../platform/http/errors.ts';
-import { present } from '../../platform/names/present.ts';
+import { type ApiError, ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
+import { present } from '../../platform/values/present.ts';
 import { type ItemDocument, isTerminal, type JobDocument, type Outcome, type OutcomeStatus } from './job.ts';
 
 /** Tries of an item with retryable failures. */

@@ -11,7 +11,7 @@ import {
   oneOf,
   text,
 } from '../../platform/http/fields.ts';
-import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 

@@ -1,5 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/lists/paging.ts';
-import { present } from '../../platform/names/present.ts';
+import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -10,6 +9,7 @@ import {
   order,
   type Update,
 } from '../../platform/stores/documents/port.ts';
+import { present } from '../../platform/values/present.ts';
 import { type JobDocument, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
 
 /**

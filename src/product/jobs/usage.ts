@@ -1,4 +1,4 @@
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import { CONSOLE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { UsageOf } from '../presets/answers.ts';
 import type { Reading } from './reading.ts';

@@ -1,4 +1,4 @@
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Model, Models } from './models.ts';
 import { imageModelPrice } from './prices.ts';
 import type { ModelDTO } from './schema.ts';

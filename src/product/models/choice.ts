@@ -1,5 +1,5 @@
-import { invalidParam } from '../../platform/http/errors.ts';
-import { present } from '../../platform/names/present.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { present } from '../../platform/values/present.ts';
 import { defaultModelFor, type Model, type Models, modelsFor } from './models.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import data from '../../../config/models.json' with { type: 'json' };
-import { checkedData, exactObject } from '../../platform/settings/checked-data.ts';
+import { checkedData, exactObject } from '../../platform/checked-data.ts';
 
 /** The kind of work that a model does. Each AI op has the name of its kind. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';

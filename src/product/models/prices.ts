@@ -1,4 +1,4 @@
-import { present } from '../../platform/names/present.ts';
+import { present } from '../../platform/values/present.ts';
 import type { Model, Models } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 

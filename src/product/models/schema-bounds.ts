@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/names/json.ts';
+import { isObject } from '../../platform/values/json.ts';
 import { type Schema, schemasIn, targetsIn } from './references.ts';
 
 /** The limits of a caller's JSON Schema, which bound the time to compile it. */

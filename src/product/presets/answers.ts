@@ -1,5 +1,5 @@
-import { ApiError } from '../../platform/http/errors.ts';
-import { isBuiltIn } from '../../platform/names/slugs.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { isBuiltIn } from '../../platform/ids/slugs.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { compileSteps } from '../catalogue/plan/steps.ts';
 import type { Models } from '../models/models.ts';

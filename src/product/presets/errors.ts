@@ -1,4 +1,4 @@
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Preset } from './preset.ts';
 import { MAX_VERSIONS } from './schema.ts';
 

@@ -1,11 +1,11 @@
-import { checkOf } from '../../platform/http/error-answers/validation.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { checkOf } from '../../platform/http/errors/validation.ts';
 import { readInstant } from '../../platform/http/instants.ts';
-import { slugFromName } from '../../platform/names/slugs.ts';
+import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { SentSchema } from '../catalogue/plan/ai-step.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import type { Models } from '../models/models.ts';
-import { checkEntryCount, partition } from '../named/importing.ts';
+import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
 import {
   type ContentRules,
   checkName,

@@ -1,5 +1,5 @@
-import { invalidParam } from '../../platform/http/errors.ts';
-import { parseReference, parseVersion, type Reference } from '../../platform/names/slugs.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { parseReference, parseVersion, type Reference } from '../../platform/ids/slugs.ts';
 import { findBuiltIn } from './builtins.ts';
 import {
   builtInReadOnly,

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { invalidParam } from '../../platform/http/errors.ts';
-import { importResultOf, sendImported } from '../../platform/http/lists/imports.ts';
-import { rowWriter, sendList } from '../../platform/http/lists/streamed-list.ts';
-import { slugFromName } from '../../platform/names/slugs.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
+import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
+import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
 import { presetNotFound, presetVersionNotFound } from './errors.ts';

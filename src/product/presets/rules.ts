@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidParam } from '../../platform/http/errors.ts';
-import { isReservedSlug, SLUG_PATTERN, slugRefusal } from '../../platform/names/slugs.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { isReservedSlug, SLUG_PATTERN, slugRefusal } from '../../platform/ids/slugs.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';

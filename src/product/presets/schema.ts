@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component, NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../../platform/http/documented.ts';
-import { SLUG_PATTERN } from '../../platform/names/slugs.ts';
+import { SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import { MAX_SUBJECTS, SentSubjects, Steps, Subject } from '../catalogue/plan/step.ts';
 
 /** Limits that protect the store and its readers, far above what a preset needs. */

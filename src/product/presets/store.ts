@@ -1,12 +1,18 @@
-import { newId } from '../../platform/names/ids.ts';
+import { newId } from '../../platform/ids/ids.ts';
 import {
   type Collection,
   type DeclaredCollection,
   type Documents,
   order,
 } from '../../platform/stores/documents/port.ts';
-import { findNamed, insertNamed, NAMED_INDEXES, type Named, updateNamed } from '../named/documents.ts';
-import type { Kind } from '../named/errors.ts';
+import {
+  findNamed,
+  insertNamed,
+  NAMED_INDEXES,
+  type Named,
+  updateNamed,
+} from '../versioned-resources/documents.ts';
+import type { Kind } from '../versioned-resources/errors.ts';
 import { tooManyVersions } from './errors.ts';
 import { type Content, currentVersion, type Preset, type PresetVersion } from './preset.ts';
 import { MAX_VERSIONS } from './schema.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
 import { type OnePass, onePassOf } from '../catalogue/plan/one-pass.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';

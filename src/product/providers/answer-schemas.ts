@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
-import { createOneAtATime } from '../../platform/fairness/one-at-a-time.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { createOneAtATime } from '../../platform/queues/one-at-a-time.ts';
 import { lazyThread } from './threads.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);

@@ -1,6 +1,6 @@
-import { ApiError } from '../../platform/http/errors.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { dial, type Endpoint, isOk, orFault, readBytes } from './exchange.ts';
 import { unavailable } from './provider.ts';
 

@@ -1,5 +1,5 @@
-import { readHeader } from '../../imaging/pixels/header/header.ts';
-import { isObject } from '../../platform/names/json.ts';
+import { readHeader } from '../../imaging/images/header/header.ts';
+import { isObject } from '../../platform/values/json.ts';
 import { readJson } from './json.ts';
 import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
 

@@ -1,4 +1,4 @@
-import { choice, integer, type Setting, text } from '../../platform/settings/setting.ts';
+import { choice, integer, type Setting, text } from '../../platform/setting.ts';
 
 const URL_OR_NOTHING = /^https?:\/\/[^\s@]+$/;
 

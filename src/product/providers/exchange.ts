@@ -1,9 +1,9 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { MEGABYTE } from '../../platform/names/units.ts';
 import { CodingError, readBody } from '../../platform/outbound/codings.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
 import { refuseOtherAnswers } from '../../platform/outbound/exchange.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { faultOf, redacted } from './error-class.ts';
 import { readJson } from './json.ts';
 import { misconfigured, ProviderFault, unavailable } from './provider.ts';

@@ -1,4 +1,4 @@
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { unavailable } from './provider.ts';
 
 /** The most levels of nested lists and objects, because recursive code could exceed its stack. */

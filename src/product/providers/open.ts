@@ -1,9 +1,9 @@
-import type { Pixels } from '../../imaging/pixels/pixels.ts';
-import { ApiError, type ErrorCode } from '../../platform/http/errors.ts';
-import { present } from '../../platform/names/present.ts';
+import type { Pixels } from '../../imaging/images/pixels.ts';
+import { ApiError, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { present } from '../../platform/values/present.ts';
 import { findModel, type Model, type Models, type ProviderName } from '../models/models.ts';
 import { pricedParameters } from '../models/prices.ts';
 import type { AnswerSchemas } from './answer-schemas.ts';

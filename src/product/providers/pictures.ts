@@ -1,5 +1,5 @@
-import { readHeader } from '../../imaging/pixels/header/header.ts';
-import type { Pixels } from '../../imaging/pixels/pixels.ts';
+import { readHeader } from '../../imaging/images/header/header.ts';
+import type { Pixels } from '../../imaging/images/pixels.ts';
 import type { Model } from '../models/models.ts';
 import type { Picture } from './provider.ts';
 

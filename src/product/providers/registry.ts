@@ -1,9 +1,9 @@
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { SettingsOf } from '../../platform/setting.ts';
 import type { ProviderName } from '../models/models.ts';
 import type { providersSettings } from './config.ts';
 import { createGemini } from './gemini.ts';
-import { createLocal, isLocalInstalled } from './local/local.ts';
+import { createLocal, isLocalInstalled } from './local.ts';
 import { createOpenAi } from './openai.ts';
 import type { Provider } from './provider.ts';
 import { createReplicate } from './replicate.ts';

@@ -1,4 +1,4 @@
-import { createFairQueue, type FairQueue } from '../../platform/fairness/fair-queue.ts';
+import { createFairQueue, type FairQueue } from '../../platform/queues/fair-queue.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /**

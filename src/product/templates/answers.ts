@@ -1,4 +1,4 @@
-import { isBuiltIn } from '../../platform/names/slugs.ts';
+import { isBuiltIn } from '../../platform/ids/slugs.ts';
 import type { TemplateData } from './schema.ts';
 import type { StoredSummary, TemplateVersion } from './template.ts';
 

@@ -1,5 +1,5 @@
-import { invalidParam } from '../../platform/http/errors.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type Row } from './placeholders.ts';
 
 /** The parts of a page. */

@@ -1,4 +1,4 @@
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 
 /** 404: the template does not exist, or belongs to another account. */
 export function templateNotFound(): ApiError {

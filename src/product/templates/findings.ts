@@ -1,5 +1,5 @@
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
-import { isObject } from '../../platform/names/json.ts';
+import { isObject } from '../../platform/values/json.ts';
 import type { Page } from './document.ts';
 import { isEmpty, namesChangedByEscaping, type Row, variablesOf } from './placeholders.ts';
 import type { RenderTemplate } from './reading.ts';

@@ -1,4 +1,4 @@
-import { checkEntryCount, partition } from '../named/importing.ts';
+import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
 import { importedContent } from './rules.ts';
 import { type Draft, TEMPLATE } from './store.ts';
 

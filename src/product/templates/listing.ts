@@ -5,8 +5,8 @@ import {
   pageNumber,
   pageSize,
   readCursor,
-} from '../../platform/http/lists/paging.ts';
-import { isBuiltIn } from '../../platform/names/slugs.ts';
+} from '../../platform/http/paging/paging.ts';
+import { isBuiltIn } from '../../platform/ids/slugs.ts';
 import { order } from '../../platform/stores/documents/port.ts';
 import { dataOf, versionDataOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';

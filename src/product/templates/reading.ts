@@ -1,4 +1,4 @@
-import { parseReference } from '../../platform/names/slugs.ts';
+import { parseReference } from '../../platform/ids/slugs.ts';
 import { dataOf, versionDataOf } from './answers.ts';
 import { findBuiltIn } from './builtins/index.ts';
 import type { Page } from './document.ts';

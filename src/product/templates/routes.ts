@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
-import { importResultOf, sendImported } from '../../platform/http/lists/imports.ts';
-import { rowWriter, sendList } from '../../platform/http/lists/streamed-list.ts';
+import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
+import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';

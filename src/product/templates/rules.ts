@@ -1,6 +1,6 @@
-import { checkOf } from '../../platform/http/error-answers/validation.ts';
-import { invalidParam } from '../../platform/http/errors.ts';
-import { slugRefusal } from '../../platform/names/slugs.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { checkOf } from '../../platform/http/errors/validation.ts';
+import { slugRefusal } from '../../platform/ids/slugs.ts';
 import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
 import {
   MAX_CSS_BYTES,

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component, NOT_BLANK, NOT_RESERVED, REFERENCE } from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/lists/paging.ts';
-import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/names/slugs.ts';
+import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import { VARIABLE_PATTERN } from './placeholders.ts';
 
 export const MAX_NAME_CHARACTERS = 200;

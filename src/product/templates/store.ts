@@ -1,5 +1,5 @@
-import { newId } from '../../platform/names/ids.ts';
-import { slugFromName } from '../../platform/names/slugs.ts';
+import { newId } from '../../platform/ids/ids.ts';
+import { slugFromName } from '../../platform/ids/slugs.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -7,8 +7,14 @@ import {
   type Filter,
   order,
 } from '../../platform/stores/documents/port.ts';
-import { findNamed, insertNamed, NAMED_INDEXES, type Named, updateNamed } from '../named/documents.ts';
-import type { Kind } from '../named/errors.ts';
+import {
+  findNamed,
+  insertNamed,
+  NAMED_INDEXES,
+  type Named,
+  updateNamed,
+} from '../versioned-resources/documents.ts';
+import type { Kind } from '../versioned-resources/errors.ts';
 import type { Content } from './rules.ts';
 import {
   type StoredSummary,

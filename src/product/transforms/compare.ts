@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { readable } from '../../imaging/pixels/readable.ts';
-import { isStored } from '../../imaging/pixels/stored-file.ts';
+import { readable } from '../../imaging/images/readable.ts';
+import { isStored } from '../../imaging/images/stored-file.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
-import { isObject } from '../../platform/names/json.ts';
+import { isObject } from '../../platform/values/json.ts';
 import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type Source } from './input.ts';
 import { beginCall, type CallTerms, counted, loadImage, type MeteredCallOptions } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';

@@ -1,5 +1,5 @@
-import { type Header, readHeader } from '../../imaging/pixels/header/header.ts';
-import { ApiError } from '../../platform/http/errors.ts';
+import { type Header, readHeader } from '../../imaging/images/header/header.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 
 /** The bytes of an image, with the type that was declared for them. */
 export interface DeclaredImage {

@@ -4,10 +4,10 @@ import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
 import { concatenated, type FilePart, openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
-import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
-import { isObject } from '../../platform/names/json.ts';
-import { didYouMean } from '../../platform/names/nearest.ts';
-import { MEGABYTE } from '../../platform/names/units.ts';
+import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { didYouMean } from '../../platform/ids/nearest.ts';
+import { isObject } from '../../platform/values/json.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
 export const MAX_IMAGE_BYTES = 25 * MEGABYTE;

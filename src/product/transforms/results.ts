@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from '../../platform/http/errors.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
 import type { Signatures } from '../../platform/http/signatures.ts';
-import { randomText } from '../../platform/names/ids.ts';
-import { HOUR_MS } from '../../platform/names/units.ts';
+import { randomText } from '../../platform/ids/ids.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
+import { HOUR_MS } from '../../platform/values/units.ts';
 
 /** Lifetime of a result behind `response=url`, in seconds. */
 export const RESULT_LIFE_SECONDS = 300;

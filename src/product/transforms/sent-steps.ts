@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Pass } from '../../../workers/protocol.ts';
-import { checkOf } from '../../platform/http/error-answers/validation.ts';
-import { invalidParam } from '../../platform/http/errors.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { checkOf } from '../../platform/http/errors/validation.ts';
 import type { StepWarning } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
 import { isPixelOp } from '../catalogue/op.ts';

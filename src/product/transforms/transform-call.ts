@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
-import { type ApiError, invalidParam } from '../../platform/http/errors.ts';
-import { didYouMean } from '../../platform/names/nearest.ts';
+import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { didYouMean } from '../../platform/ids/nearest.ts';
 import { checkParameters } from '../catalogue/checks/check.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Pass } from '../../../workers/protocol.ts';
-import type { PixelResult } from '../../imaging/pixels/pixels.ts';
+import type { PixelResult } from '../../imaging/images/pixels.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';

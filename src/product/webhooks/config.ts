@@ -1,4 +1,4 @@
-import { integer } from '../../platform/settings/setting.ts';
+import { integer } from '../../platform/setting.ts';
 
 export const webhooksSettings = {
   WEBHOOK_CONCURRENCY: integer({

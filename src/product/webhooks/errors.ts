@@ -1,4 +1,4 @@
-import { ApiError } from '../../platform/http/errors.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import { ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
 /** 404: no such endpoint, or another account's: the answer is the same. */

@@ -1,8 +1,8 @@
-import type { Capacity } from '../../platform/capacity/capacity.ts';
+import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { Slice } from '../../platform/http/slice.ts';
-import type { Mail } from '../../platform/mail/mail.ts';
+import type { Mail } from '../../platform/mail.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import type { SettingsOf } from '../../platform/settings/setting.ts';
+import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Log } from '../../platform/tracing/log.ts';

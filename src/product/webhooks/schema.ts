@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { PagingQuery } from '../../platform/http/lists/paging.ts';
+import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
 const MAX_URL_CHARACTERS = 2048;

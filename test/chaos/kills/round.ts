@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
-import { randomText } from '../../../src/platform/names/ids.ts';
+import { randomText } from '../../../src/platform/ids/ids.ts';
 import { BOOTSTRAP_CREDITS } from '../../../src/product/accounts/bootstrap.ts';
 import { randomFrom } from '../../product/jobs/chain-runs.ts';
 import { LOOPBACK, startReceiver } from '../../product/webhooks/receiver.ts';

@@ -3,7 +3,7 @@ import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { COLLECTIONS } from '../../../src/host/collections.ts';
 import { checkIndexes, judgeIndexes } from '../../../src/host/doctor/mongodb.ts';
-import { randomText } from '../../../src/platform/names/ids.ts';
+import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { ListedDocuments } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';

@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { ERROR_CODES, type ErrorCode } from '../../../src/platform/http/errors.ts';
+import { ERROR_CODES, type ErrorCode } from '../../../src/platform/http/errors/errors.ts';
 import { type Answer, type CallOptions, startServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 

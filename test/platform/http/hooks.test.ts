@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';
 import { sandboxObstacle } from '../../../src/imaging/renders/sandbox.ts';
-import { ERROR_CODES } from '../../../src/platform/http/errors.ts';
+import { ERROR_CODES } from '../../../src/platform/http/errors/errors.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 
 const server = await startServer(t);

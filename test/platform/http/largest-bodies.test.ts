@@ -1,7 +1,7 @@
 // needs: server
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t, { type Test } from 'tap';
-import { ERROR_CODES, type ErrorCode } from '../../../src/platform/http/errors.ts';
+import { ERROR_CODES, type ErrorCode } from '../../../src/platform/http/errors/errors.ts';
 import { type Answer, startServer, type TestServer } from '../../support/harness.ts';
 
 const LARGEST = 8 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { ERROR_CODES } from '../../../src/platform/http/errors.ts';
+import { ERROR_CODES } from '../../../src/platform/http/errors/errors.ts';
 import { type Answer, type CallOptions, startServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 

@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { ERROR_CODES } from '../../../src/platform/http/errors.ts';
+import { ERROR_CODES } from '../../../src/platform/http/errors/errors.ts';
 import { PASS_PARAMETERS } from '../../../src/product/catalogue/pass-parameters.ts';
 import { TRANSFORM_OPS } from '../../../src/product/transforms/transform-schema.ts';
 import { startServer } from '../../support/harness.ts';

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t, { type Test } from 'tap';
-import { randomText } from '../../../src/platform/names/ids.ts';
+import { randomText } from '../../../src/platform/ids/ids.ts';
 import {
   BOOTSTRAP_CREDITS,
   type BootstrapSettings,

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
 import { runCommand } from '../../../src/host/admin/commands.ts';
-import { randomText } from '../../../src/platform/names/ids.ts';
+import { randomText } from '../../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
-import { randomText } from '../../../src/platform/names/ids.ts';
+import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
 import { createSlots } from '../../../src/product/accounts/gate/slots.ts';

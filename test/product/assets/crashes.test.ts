@@ -3,10 +3,10 @@
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { createPixels } from '../../../src/imaging/pixels/pixels.ts';
+import { createPixels } from '../../../src/imaging/images/pixels.ts';
 import { installBodies, installBodyParsing } from '../../../src/platform/http/bodies/parsing.ts';
-import { installFailures } from '../../../src/platform/http/error-answers/failures.ts';
-import { installValidation } from '../../../src/platform/http/error-answers/validation.ts';
+import { installFailures } from '../../../src/platform/http/errors/failures.ts';
+import { installValidation } from '../../../src/platform/http/errors/validation.ts';
 import { createSignatures } from '../../../src/platform/http/signatures.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { Gate } from '../../../src/product/accounts/gate/gate.ts';

@@ -1,5 +1,5 @@
-import { ApiError } from '../../../src/platform/http/errors.ts';
-import { newId } from '../../../src/platform/names/ids.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
+import { newId } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { documentsOverChannel } from '../../../src/platform/stores/documents/over-channel.ts';
 import { channelToPrimary } from '../../../src/platform/stores/embedded/channel-client.ts';

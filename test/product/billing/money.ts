@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { newId } from '../../../src/platform/names/ids.ts';
+import { newId } from '../../../src/platform/ids/ids.ts';
 import type { Collection, Documents } from '../../../src/platform/stores/documents/port.ts';
 import { createMovements, type Movement } from '../../../src/product/billing/movements.ts';
 import type { PlanTerms } from '../../../src/product/billing/plans.ts';

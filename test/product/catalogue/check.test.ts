@@ -1,7 +1,7 @@
 // needs: nothing
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
-import { ApiError } from '../../../src/platform/http/errors.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OPS } from '../../../src/product/catalogue/index.ts';
 import type { Given, Op } from '../../../src/product/catalogue/op.ts';

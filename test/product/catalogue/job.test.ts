@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { ApiError } from '../../../src/platform/http/errors.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import type { JobWork } from '../../../src/product/catalogue/plan/checked-job.ts';
 import { checkJob } from '../../../src/product/catalogue/plan/job.ts';
 import { requirePrice } from '../../../src/product/catalogue/plan/price.ts';

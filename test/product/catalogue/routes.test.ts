@@ -1,8 +1,8 @@
 // needs: nothing
 import Fastify from 'fastify';
 import t from 'tap';
-import { installFailures } from '../../../src/platform/http/error-answers/failures.ts';
-import { installValidation } from '../../../src/platform/http/error-answers/validation.ts';
+import { installFailures } from '../../../src/platform/http/errors/failures.ts';
+import { installValidation } from '../../../src/platform/http/errors/validation.ts';
 import { readPlans } from '../../../src/product/billing/plans.ts';
 import { OP_NAMES } from '../../../src/product/catalogue/index.ts';
 import { catalogueRoutes, priceListRoutes } from '../../../src/product/catalogue/routes.ts';

@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { newId } from '../../../src/platform/names/ids.ts';
+import { newId } from '../../../src/platform/ids/ids.ts';
 import { startServer } from '../../support/harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
 

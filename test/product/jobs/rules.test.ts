@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { workerUnreachable } from '../../../src/imaging/pixels/failures.ts';
-import { ApiError } from '../../../src/platform/http/errors.ts';
+import { workerUnreachable } from '../../../src/imaging/images/failures.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { failureOf, isForgiven, retryAfterMs, waitMs } from '../../../src/product/jobs/rules.ts';
 
 t.test('a lost worker is no try of its item, until the item may be the cause', (t) => {

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { createPixels } from '../../../src/imaging/pixels/pixels.ts';
+import { createPixels } from '../../../src/imaging/images/pixels.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type {
   AdmitRequest,

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { isBuiltIn, isReservedSlug, isSlug } from '../../../src/platform/names/slugs.ts';
+import { isBuiltIn, isReservedSlug, isSlug } from '../../../src/platform/ids/slugs.ts';
 import { BUILT_INS, findBuiltIn } from '../../../src/product/templates/builtins/index.ts';
 import { fill } from '../../../src/product/templates/document.ts';
 import { newContent } from '../../../src/product/templates/rules.ts';

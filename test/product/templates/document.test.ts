@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { ApiError } from '../../../src/platform/http/errors.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { fill } from '../../../src/product/templates/document.ts';
 
 t.test(

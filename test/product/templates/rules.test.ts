@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { ApiError } from '../../../src/platform/http/errors.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkEntries } from '../../../src/product/templates/importing.ts';
 import {
   type Content,

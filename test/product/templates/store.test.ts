@@ -1,6 +1,6 @@
 // needs: documents
 import t, { type Test } from 'tap';
-import { ApiError } from '../../../src/platform/http/errors.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { newContent } from '../../../src/product/templates/rules.ts';
 import { TEMPLATES_PER_ACCOUNT, TemplatesStore } from '../../../src/product/templates/store.ts';
 import type { Template } from '../../../src/product/templates/template.ts';

@@ -2,7 +2,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
-import { avifOf, gifOf, jpegOf, pngOf as pngHeaderOf, tiffOf, webpOf } from '../../imaging/pixels/files.ts';
+import { avifOf, gifOf, jpegOf, pngOf as pngHeaderOf, tiffOf, webpOf } from '../../imaging/images/files.ts';
 import { openCalls, pictureOf, pngOf, refusalOf } from './calls.ts';
 
 const calls = await openCalls(t);

@@ -1,8 +1,8 @@
 import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { createCapacity } from '../../../src/platform/capacity/capacity.ts';
-import { newId } from '../../../src/platform/names/ids.ts';
+import { createCapacity } from '../../../src/platform/concurrency/capacity.ts';
+import { newId } from '../../../src/platform/ids/ids.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import type { Documents } from '../../../src/platform/stores/documents/port.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
-import { newId } from '../../../src/platform/names/ids.ts';
+import { newId } from '../../../src/platform/ids/ids.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import type { OutboxEvent } from '../../../src/product/events/event.ts';
 import { openEvents } from '../../../src/product/events/open.ts';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { isoBox, isoBoxes, isoBrands } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { MAX_PARTS } from '../../../workers/formats/parts.ts';
-import { avifOf } from '../../imaging/pixels/files.ts';
+import { avifOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
+import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import { avifColours } from '../../../workers/formats/avif-colours.ts';
 import { isoBoxes } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
@@ -15,7 +15,7 @@ import { webpChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPages } from '../../../workers/formats/tiff.ts';
 import { isBare } from '../../../workers/image/encode/bare-file.ts';
 import { withoutBulkyTags } from '../../../workers/image/metadata/exif-guard.ts';
-import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../imaging/pixels/files.ts';
+import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../imaging/images/files.ts';
 import { hasImages, image, imagesIn } from '../../support/images.ts';
 import { type Mutated, mutationsOf, type Original } from './mutations.ts';
 import { bounded, walked } from './walks.ts';

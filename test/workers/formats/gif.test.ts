@@ -3,7 +3,7 @@ import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
 import { MAX_PARTS } from '../../../workers/formats/parts.ts';
-import { gifOf } from '../../imaging/pixels/files.ts';
+import { gifOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 

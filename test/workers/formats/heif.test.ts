@@ -10,7 +10,7 @@ import {
   primaryItem,
 } from '../../../workers/formats/heif.ts';
 import { TooManyParts } from '../../../workers/formats/parts.ts';
-import { avifOf } from '../../imaging/pixels/files.ts';
+import { avifOf } from '../../imaging/images/files.ts';
 import { bounded } from './walks.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');

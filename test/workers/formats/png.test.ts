@@ -4,7 +4,7 @@ import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { MAX_PARTS } from '../../../workers/formats/parts.ts';
 import { pngChunk, pngChunks } from '../../../workers/formats/png.ts';
-import { pngOf } from '../../imaging/pixels/files.ts';
+import { pngOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 

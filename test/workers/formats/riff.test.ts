@@ -3,7 +3,7 @@ import t from 'tap';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { MAX_PARTS } from '../../../workers/formats/parts.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
-import { webpOf } from '../../imaging/pixels/files.ts';
+import { webpOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
 

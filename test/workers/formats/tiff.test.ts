@@ -12,7 +12,7 @@ import {
   tiffPages,
   withoutExifPrefix,
 } from '../../../workers/formats/tiff.ts';
-import { tiffOf } from '../../imaging/pixels/files.ts';
+import { tiffOf } from '../../imaging/images/files.ts';
 import { bounded } from './walks.ts';
 
 const EXIF = 0x8769;

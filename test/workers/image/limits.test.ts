@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
+import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import type { InputHeader } from '../../../workers/protocol.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { drawn, made, passOf, refused, run, type StepText } from './passes.ts';

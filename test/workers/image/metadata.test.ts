@@ -6,7 +6,7 @@ import t from 'tap';
 import { thumbHashToRGBA } from 'thumbhash';
 import { describe } from '../../../workers/image/metadata/metadata.ts';
 import type { Described } from '../../../workers/protocol.ts';
-import { pictureNamed } from '../../imaging/pixels/references/pictures.ts';
+import { pictureNamed } from '../../imaging/images/references/pictures.ts';
 import { imagesIn, needsImages, image as read } from '../../support/images.ts';
 
 const corpus = needsImages(t);

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
-import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
+import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import { avifColours } from '../../../workers/formats/avif-colours.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { describe } from '../../../workers/image/metadata/metadata.ts';

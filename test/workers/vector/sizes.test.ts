@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { readHeader } from '../../../src/imaging/pixels/header/header.ts';
+import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { rasterize } from '../../../workers/vector/rasterize.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../errors/errors.ts';
 
 const SUPPORTED = ['image/*', 'multipart/form-data', 'application/json'];
 

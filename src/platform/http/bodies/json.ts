@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { MEGABYTE } from '../../names/units.ts';
-import { ApiError, invalidParam } from '../errors.ts';
+import { MEGABYTE } from '../../values/units.ts';
+import { ApiError, invalidParam } from '../errors/errors.ts';
 import { createJsonCount } from './json-count.ts';
 
 /** Largest JSON body, in bytes. */

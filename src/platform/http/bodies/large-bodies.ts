@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createOneAtATime } from '../../fairness/one-at-a-time.ts';
+import { createOneAtATime } from '../../queues/one-at-a-time.ts';
 import { checkInSlices } from './json.ts';
 import { parseInSlices } from './sliced-json.ts';
 

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
-import { MEGABYTE } from '../../names/units.ts';
-import { type ApiError, invalidParam } from '../errors.ts';
+import { MEGABYTE } from '../../values/units.ts';
+import { type ApiError, invalidParam } from '../errors/errors.ts';
 import { readFullNames } from './file-names.ts';
 import { announcedBytes, drop, tooLarge, within } from './streamed-body.ts';
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../errors/errors.ts';
 import { emptyBody, LARGE_JSON_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { createLargeBodies } from './large-bodies.ts';
 import { collect } from './streamed-body.ts';

@@ -1,6 +1,6 @@
 import { finished, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { ApiError, invalidParam } from '../errors.ts';
+import { ApiError, invalidParam } from '../errors/errors.ts';
 
 /**
  * Streams a body up to a limit. A body that is abandoned early stays open, so that the client can receive a response.

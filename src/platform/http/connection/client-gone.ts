@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { invalidParam } from '../errors.ts';
+import { invalidParam } from '../errors/errors.ts';
 
 /** A signal that aborts when the client disconnects before its response. */
 export function clientGoneSignal(reply: FastifyReply): AbortSignal {

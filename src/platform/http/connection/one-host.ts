@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { invalidParam } from '../errors.ts';
+import { invalidParam } from '../errors/errors.ts';
 
 /** Refuses two Host headers, because a proxy may use the first of them and the service the second. */
 export function refuseSecondHost(app: FastifyInstance): void {

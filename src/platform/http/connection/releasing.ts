@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock } from '../../clock/clock.ts';
+import type { Clock } from '../../clock.ts';
 import { closeAfterAnswer } from './lingering.ts';
 
 /** A request to release connections expires after this time, because the load may have changed. */

@@ -7,8 +7,8 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { failureBody } from '../error-answers/failures.ts';
-import { ApiError, invalidParam } from '../errors.ts';
+import { ApiError, invalidParam } from '../errors/errors.ts';
+import { failureBody } from '../errors/failures.ts';
 import { closeAfterAnswer } from './lingering.ts';
 
 /** The errors of Node's parser and of its timers for a connection. */

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Level, Logger } from 'pino';
 import { announcedBytes } from '../bodies/streamed-body.ts';
-import { refusalOf } from '../error-answers/failures.ts';
-import { summedReasonOf } from '../error-answers/refusal-log.ts';
+import { refusalOf } from '../errors/failures.ts';
+import { summedReasonOf } from '../errors/refusal-log.ts';
 
 /** Probes, which monitoring systems call every few seconds. */
 const PROBES = ['/healthz', '/readyz', '/metrics'];

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DAY_MS, MEGABYTE } from '../../names/units.ts';
 import type { Coordination, StoredResponse } from '../../stores/coordination/port.ts';
+import { DAY_MS, MEGABYTE } from '../../values/units.ts';
 import { rawBodyOf } from '../bodies/parsing.ts';
-import { ApiError, invalidParam } from '../errors.ts';
+import { ApiError, invalidParam } from '../errors/errors.ts';
 
 const KEEP_MS = DAY_MS;
 const UNANSWERED_MS = 5 * 60 * 1000;

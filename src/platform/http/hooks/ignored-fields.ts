@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { nearest } from '../../names/nearest.ts';
+import { nearest } from '../../ids/nearest.ts';
 import { addWarnings, type Warning } from './warnings.ts';
 
 /** Refusals already name what is wrong. */

@@ -5,8 +5,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { register } from 'prom-client';
 import { NO_ROUTE, type RequestMeter } from '../../metrics/requests.ts';
 import { createStoreTime, type StoreTime, withinRequest } from '../../metrics/store-time.ts';
-import { refusalOf } from '../error-answers/failures.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../errors/errors.ts';
+import { refusalOf } from '../errors/failures.ts';
 
 interface MetricsOptions {
   requests: RequestMeter;

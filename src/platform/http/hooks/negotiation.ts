@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import Negotiator from 'negotiator';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../errors/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { JSON_BOUNDS } from '../bodies/json.ts';
-import { ERROR_CODES } from '../errors.ts';
+import { ERROR_CODES } from '../errors/errors.ts';
 import { pathExampleOf } from './examples.ts';
 
 /** A part of the document as plain JSON. */

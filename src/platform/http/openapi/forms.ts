@@ -1,5 +1,5 @@
-import { didYouMean } from '../../names/nearest.ts';
-import { invalidParam } from '../errors.ts';
+import { didYouMean } from '../../ids/nearest.ts';
+import { invalidParam } from '../errors/errors.ts';
 import { type Node, operationsOf } from './document.ts';
 
 type Content = Record<string, unknown>;

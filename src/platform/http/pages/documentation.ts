@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { JSON_BOUNDS } from '../bodies/json.ts';
-import { ApiError, ERROR_CODES, type ErrorCode } from '../errors.ts';
+import { ApiError, ERROR_CODES, type ErrorCode } from '../errors/errors.ts';
 import { sendStatic } from '../hooks/compression.ts';
 import { type Node, operationsOf } from '../openapi/document.ts';
 import { endpointPage, type Operation } from './endpoint-page.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Coordination } from '../../stores/coordination/port.ts';
 import { networkOf } from '../connection/client-network.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../errors/errors.ts';
 
 const WINDOW_MS = 60_000;
 /** Probes have no limit, because the operator's own systems call them. */

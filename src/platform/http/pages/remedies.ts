@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../errors/errors.ts';
 
 /** What a caller can do about each error, for the page of errors. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {

@@ -1,4 +1,4 @@
-import { randomText } from '../../names/ids.ts';
+import { randomText } from '../../ids/ids.ts';
 import { type Documents, order } from '../documents/port.ts';
 import type { Coordination, IdempotencyAnswer, StoredResponse } from './port.ts';
 

@@ -1,5 +1,5 @@
-import { randomText } from '../../names/ids.ts';
-import { DAY_MS } from '../../names/units.ts';
+import { randomText } from '../../ids/ids.ts';
+import { DAY_MS } from '../../values/units.ts';
 import { createListeners, type ListenerLog } from './listeners.ts';
 import type { Coordination, StoredResponse } from './port.ts';
 import { type Argument, connectRedis } from './redis-connection.ts';

@@ -1,5 +1,5 @@
 import type { Collection as MongoCollection, SortDirection, UpdateFilter } from 'mongodb';
-import { present } from '../../names/present.ts';
+import { present } from '../../values/present.ts';
 import { checkFilter, upsertId } from './filter.ts';
 import { duplicatesIn, guard } from './mongodb-errors.ts';
 import {

@@ -1,5 +1,5 @@
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
-import { randomText } from '../../names/ids.ts';
+import { randomText } from '../../ids/ids.ts';
 import { DUPLICATE_KEY, guard } from './mongodb-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;

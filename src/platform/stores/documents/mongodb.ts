@@ -1,5 +1,5 @@
 import { type Db, MongoClient } from 'mongodb';
-import { present } from '../../names/present.ts';
+import { present } from '../../values/present.ts';
 import { mongoCollection, type Stored } from './mongodb-collection.ts';
 import { guard, isIndexConflict } from './mongodb-errors.ts';
 import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock/clock.ts';
+import type { Clock } from '../../clock.ts';
 import type { CollectionSpec, Documents } from './port.ts';
 
 /** A build of an index that takes longer is logged. */

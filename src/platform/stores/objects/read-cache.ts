@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import { MEGABYTE } from '../../names/units.ts';
+import { MEGABYTE } from '../../values/units.ts';
 
 const MAX_CACHE_BYTES = 16 * MEGABYTE;
 /** The largest cached object. Larger ones are read from the system's page cache as fast as they are copied. */

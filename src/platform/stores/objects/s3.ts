@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
-import { present } from '../../names/present.ts';
-import { MEGABYTE } from '../../names/units.ts';
+import { present } from '../../values/present.ts';
+import { MEGABYTE } from '../../values/units.ts';
 import { StoreUnavailableError } from '../documents/port.ts';
 import { assertKey } from './key.ts';
 import type { Objects, StoredObject } from './port.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Clock, systemClock } from '../../../platform/clock/clock.ts';
+import { type Clock, systemClock } from '../../../platform/clock.ts';
 import type { AdmitAnswer, RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import type { Caller } from '../authentication.ts';
 import { ADMISSION_TTL_MS } from '../revocations.ts';

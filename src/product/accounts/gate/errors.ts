@@ -1,5 +1,5 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
-import { ApiError } from '../../../platform/http/errors.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import { unauthorized } from '../authentication.ts';
 import type { SlotKind } from './slots.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Clock, systemClock } from '../../../platform/clock/clock.ts';
+import { type Clock, systemClock } from '../../../platform/clock.ts';
 import type {
   AdmitAnswer,
   AdmitRequest,

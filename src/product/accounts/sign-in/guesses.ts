@@ -1,6 +1,6 @@
-import { ApiError } from '../../../platform/http/errors.ts';
-import { DAY_MS } from '../../../platform/names/units.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import { DAY_MS } from '../../../platform/values/units.ts';
 import { secretHash } from '../keys.ts';
 
 /** How long wrong passwords of an account are remembered after the first one. */

@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { MEGABYTE } from '../../../platform/names/units.ts';
+import { MEGABYTE } from '../../../platform/values/units.ts';
 
 interface ScryptCost {
   N: number;

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../platform/http/errors.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 
 interface SignInQueueOptions {
   /** The most passwords that are verified at once. */

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
-import { newId, randomText } from '../../../platform/names/ids.ts';
+import { newId, randomText } from '../../../platform/ids/ids.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Gate } from '../gate/gate.ts';
 import { secretHash } from '../keys.ts';

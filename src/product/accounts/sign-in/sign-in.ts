@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { networkOf } from '../../../platform/http/connection/client-network.ts';
-import { ApiError } from '../../../platform/http/errors.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { accountSuspended } from '../authentication.ts';
 import type { Gate } from '../gate/gate.ts';

@@ -1,5 +1,5 @@
-import { ownedBytes } from '../../../imaging/pixels/owned.ts';
-import type { StoredFile } from '../../../imaging/pixels/stored-file.ts';
+import { ownedBytes } from '../../../imaging/images/owned.ts';
+import type { StoredFile } from '../../../imaging/images/stored-file.ts';
 import { tooLarge } from '../../../platform/http/bodies/streamed-body.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import { storageUnreadable } from '../errors.ts';

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { type Admission, createAdmission } from '../../../imaging/pixels/admission.ts';
-import { checkIsImage } from '../../../imaging/pixels/readable.ts';
+import { type Admission, createAdmission } from '../../../imaging/images/admission.ts';
+import { checkIsImage } from '../../../imaging/images/readable.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
-import { checkOf } from '../../../platform/http/error-answers/validation.ts';
+import { checkOf } from '../../../platform/http/errors/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { MAX_UPLOAD_BYTES, MAX_URL_BYTES, URL_FETCHES, URL_TIMEOUT_MS } from '../limits.ts';
 import { filenameIn } from '../rules.ts';

@@ -1,12 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { type Admission, createAdmission } from '../../../imaging/pixels/admission.ts';
-import { deadlineOf } from '../../../imaging/pixels/deadline.ts';
-import type { ImageObject, ImageTags } from '../../../imaging/pixels/image-object.ts';
-import type { Pixels } from '../../../imaging/pixels/pixels.ts';
-import type { Capacity } from '../../../platform/capacity/capacity.ts';
-import { systemClock } from '../../../platform/clock/clock.ts';
+import { type Admission, createAdmission } from '../../../imaging/images/admission.ts';
+import { deadlineOf } from '../../../imaging/images/deadline.ts';
+import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
+import type { Pixels } from '../../../imaging/images/pixels.ts';
+import { systemClock } from '../../../platform/clock.ts';
+import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { Sums } from '../asset.ts';
 import { storageUnreadable, tooManyUploads } from '../errors.ts';

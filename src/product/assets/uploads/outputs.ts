@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Pixels } from '../../../imaging/pixels/pixels.ts';
-import { asApiError } from '../../../platform/http/error-answers/failures.ts';
+import type { Pixels } from '../../../imaging/images/pixels.ts';
+import { asApiError } from '../../../platform/http/errors/failures.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import { type AssetDocument, type Labels, newAsset, newObjectKey } from '../asset.ts';
-import type { AssetCollections } from '../collections/collections.ts';
+import type { AssetCollections } from '../collections.ts';
 import type { Removal } from '../removal.ts';
 import type { AssetsStore } from '../store.ts';
 import type { Facts } from './intake.ts';

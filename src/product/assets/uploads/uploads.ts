@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../../../platform/http/errors.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import {
@@ -10,10 +10,10 @@ import {
   newObjectKey,
   type Sums,
 } from '../asset.ts';
-import type { AssetCollections } from '../collections/collections.ts';
+import type { AssetQuota } from '../asset-quota.ts';
+import type { AssetCollections } from '../collections.ts';
 import { alreadyPut, assetCountExceeded, assetNotFound } from '../errors.ts';
 import { FAILED_LIFE_MS, PUT_LIFE_MS, UNFINISHED_MS } from '../limits.ts';
-import type { AssetQuota } from '../quota/asset-quota.ts';
 import type { Removal } from '../removal.ts';
 import { assetName } from '../rules.ts';
 import type { AssetsStore } from '../store.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParam } from '../../../platform/http/errors.ts';
-import { isObject } from '../../../platform/names/json.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { isObject } from '../../../platform/values/json.ts';
 import { OPS } from '../index.ts';
 import { type Checked, isPixelOp, type Op } from '../op.ts';
 import { firstViolation } from './contract.ts';

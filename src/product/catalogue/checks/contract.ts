@@ -8,10 +8,10 @@ import {
   spell,
   undeclared,
   type ViolationSubject,
-} from '../../../platform/http/error-answers/violations.ts';
-import { isObject } from '../../../platform/names/json.ts';
-import { didYouMean } from '../../../platform/names/nearest.ts';
-import { present } from '../../../platform/names/present.ts';
+} from '../../../platform/http/errors/violations.ts';
+import { didYouMean } from '../../../platform/ids/nearest.ts';
+import { isObject } from '../../../platform/values/json.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { Violation } from '../op.ts';
 
 /** Types are not coerced and defaults are not filled in, so that parameters are stored as sent. */

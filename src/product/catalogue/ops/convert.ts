@@ -1,6 +1,6 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
 import { choice } from '../../../../workers/image/operations/parameter.ts';
-import { present } from '../../../platform/names/present.ts';
+import { present } from '../../../platform/values/present.ts';
 import { OUTPUT_FORMATS } from '../pass-parameters.ts';
 import { pixelOp } from '../pixel-op.ts';
 

@@ -1,5 +1,5 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
-import { present } from '../../../platform/names/present.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { Plan } from '../../billing/plans.ts';
 import { defaultModelFor, type Models } from '../../models/models.ts';
 import { isPixelOp, type Op, type PixelOp, type RenderOp } from '../op.ts';

@@ -1,7 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
 import { contract } from '../../../../workers/image/operations/parameter.ts';
-import { invalidParam } from '../../../platform/http/errors.ts';
-import { present } from '../../../platform/names/present.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { present } from '../../../platform/values/present.ts';
 import { leastAnswerProblem } from '../../models/least-answer.ts';
 import type { Model } from '../../models/models.ts';
 import { schemaProblem } from '../../models/schema-bounds.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidParam } from '../../../platform/http/errors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { AiOp, Given } from '../op.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { Models } from '../../models/models.ts';
 import type { CheckedJob, CheckedWork, JobWork } from './checked-job.ts';
 import { refuseFields } from './fields.ts';

@@ -1,6 +1,6 @@
 import { contract } from '../../../../workers/image/operations/parameter.ts';
-import { invalidParam } from '../../../platform/http/errors.ts';
-import { present } from '../../../platform/names/present.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { present } from '../../../platform/values/present.ts';
 import { chosenModel } from '../../models/choice.ts';
 import type { Models } from '../../models/models.ts';
 import { checkParameters } from '../checks/check.ts';

@@ -1,4 +1,4 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { checkParameters } from '../checks/check.ts';
 import { mergeFragments } from '../merge.ts';
 import type { Checked, Given, PixelOp } from '../op.ts';

@@ -1,5 +1,5 @@
 import type { Pass, Step } from '../../../../workers/protocol.ts';
-import { present } from '../../../platform/names/present.ts';
+import { present } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import { mergeFragments } from '../merge.ts';
 import type { AiOp, Given, JobType } from '../op.ts';

@@ -1,5 +1,5 @@
-import { ApiError, invalidParam } from '../../../platform/http/errors.ts';
-import { present } from '../../../platform/names/present.ts';
+import { ApiError, invalidParam } from '../../../platform/http/errors/errors.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { Models } from '../../models/models.ts';
 import { findOp } from '../index.ts';
 import { schemasOf } from './ai-step.ts';

@@ -1,4 +1,4 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { JobWork } from './checked-job.ts';
 import type { PresetStep } from './step.ts';
 

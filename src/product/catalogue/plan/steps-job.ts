@@ -1,4 +1,4 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { Models } from '../../models/models.ts';
 import { warningsOf } from '../checks/warnings.ts';
 import type { CheckedWork, JobWork } from './checked-job.ts';

@@ -1,4 +1,4 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { chosenModel } from '../../models/choice.ts';
 import type { Models } from '../../models/models.ts';
 import { checkParameters } from '../checks/check.ts';

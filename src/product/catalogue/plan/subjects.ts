@@ -1,5 +1,5 @@
-import { type ApiError, invalidParam } from '../../../platform/http/errors.ts';
-import { isLongerThan } from '../../../platform/names/lengths.ts';
+import { type ApiError, invalidParam } from '../../../platform/http/errors/errors.ts';
+import { isLongerThan } from '../../../platform/values/lengths.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
 import type { AiStep, CompiledStep } from './compiled-step.ts';

@@ -1,7 +1,7 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
-import { isObject } from '../../../platform/names/json.ts';
-import { isLongerThan } from '../../../platform/names/lengths.ts';
-import { present } from '../../../platform/names/present.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { isObject } from '../../../platform/values/json.ts';
+import { isLongerThan } from '../../../platform/values/lengths.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { Given } from '../op.ts';
 import type { CheckedVariant, JobWork } from './checked-job.ts';
 import type { CompiledStep } from './compiled-step.ts';

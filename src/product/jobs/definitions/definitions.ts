@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { MEGABYTE } from '../../../platform/names/units.ts';
+import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { JobsStore } from '../store.ts';
 import type { Definition } from './definition.ts';
 import { definitionIn } from './stored-definition.ts';

@@ -1,4 +1,4 @@
-import { present } from '../../../platform/names/present.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { EventType, OutboxEvent } from '../../events/event.ts';
 import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, Settlement } from '../job.ts';
 import { outcomeOf } from '../rules.ts';

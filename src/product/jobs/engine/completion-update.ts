@@ -1,4 +1,4 @@
-import { newId } from '../../../platform/names/ids.ts';
+import { newId } from '../../../platform/ids/ids.ts';
 import type { Filter, Update } from '../../../platform/stores/documents/port.ts';
 import { chargeOf } from '../../billing/holds.ts';
 import type { JobDocument, OutcomeStatus } from '../job.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { randomText } from '../../../platform/names/ids.ts';
+import { randomText } from '../../../platform/ids/ids.ts';
 import { isTerminal, type JobDocument } from '../job.ts';
 import { isOver } from '../rules.ts';
 import type { JobAdmission } from './admission.ts';

@@ -1,4 +1,4 @@
-import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
+import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import { createJobAdmission, type JobAdmission } from './admission.ts';
 import { type Completion, createCompletion } from './completion.ts';
 import { createCompletionUpdates } from './completion-update.ts';

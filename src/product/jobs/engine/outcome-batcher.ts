@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../../platform/clock/clock.ts';
+import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome } from '../job.ts';

@@ -1,4 +1,4 @@
-import { newId, randomText } from '../../../platform/names/ids.ts';
+import { newId, randomText } from '../../../platform/ids/ids.ts';
 import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, SettledItem, Settlement } from '../job.ts';
 import { tallyOf } from '../rules.ts';
 import { itemEventsOf, itemEventTypeOf } from './announcements.ts';

@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from '../../../platform/clock/clock.ts';
-import { createFairQueue } from '../../../platform/fairness/fair-queue.ts';
-import { randomText } from '../../../platform/names/ids.ts';
+import { type Clock, systemClock } from '../../../platform/clock.ts';
+import { randomText } from '../../../platform/ids/ids.ts';
+import { createFairQueue } from '../../../platform/queues/fair-queue.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
 import { Abandoned, type Perform } from '../item-work.ts';
 import {

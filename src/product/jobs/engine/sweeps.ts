@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../../platform/names/units.ts';
-import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
+import type { SweepTask } from '../../../platform/periodic-tasks.ts';
+import { HOUR_MS } from '../../../platform/values/units.ts';
 import { createIntermediatesRemoval } from '../intermediates.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { endOfLease, isPoison, poisoned, wasNeverShown } from '../rules.ts';

@@ -1,5 +1,5 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
-import { present } from '../../../platform/names/present.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import { collectionName } from '../../assets/rules.ts';

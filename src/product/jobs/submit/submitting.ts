@@ -1,12 +1,12 @@
 import { setImmediate as giveWay } from 'node:timers/promises';
 import { inProgress, keyReused } from '../../../platform/http/hooks/idempotency.ts';
-import { newId } from '../../../platform/names/ids.ts';
-import { present } from '../../../platform/names/present.ts';
-import { DAY_MS } from '../../../platform/names/units.ts';
+import { newId } from '../../../platform/ids/ids.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import { retryUntil } from '../../../platform/stores/outages.ts';
+import { present } from '../../../platform/values/present.ts';
+import { DAY_MS } from '../../../platform/values/units.ts';
 import type { Caller } from '../../accounts/authentication.ts';
-import type { JobQuota } from '../../assets/quota/job-quota.ts';
+import type { JobQuota } from '../../assets/job-quota.ts';
 import { heldBy } from '../../billing/holds.ts';
 import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { Definitions } from '../definitions/definitions.ts';

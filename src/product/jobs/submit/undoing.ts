@@ -1,6 +1,6 @@
-import { HOUR_MS } from '../../../platform/names/units.ts';
-import type { SweepTask } from '../../../platform/sweeping/sweeper.ts';
-import type { JobQuota } from '../../assets/quota/job-quota.ts';
+import type { SweepTask } from '../../../platform/periodic-tasks.ts';
+import { HOUR_MS } from '../../../platform/values/units.ts';
+import type { JobQuota } from '../../assets/job-quota.ts';
 import type { EngineOptions } from '../engine/options.ts';
 import type { JobDocument } from '../job.ts';
 import { wasNeverShown } from '../rules.ts';

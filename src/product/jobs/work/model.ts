@@ -1,5 +1,5 @@
-import { present } from '../../../platform/names/present.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';

@@ -1,6 +1,6 @@
-import type { Pixels } from '../../../imaging/pixels/pixels.ts';
+import type { Pixels } from '../../../imaging/images/pixels.ts';
 import type { Renders } from '../../../imaging/renders/renders.ts';
-import { ApiError } from '../../../platform/http/errors.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import { fill } from '../../templates/document.ts';
 import type { Templates } from '../../templates/open.ts';

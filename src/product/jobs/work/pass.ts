@@ -1,7 +1,7 @@
-import type { PixelResult, Pixels, TransformCall } from '../../../imaging/pixels/pixels.ts';
-import { ApiError } from '../../../platform/http/errors.ts';
+import type { PixelResult, Pixels, TransformCall } from '../../../imaging/images/pixels.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
-import { present } from '../../../platform/names/present.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { isBatch } from '../rules.ts';

@@ -1,11 +1,11 @@
-import { asApiError } from '../../../platform/http/error-answers/failures.ts';
-import { ApiError } from '../../../platform/http/errors.ts';
-import { present } from '../../../platform/names/present.ts';
-import { MEGABYTE } from '../../../platform/names/units.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
+import { asApiError } from '../../../platform/http/errors/failures.ts';
 import { StorageFullError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import { isOutage, throughOutages } from '../../../platform/stores/outages.ts';
 import type { Log } from '../../../platform/tracing/log.ts';
+import { present } from '../../../platform/values/present.ts';
+import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { Facts } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';

@@ -1,6 +1,6 @@
-import { derivedId, newId } from '../../../platform/names/ids.ts';
-import { present } from '../../../platform/names/present.ts';
-import { DAY_MS } from '../../../platform/names/units.ts';
+import { derivedId, newId } from '../../../platform/ids/ids.ts';
+import { present } from '../../../platform/values/present.ts';
+import { DAY_MS } from '../../../platform/values/units.ts';
 import { bodyOf } from '../../events/event.ts';
 import type { OutboxDocument } from '../../events/outbox.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';

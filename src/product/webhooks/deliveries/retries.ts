@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../../platform/names/units.ts';
+import { HOUR_MS } from '../../../platform/values/units.ts';
 
 const MINUTE_MS = 60_000;
 

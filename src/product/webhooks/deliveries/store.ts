@@ -1,4 +1,4 @@
-import { type Listing, type Page, type PagingQuery, readPage } from '../../../platform/http/lists/paging.ts';
+import { type Listing, type Page, type PagingQuery, readPage } from '../../../platform/http/paging/paging.ts';
 import { deleteExpired } from '../../../platform/stores/documents/expiry.ts';
 import {
   type Collection,

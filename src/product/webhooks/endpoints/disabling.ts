@@ -1,6 +1,6 @@
-import type { Mail } from '../../../platform/mail/mail.ts';
-import { DAY_MS } from '../../../platform/names/units.ts';
+import type { Mail } from '../../../platform/mail.ts';
 import type { Log } from '../../../platform/tracing/log.ts';
+import { DAY_MS } from '../../../platform/values/units.ts';
 import type { DeliveriesStore } from '../deliveries/store.ts';
 import type { EndpointDocument } from './endpoint.ts';
 import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from './store.ts';

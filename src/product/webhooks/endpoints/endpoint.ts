@@ -1,4 +1,4 @@
-import { present } from '../../../platform/names/present.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { EventType } from '../../events/event.ts';
 import type { Endpoint } from '../schema.ts';
 import { hintOf } from './signing.ts';

@@ -1,4 +1,4 @@
-import { invalidParam } from '../../../platform/http/errors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { EVENT_TYPES, type EventType, JOB_EVENT_TYPES } from '../../events/event.ts';
 
 /**

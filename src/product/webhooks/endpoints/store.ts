@@ -1,4 +1,4 @@
-import { newId } from '../../../platform/names/ids.ts';
+import { newId } from '../../../platform/ids/ids.ts';
 import {
   type Collection,
   type DeclaredCollection,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { randomText } from '../../../../src/platform/names/ids.ts';
+import { randomText } from '../../../../src/platform/ids/ids.ts';
 import type { AdmitRequest, Coordination } from '../../../../src/platform/stores/coordination/port.ts';
 import { MINUTE_MS, type Open, opened, pick, SHORT_MS, takerOf, until } from './harness.ts';
 

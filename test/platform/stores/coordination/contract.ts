@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { randomText } from '../../../../src/platform/names/ids.ts';
+import { randomText } from '../../../../src/platform/ids/ids.ts';
 import { admissionContract } from './admission.contract.ts';
 import { MINUTE_MS, type Open, opened, pick, SHORT_MS, until } from './harness.ts';
 import { keysContract } from './keys.contract.ts';

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../../config/index.ts';
 import { answerControls, askProcesses } from '../../../../src/host/processes/controls.ts';
-import { randomText } from '../../../../src/platform/names/ids.ts';
+import { randomText } from '../../../../src/platform/ids/ids.ts';
 import type { Coordination } from '../../../../src/platform/stores/coordination/port.ts';
 import { connectCoordination } from '../../../../src/platform/stores/open.ts';
 import { startRedis } from '../../../support/services/redis.ts';

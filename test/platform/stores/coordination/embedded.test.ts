@@ -1,7 +1,7 @@
 // needs: documents
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { randomText } from '../../../../src/platform/names/ids.ts';
+import { randomText } from '../../../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../../../src/platform/stores/coordination/embedded.ts';
 import { createExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
 import {

@@ -1,7 +1,7 @@
 // needs: redis
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
-import { randomText } from '../../../../src/platform/names/ids.ts';
+import { randomText } from '../../../../src/platform/ids/ids.ts';
 import { connectRedisCoordination } from '../../../../src/platform/stores/coordination/redis.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
 import { startPrivateRedis, startRedis } from '../../../support/services/redis.ts';

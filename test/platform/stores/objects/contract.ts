@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Test } from 'tap';
-import { randomText } from '../../../../src/platform/names/ids.ts';
+import { randomText } from '../../../../src/platform/ids/ids.ts';
 import type { Objects } from '../../../../src/platform/stores/objects/port.ts';
 
 const MEGABYTE = 1_048_576;

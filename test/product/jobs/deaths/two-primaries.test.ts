@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { randomText } from '../../../../src/platform/names/ids.ts';
+import { randomText } from '../../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../../src/platform/stores/documents/mongodb.ts';
 import type { ItemDocument } from '../../../../src/product/jobs/job.ts';
 import { allPages, type Client, retryingClient } from '../../../chaos/kills/client.ts';

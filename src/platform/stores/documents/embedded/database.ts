@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
-import { MEGABYTE } from '../../../names/units.ts';
+import { MEGABYTE } from '../../../values/units.ts';
 import { keyOfField, valueAt } from './keys.ts';
 
 /** The most cached prepared statements; the service uses some dozens. */

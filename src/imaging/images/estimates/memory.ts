@@ -1,0 +1,65 @@
+import { operationNamed } from '../../../../workers/image/operations/index.ts';
+import type { OutputFormat, Pass } from '../../../../workers/protocol.ts';
+import { MEGABYTE } from '../../../platform/values/units.ts';
+import type { Header } from '../header/header.ts';
+import { encodeOf, framesOf, type Size, sizesOf } from './following.ts';
+
+/*
+ * Bytes per pixel, as measured with files of 25 megapixels (sharp 0.35, one thread): a thumbnail of a JPEG, WebP or PNG
+ * streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a rotation by any angle
+ * 15, every other operation that reads more than a line 3; and each encoder keeps its whole picture.
+ */
+const BASE_BYTES = 16 * MEGABYTE;
+const AVIF_DECODE = 18;
+const DESCRIBE = 4;
+const ENCODE: Readonly<Record<OutputFormat, number>> = {
+  jpeg: 7,
+  png: 6,
+  webp: 15,
+  avif: 35,
+  gif: 5,
+  tiff: 2,
+};
+
+/** Memory that a pass is estimated to take at its peak; null is a description. */
+export function estimatedBytes(header: Header, pass: Pass | null): number {
+  const decode = BASE_BYTES + decodeBytes(header);
+  if (pass === null) return decode + header.pixels * DESCRIBE;
+  const sizes = sizesOf(header, pass);
+  const last = sizes.at(-1) ?? header;
+  const encode = last.width * last.height * ENCODE[encodeOf(header, pass).format];
+  return decode + largestCopies(header, pass, sizes) + encode;
+}
+
+function decodeBytes(header: Header): number {
+  if (header.format === 'avif') return header.pixels * AVIF_DECODE;
+  // A page that is written anew is held as its samples, as its pixels, and as a file.
+  if (header.rewritten) return 3 * header.pixels * bytesPerPixel(header);
+  return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
+}
+
+function bytesPerPixel({ channels, bitDepth }: Header): number {
+  return Math.max(3, channels) * Math.max(1, bitDepth / 8);
+}
+
+/** The bytes of the largest copies between decoding and encoding. */
+function largestCopies(header: Header, pass: Pass, sizes: readonly Size[]): number {
+  const { steps } = pass;
+  const bytesOf = ({ width, height }: Size, copies: number) =>
+    copies * width * height * header.frames * bytesPerPixel(header);
+  const ofSteps = steps.map(({ operation: name, params }, index) => {
+    const operation = operationNamed(name);
+    return bytesOf(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);
+  });
+  return Math.max(bytesOf(header, turnedCopies(header, pass)), ...ofSteps);
+}
+
+/**
+ * The copies that it takes to turn the picture upright. A still picture can be made smaller before it is turned; an
+ * animation is taken apart, turned frame by frame, and put together again.
+ */
+function turnedCopies(header: Header, pass: Pass): number {
+  if (header.orientation === 1) return 0;
+  if (framesOf(header, pass) > 1) return 3;
+  return pass.steps[0]?.operation === 'resize' ? 0 : 1;
+}

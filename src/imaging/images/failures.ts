@@ -1,0 +1,66 @@
+import type { Failure } from '../../../workers/protocol.ts';
+import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
+import type { Alternatives } from './alternatives.ts';
+
+/** The refusal of a valid call for which the pool has no slot now. */
+export function capacity(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'capacity',
+    'The image worker is full; make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+/** The refusal of a call whose wait and work together exceed its deadline. */
+export function deadlineExceeded(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'deadline_exceeded',
+    'The image was not done in time; try a smaller image or a cheaper output, or make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+/**
+ * The refusal of a call whose work alone exceeds its deadline, as it would again.
+ * @param retryAfterSeconds until when as much work is not begun again.
+ */
+export function tookTooLong(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
+  const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
+  return deadlineRefusal(message, retryAfterSeconds, alternatives);
+}
+
+/** The refusal of a call like one that has just exceeded its deadline: it is not begun. */
+export function tookTooLongBefore(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
+  const message = `The same work of this account, over about as much or less, was not done in time less than a minute ago, so it is not begun again for now: try ${alternatives.words}.`;
+  return deadlineRefusal(message, retryAfterSeconds, alternatives);
+}
+
+function deadlineRefusal(message: string, retryAfterSeconds: number, { calls }: Alternatives): ApiError {
+  const details = { reason: 'deadline_exceeded', ...(calls.length > 0 && { instead: calls }) };
+  return new ApiError('provider_unavailable', message, { details, retryAfterSeconds });
+}
+
+/** The refusal of a call whose thread or child process died. */
+export function workerUnreachable(cause: unknown): ApiError {
+  return unavailable('worker_unreachable', 'The image worker was lost; make the same call again.', 1, cause);
+}
+
+/** The refusal of a file that is not an image of a supported format, or is too large. */
+export function unsupportedFormat(
+  message: string,
+  details?: Record<string, unknown>,
+  param?: string,
+): ApiError {
+  return new ApiError('unsupported_format', message, { param, details });
+}
+
+/**
+ * The error of the API for a failure in a worker.
+ * @param paramOf maps a parameter of the pass to the field of the call; absent: they have the same name.
+ */
+export function refusalOf(failure: Failure, paramOf = (passParam: string) => passParam): ApiError {
+  return new ApiError(failure.code, failure.message, {
+    param: failure.param === undefined ? undefined : paramOf(failure.param),
+    details: failure.details,
+  });
+}

@@ -1,0 +1,75 @@
+import { LIMIT_PIXELS } from '../../../workers/protocol.ts';
+import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { unsupportedFormat } from './failures.ts';
+import { type Header, readHeader } from './header/header.ts';
+import { unsupportedFile } from './unsupported-formats.ts';
+
+const READABLE = 'JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG';
+/** Media types of the formats that are read. */
+export const READABLE_TYPES = [
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+  'image/gif',
+  'image/avif',
+  'image/tiff',
+  'image/svg+xml',
+];
+
+/**
+ * The header of an image that the service reads, before any cost of decoding.
+ * @param known the header, where it was already read from these bytes.
+ * @param framesOf answers how many of its frames will be decoded, which are counted; absent: all.
+ * @throws unsupported_format when it is not such an image, or these frames have more than 50 megapixels.
+ */
+export function readable(
+  bytes: Uint8Array,
+  known?: Header | null,
+  framesOf?: (header: Header) => number,
+): Header {
+  const header = known ?? readHeader(bytes);
+  if (!isSupported(header)) throw unsupported(bytes, 'file');
+  checkPixels(header, framesOf?.(header) ?? header.frames);
+  if (header.unread !== undefined) throw unsupportedFormat(header.unread, { received: header.mimeType });
+  return header;
+}
+
+/**
+ * Refuses bytes that are not an image of a supported format.
+ * @param param the parameter of the call that brought them.
+ * @throws unsupported_format on `param`.
+ */
+export function checkIsImage(bytes: Uint8Array, param: string): void {
+  if (!isSupported(readHeader(bytes))) throw unsupported(bytes, param);
+}
+
+function isSupported(header: Header | null): header is Header {
+  return header !== null && header.format !== 'heif';
+}
+
+function unsupported(bytes: Uint8Array, param: string): ApiError {
+  if (bytes.length === 0) return unsupportedFormat('The image is empty: send its bytes.', undefined, param);
+  const file = unsupportedFile(bytes);
+  if (file === undefined) {
+    const message = `The bytes are no image that is read here: send ${READABLE}.`;
+    return unsupportedFormat(message, { supported: READABLE_TYPES }, param);
+  }
+  const message = `This is ${file.name}, which is not supported: ${file.instead}. Read: ${READABLE}.`;
+  return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, param);
+}
+
+/**
+ * A drawing is counted when it is drawn, because that decides its size.
+ * @throws unsupported_format when the frames to read have more pixels than the limit.
+ */
+function checkPixels({ format, pixels, frames, width, height }: Header, framesRead: number): void {
+  if (format === 'svg') return;
+  const counted = framesRead === 1 && frames > 1 ? width * height : pixels;
+  if (counted <= LIMIT_PIXELS) return;
+  const size = `The image has ${counted.toLocaleString('en')} pixels`;
+  const message =
+    framesRead > 1
+      ? `${size}, its ${frames} frames together, and 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
+      : `${size}, and 50 megapixels are read: send a smaller one.`;
+  throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: counted });
+}

@@ -1,0 +1,124 @@
+import { STATUS_CODES } from 'node:http';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
+import { MEGABYTE } from '../../values/units.ts';
+import { drop } from '../bodies/streamed-body.ts';
+import { closeAfterAnswer } from '../connection/lingering.ts';
+import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
+import { createRefusalLog } from './refusal-log.ts';
+import { validationFailure } from './validation.ts';
+
+/**
+ * Maps every thrown error to a response. An ApiError already contains its response; errors of Fastify and of the stores
+ * get a code from the closed set here.
+ */
+export function installFailures(app: FastifyInstance): void {
+  const refusalLog = createRefusalLog(app.log);
+  app.addHook('onClose', async () => refusalLog.close());
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const failure = asApiError(error);
+    if (!refusalLog.counts(request, failure) && failure.status >= 500)
+      request.log.error({ err: error }, failure.message);
+    return sendFailure(request, reply, failure);
+  });
+}
+
+/**
+ * The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
+ */
+const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
+const MAX_DROPPED_BYTES = 64 * MEGABYTE;
+/** The disk is full: the Retry-After is long, because an operator has to free space. */
+const STORAGE_FULL_RETRY_SECONDS = 60;
+const refusals = new WeakMap<FastifyRequest, ApiError>();
+
+/** The refusal of a request, for the log and the metrics; undefined when it was not refused. */
+export function refusalOf(request: FastifyRequest): ApiError | undefined {
+  return refusals.get(request);
+}
+
+/** Sends a refusal in the envelope, with its headers. */
+export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
+  refusals.set(request, failure);
+  if (failure.retryAfterSeconds !== undefined) {
+    reply.header('retry-after', String(Math.max(1, Math.ceil(failure.retryAfterSeconds))));
+  }
+  if (failure.status === 401) reply.header('www-authenticate', CHALLENGE);
+  for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
+  // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
+  if (!request.raw.complete) {
+    drop(request.raw);
+    closeAfterAnswer(request.socket);
+  }
+  if (hasEndlessBody(request)) reply.header('connection', 'close');
+  // Hooks do not run for refusals by the router.
+  reply.header('x-request-id', request.id);
+  return reply
+    .code(failure.status)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(failureBody(failure, request.id));
+}
+
+/** The envelope of a refusal. */
+export function failureBody(failure: ApiError, requestId: string) {
+  const { code, message, retryable, param, details } = failure;
+  return {
+    success: false,
+    error: { code, message, retryable, param, details, requestId },
+    timestamp: new Date().toISOString(),
+  };
+}
+
+/** Maps any thrown value to a refusal of the closed set. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StoreUnavailableError) {
+    return new ApiError(
+      'internal_error',
+      'A store did not answer in time: repeat the same call after a moment.',
+      { details: { reason: 'store_unavailable' }, retryAfterSeconds: 2, cause: error },
+    );
+  }
+  if (error instanceof StorageFullError) {
+    return new ApiError(
+      'internal_error',
+      'The storage of this service is full: delete assets, or repeat the same call when its operator has made room.',
+      { details: { reason: 'storage_full' }, retryAfterSeconds: STORAGE_FULL_RETRY_SECONDS, cause: error },
+    );
+  }
+  if (error instanceof DuplicateKeyError) {
+    const message = 'Two calls met over one record: repeat the same call.';
+    return new ApiError('internal_error', message, { cause: error });
+  }
+  return fromFastify(error as Partial<FastifyError>);
+}
+
+/** The refusals of Fastify by error code; its own parsers of bodies, which have more, are not used. */
+const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'The Content-Type is no media type: send the header "Content-Type: application/json".',
+    { param: 'Content-Type', details: { supported: ['application/json'] } },
+  ],
+  FST_ERR_BAD_URL: ['invalid_param', 'The path is not a valid URL: percent-encode it.', { param: 'path' }],
+};
+
+function fromFastify(error: Partial<FastifyError>): ApiError {
+  if (error.validation !== undefined)
+    return validationFailure(error.validation, error.validationContext ?? 'body');
+  const known = FASTIFY_FAILURES[error.code ?? ''];
+  if (known !== undefined) return new ApiError(...known);
+  const status = error.statusCode ?? 500;
+  if (status >= 400 && status < 500) {
+    const message = `The request cannot be read: ${STATUS_CODES[status] ?? 'bad request'}.`;
+    return new ApiError('invalid_param', message, { param: 'body', cause: error });
+  }
+  const message = 'The server failed to answer: repeat the same call, and report the requestId.';
+  return new ApiError('internal_error', message, { cause: error });
+}
+
+function hasEndlessBody({ headers, raw }: FastifyRequest): boolean {
+  const isLong = Number(headers['content-length'] ?? 0) > MAX_DROPPED_BYTES;
+  return !raw.complete && (isLong || headers['transfer-encoding'] !== undefined);
+}

@@ -1,0 +1,162 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { nearest } from '../../ids/nearest.ts';
+import { ApiError } from './errors.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the last segment is a fixed word and never an id, so that a wrong method is 405. */
+    fixedWord?: true;
+  }
+}
+
+/** A served path, and the methods of one declaration of it. */
+interface Route {
+  url: string;
+  matches: RegExp;
+  methods: string[];
+}
+
+/**
+ * An unknown path is 404 not_found; a known one with another method is 405 with Allow. Both are sent before
+ * authentication. This function must be called before any route is declared, because it records the routes as they are
+ * declared.
+ */
+export function installUnknownRoutes(app: FastifyInstance): void {
+  const table = createRouteTable();
+  const fixedWords = new Map<string, string[]>();
+  app.addHook('onRoute', ({ url, method, config }) => {
+    const methods = [method].flat();
+    table.add(url, methods);
+    if (config?.fixedWord) fixedWords.set(url, [...(fixedWords.get(url) ?? []), ...methods]);
+  });
+  app.setNotFoundHandler(refuse);
+  // This runs before the body is checked.
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404 || hasParams(request)) refuseWrongMethod(request);
+    if (request.is404) refuse(request);
+    done();
+  });
+
+  /** Refuses a wrong method on a fixed word, which the router took for an id. */
+  function refuseWrongMethod(request: FastifyRequest): void {
+    const path = pathOf(request);
+    const methods = fixedWords.get(path);
+    if (methods !== undefined && request.routeOptions.url !== path) throw methodNotAllowed(request, methods);
+  }
+
+  function refuse(request: FastifyRequest): never {
+    const path = pathOf(request);
+    const allowed = table.methodsOf(path);
+    if (allowed.length > 0) throw methodNotAllowed(request, allowed);
+    const hint = table.hintFor(request.method, path);
+    throw new ApiError(
+      'not_found',
+      `There is nothing at ${path}: GET /openapi.json lists every path.${hint}`,
+    );
+  }
+
+  function methodNotAllowed(request: FastifyRequest, methods: readonly string[]): ApiError {
+    const { method } = request;
+    const allowed = methods.toSorted();
+    const message =
+      method === 'PATCH' && allowed.includes('PUT')
+        ? 'PATCH is not a method of this path: use PUT, which changes only the fields that are sent.'
+        : `${method} is not a method of this path: use ${allowed.join(' or ')}.${table.changesBelow(pathOf(request))}`;
+    const headers = { allow: allowed.join(', ') };
+    return new ApiError('method_not_allowed', message, { details: { allowed }, headers });
+  }
+}
+
+/** The segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
+const NAMED_FROM_SEGMENTS = 4;
+
+/** The served routes, for the refusals of calls that match none of them. */
+function createRouteTable() {
+  const routes: Route[] = [];
+
+  /** The method to recommend for a path: the preferred one, if it is served. */
+  function methodOf(url: string, preferred: string): string | undefined {
+    const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
+    if (methods.includes(preferred)) return preferred;
+    return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
+  }
+
+  /** The routes below a path: the rest of each, and its whole path. */
+  function below(path: string): Map<string, string> {
+    const found = new Map<string, string>();
+    const { length } = path.split('/');
+    if (length < NAMED_FROM_SEGMENTS) return found;
+    for (const { url } of routes) {
+      const parts = url.split('/');
+      const rest = parts.slice(length).join('/');
+      if (rest === '' || rest.startsWith(':') || rest.includes('*')) continue;
+      if (patternOf(parts.slice(0, length).join('/')).test(path)) found.set(rest, url);
+    }
+    return found;
+  }
+
+  return {
+    add(url: string, methods: string[]): void {
+      routes.push({ url, matches: patternOf(url), methods });
+    },
+    methodsOf(path: string): string[] {
+      return [
+        ...new Set(routes.filter(({ matches }) => matches.test(path)).flatMap(({ methods }) => methods)),
+      ];
+    },
+    /**
+     * Names the path that was probably meant: without a trailing slash, with a missing `/api/v1`, or with a similar
+     * spelling of its last segment, or of all of it if its level has no paths. If no path is similar, the existing
+     * paths of the same level are listed.
+     */
+    hintFor(method: string, path: string): string {
+      const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
+      const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
+      const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
+      const lastSlash = path.lastIndexOf('/');
+      const parent = path.slice(0, lastSlash);
+      const siblings = below(parent);
+      const urls = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
+      const similar =
+        siblings.size > 0
+          ? siblings.get(nearest(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
+          : nearest(`/api/v1${tail}`, urls);
+      const known = served?.url ?? similar;
+      if (known !== undefined) return ` Did you mean ${methodOf(known, method)} ${openApiPathOf(known)}?`;
+      if (siblings.size === 0) return '';
+      return ` Below ${parent} there are ${[...siblings.keys()].map(openApiPathOf).join(', ')}.`;
+    },
+    /** Routes below a path that change its resource, such as the cancel of a job. */
+    changesBelow(path: string): string {
+      const changes = [...below(path)].flatMap(([rest, url]) => {
+        const method = methodOf(url, 'POST');
+        return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${openApiPathOf(rest)}`];
+      });
+      return changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
+    },
+  };
+}
+
+/** `/jobs/:jobId` as the documentation writes it. */
+function openApiPathOf(url: string): string {
+  return url.replaceAll(/:(\w+)/g, '{$1}');
+}
+
+/** Whether the route has a parameter segment. */
+function hasParams({ params }: FastifyRequest): boolean {
+  for (const _name in params as object) return true;
+  return false;
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?')[0] ?? '';
+}
+
+/** `/templates/:id/versions` as a pattern over whole paths. */
+function patternOf(url: string): RegExp {
+  const parts = url.split('/').map((part) => {
+    if (part === '*') return '.*';
+    return part.startsWith(':') ? '[^/]+' : RegExp.escape(part);
+  });
+  return new RegExp(`^${parts.join('/')}$`);
+}

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
+import type { Collection, Document, Filter, Sort } from '../../stores/documents/port.ts';
+import { CURSOR } from '../documented.ts';
+import type { ListMeta } from '../envelope.ts';
+import { invalidParam } from '../errors/errors.ts';
+
+const MAX_PAGE_SIZE = 100;
+/** The most rows that are counted exactly. */
+const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
+
+/** The query of every paged listing, whose properties are spread into the schemas of the routes. */
+export const PagingQuery = {
+  page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.' })),
+  perPage: Type.Optional(Type.Integer({ description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.` })),
+  cursor: Type.Optional(
+    Type.String({
+      description: 'nextCursor of the answer before, with the same filters; never with page.',
+      documented: CURSOR,
+    }),
+  ),
+};
+export type PagingQuery = Static<TObject<typeof PagingQuery>>;
+
+/**
+ * A listing: its name, its account and its filters (a cursor is bound to all three), and its total order, with a unique
+ * field last.
+ */
+export interface Listing {
+  name: string;
+  accountId: string;
+  filters: Record<string, unknown>;
+  sort: Sort;
+}
+
+export interface Page<T> {
+  rows: T[];
+  meta: ListMeta;
+}
+
+/**
+ * Reads one page of a collection, by page number (with the total) or after a cursor (a keyset, without it).
+ * @throws ApiError invalid_param on `cursor`: sent with page, not ours, or of another listing, account or filter.
+ */
+export async function readPage<T extends Document>(
+  collection: Collection<T>,
+  filter: Filter,
+  listing: Listing,
+  query: PagingQuery,
+): Promise<Page<T>> {
+  const perPage = pageSize(query);
+  if (query.cursor !== undefined) {
+    const after = afterCursor(query.cursor, listing, query.page);
+    const options = { sort: listing.sort, limit: perPage + 1 };
+    const found = await collection.find({ $and: [filter, after] }, options);
+    return cut(found, listing, perPage, {});
+  }
+  const page = pageNumber(query);
+  const [found, total] = await Promise.all([
+    collection.find(filter, { sort: listing.sort, skip: page * perPage, limit: perPage + 1 }),
+    collection.count(filter),
+  ]);
+  return cut(found, listing, perPage, { total, page });
+}
+
+/** The size of the page: default 100, clamped to 1 to 100. */
+export function pageSize(query: PagingQuery): number {
+  return Math.min(Math.max(query.perPage ?? MAX_PAGE_SIZE, 1), MAX_PAGE_SIZE);
+}
+
+/** The number of the requested page, clamped to the pages that can be reached by skipping rows. */
+export function pageNumber(query: PagingQuery): number {
+  return Math.min(Math.max(query.page ?? 0, 0), FARTHEST_PAGE);
+}
+
+/** Cursor that continues after a row: its sort values, bound to the listing. */
+function cursorAfter(row: object, listing: Listing): string {
+  const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
+  return Buffer.from(JSON.stringify([fingerprint(listing), ...values])).toString('base64url');
+}
+
+/**
+ * The sort values that a cursor carries.
+ * @throws ApiError invalid_param on `cursor`.
+ */
+export function readCursor(cursor: string, listing: Listing, page: number | undefined): unknown[] {
+  if (page !== undefined) {
+    throw invalidParam('cursor', 'cursor and page exclude each other: send nextCursor back as cursor alone.');
+  }
+  const [bound, ...values] = decode(cursor);
+  const isOurs = bound === fingerprint(listing) && values.length === listing.sort.length;
+  if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
+    throw invalidParam(
+      'cursor',
+      'This cursor is not of this listing: send back the nextCursor of an answer to the same path and filters of the same account.',
+    );
+  }
+  return values;
+}
+
+/**
+ * One page of rows, with its paging fields.
+ * @param found up to one row more than a page: the extra row shows that there is a next page.
+ */
+export function cut<T extends object>(
+  found: T[],
+  listing: Listing,
+  perPage: number,
+  counted: { total?: number; page?: number },
+): Page<T> {
+  const rows = found.slice(0, perPage);
+  const last = rows.at(-1);
+  const hasMore = found.length > perPage;
+  const nextCursor = hasMore && last !== undefined ? cursorAfter(last, listing) : null;
+  return { rows, meta: { ...counted, perPage, hasMore, nextCursor } };
+}
+
+/** Keyset condition: rows strictly after the cursor's values in the listing's order. */
+function afterCursor(cursor: string, listing: Listing, page: number | undefined): Filter {
+  const values = readCursor(cursor, listing, page);
+  const alternatives = listing.sort.map(([field, direction], position) => {
+    const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);
+    return {
+      ...Object.fromEntries(equalBefore),
+      [field]: { [direction === 1 ? '$gt' : '$lt']: values[position] },
+    };
+  });
+  return { $or: alternatives };
+}
+
+function decode(cursor: string): unknown[] {
+  try {
+    const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(decoded)) return decoded;
+  } catch {
+    // A text that is no cursor is refused below like a cursor of another listing.
+  }
+  return [];
+}
+
+/** The text that a cursor is bound to: the listing's name, its account and its filters, in any order. */
+function fingerprint({ name, accountId, ...listing }: Listing): string {
+  const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
+  const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}

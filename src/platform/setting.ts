@@ -1,0 +1,112 @@
+import { present } from './values/present.ts';
+
+/**
+ * The declaration of a setting: its meaning and its values. A slice declares its settings in its config.ts;
+ * config/index.ts collects them, reads the environment once and reports each violation in a sentence.
+ */
+export interface Setting<T> {
+  /** One sentence for the operator; settings.md prints it. */
+  description: string;
+  /** The accepted values, as the end of the sentence "NAME is "value", but …". */
+  accepts: string;
+  /** Text of the default, for settings.md. */
+  defaultText: string;
+  /** The value when the variable is unset or empty. */
+  fallback: T;
+  /** Parses the text; undefined when it is invalid. */
+  parse: (text: string) => T | undefined;
+  /** Never printed. */
+  secret?: boolean;
+  /** Its name in earlier versions, which is read when the current one is not set. */
+  formerName?: string;
+}
+
+export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
+  [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never;
+};
+
+/** A whole number between two bounds, both included. The name of the setting contains the unit. */
+export function integer(options: {
+  description: string;
+  formerName?: string;
+  fallback: number;
+  min: number;
+  max: number;
+  defaultText?: string;
+}): Setting<number> {
+  return {
+    description: options.description,
+    accepts: `a whole number from ${options.min} to ${options.max} is expected`,
+    defaultText: options.defaultText ?? String(options.fallback),
+    fallback: options.fallback,
+    ...present({ formerName: options.formerName }),
+    parse(text) {
+      const value = Number(text);
+      return /^\d+$/.test(text) && value >= options.min && value <= options.max ? value : undefined;
+    },
+  };
+}
+
+/** Any text, or a text that matches `pattern`, which `accepts` describes. */
+export function text(options: {
+  description: string;
+  fallback?: string;
+  pattern?: RegExp;
+  accepts?: string;
+  defaultText?: string;
+  secret?: boolean;
+}): Setting<string> {
+  const fallback = options.fallback ?? '';
+  return {
+    description: options.description,
+    accepts: options.accepts ?? 'text is expected',
+    defaultText: options.defaultText ?? (fallback === '' ? 'none' : fallback),
+    fallback,
+    parse: (value) => (options.pattern === undefined || options.pattern.test(value) ? value : undefined),
+    secret: options.secret ?? false,
+  };
+}
+
+/** true or false. */
+export function flag(options: { description: string; fallback: boolean }): Setting<boolean> {
+  return {
+    description: options.description,
+    accepts: 'true or false is expected',
+    defaultText: String(options.fallback),
+    fallback: options.fallback,
+    parse: (value) => (value === 'true' ? true : value === 'false' ? false : undefined),
+  };
+}
+
+/** One of a few words. */
+export function choice<const T extends string>(options: {
+  description: string;
+  fallback: T;
+  values: readonly T[];
+}): Setting<T> {
+  return {
+    description: options.description,
+    accepts: `one of ${options.values.join(', ')} is expected`,
+    defaultText: options.fallback,
+    fallback: options.fallback,
+    parse: (value) => options.values.find((candidate) => candidate === value),
+  };
+}
+
+/** Comma-separated values, each checked by `parseOne`. */
+export function list<T>(options: {
+  description: string;
+  accepts: string;
+  parseOne: (text: string) => T | undefined;
+}): Setting<readonly T[]> {
+  return {
+    description: options.description,
+    accepts: options.accepts,
+    defaultText: 'none',
+    fallback: [],
+    parse(value) {
+      const parsed = value.split(',').map((part) => options.parseOne(part.trim()));
+      return parsed.some((one) => one === undefined) ? undefined : (parsed as T[]);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { randomText } from '../../platform/ids/ids.ts';
+import {
+  type Collection,
+  type DeclaredCollection,
+  type Documents,
+  order,
+} from '../../platform/stores/documents/port.ts';
+import type { AssetCollection } from './schema.ts';
+import type { AssetsStore } from './store.ts';
+
+interface CollectionDocument {
+  _id: string;
+  accountId: string;
+  name: string;
+  updatedAt: string;
+}
+
+/** The names of an account's collections. */
+export const ASSET_COLLECTIONS: DeclaredCollection = {
+  name: 'assetCollections',
+  indexes: [{ name: 'name', fields: order('accountId', 'name'), unique: true }],
+  onAccountDeletion: 'delete',
+};
+
+const ROWS_A_READ = 100;
+
+/** The collections of the accounts: names that assets may carry. */
+export class AssetCollections {
+  readonly #collections: Collection<CollectionDocument>;
+  readonly #assets: AssetsStore;
+  readonly #now: () => Date;
+
+  private constructor(collections: Collection<CollectionDocument>, assets: AssetsStore, now: () => Date) {
+    this.#collections = collections;
+    this.#assets = assets;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, assets: AssetsStore, now: () => Date): Promise<AssetCollections> {
+    const collections = await documents.collection<CollectionDocument>(ASSET_COLLECTIONS);
+    return new AssetCollections(collections, assets, now);
+  }
+
+  /** All collections by name, each with its current number of assets. */
+  async *list(accountId: string): AsyncGenerator<AssetCollection> {
+    let after = '';
+    for (;;) {
+      const rows = await this.#collections.find(
+        { accountId, name: { $gt: after } },
+        { sort: order('name'), limit: ROWS_A_READ },
+      );
+      for (const row of rows) yield this.#counted(row);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < ROWS_A_READ) return;
+      after = last.name;
+    }
+  }
+
+  /** Creates a collection, or returns the existing one of that name. */
+  async create(accountId: string, name: string): Promise<{ collection: AssetCollection; isNew: boolean }> {
+    const row = { _id: randomText(24), accountId, name, updatedAt: this.#now().toISOString() };
+    const { duplicates } = await this.#collections.insertMany([row]);
+    const isNew = duplicates.length === 0;
+    const existing = isNew ? null : await this.#collections.findOne({ accountId, name });
+    return { collection: await this.#counted(existing ?? row), isNew };
+  }
+
+  /** Records that a collection received an asset, and creates the collection if it does not exist. */
+  async touch(accountId: string, name: string): Promise<void> {
+    await this.#collections.updateOne(
+      { accountId, name },
+      { $max: { updatedAt: this.#now().toISOString() }, $setOnInsert: { _id: randomText(24) } },
+      { upsert: true },
+    );
+  }
+
+  /**
+   * Deletes a collection; its assets remain, without a collection. False when there is none. The assets are taken out
+   * first, so that after a crash the collection can be deleted again. They are taken out once more at the end, because
+   * uploads may have added some meanwhile.
+   */
+  async remove(accountId: string, name: string): Promise<boolean> {
+    await this.#assets.dissolve(accountId, name);
+    const deleted = await this.#collections.deleteOne({ accountId, name });
+    await this.#assets.dissolve(accountId, name);
+    return deleted === 1;
+  }
+
+  async #counted({ accountId, name, updatedAt }: CollectionDocument): Promise<AssetCollection> {
+    return { name, assets: await this.#assets.countIn(accountId, name), updatedAt };
+  }
+}

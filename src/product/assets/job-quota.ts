@@ -1,0 +1,113 @@
+import { randomText } from '../../platform/ids/ids.ts';
+import type { Collection, Documents } from '../../platform/stores/documents/port.ts';
+import { ASSET_QUOTA } from './asset-quota.ts';
+
+/** A change of the counter by a job. */
+interface Mark {
+  jobId: string;
+  /** The direction: `in` takes quota, `out` gives back the unused part. */
+  way: 'in' | 'out';
+  /** Identifies one of several attempts to give quota back; the job document says which one counts. */
+  token: string;
+  count: number;
+  at: string;
+}
+
+/** The part of an account's quota document that jobs use; see asset-quota.ts. */
+interface JobQuotaDocument {
+  _id: string;
+  stored: number;
+  marks?: Mark[];
+}
+
+/**
+ * The quota for the outputs of jobs. A job reserves a unit for each output before it may run, so that no output exceeds
+ * the plan, and gives the unused units back at its end. As with single assets, each step is marked until the job
+ * document records it, so that a crash between the two neither loses a unit nor gives it back twice:
+ *
+ *   in:  reserve (counts, marks `in`) · the job is shown, with its number of places · confirm (unmarks)
+ *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
+ */
+export class JobQuota {
+  readonly #quota: Collection<JobQuotaDocument>;
+  readonly #now: () => Date;
+
+  private constructor(quota: Collection<JobQuotaDocument>, now: () => Date) {
+    this.#quota = quota;
+    this.#now = now;
+  }
+
+  static async open(documents: Documents, now: () => Date): Promise<JobQuota> {
+    return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA), now);
+  }
+
+  /** Takes quota for all outputs of a job or for none; false when too little is left. */
+  async reserve(accountId: string, jobId: string, count: number, limit: number): Promise<boolean> {
+    if (count === 0) return true;
+    const take = () =>
+      this.#quota.updateOne(
+        { _id: accountId, stored: { $lte: limit - count }, marks: { $not: { $elemMatch: { jobId } } } },
+        { $inc: { stored: count }, $push: { marks: this.#mark(jobId, 'in', count) } },
+      );
+    if ((await take()).modified === 1) return true;
+    const begin = { $setOnInsert: { stored: 0, moving: [] } };
+    const quota = await this.#quota.findOneAndUpdate({ _id: accountId }, begin, { upsert: true });
+    if (markOf(quota, jobId) !== undefined) return true;
+    return (await take()).modified === 1;
+  }
+
+  /** Removes the mark of a job whose document records its quota. */
+  async confirm(accountId: string, jobId: string): Promise<void> {
+    await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId, way: 'in' } } });
+  }
+
+  /** Marks units that are about to be given back, under the token of this attempt. */
+  async announce(accountId: string, jobId: string, token: string, count: number): Promise<void> {
+    await this.#quota.updateOne(
+      { _id: accountId },
+      { $push: { marks: { ...this.#mark(jobId, 'out', count), token } } },
+    );
+  }
+
+  /** Gives back the units of the mark that counts, and removes the other marks of the job. */
+  async giveBack(accountId: string, jobId: string, token: string): Promise<void> {
+    const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
+    const mark = quota?.marks?.find((other) => other.jobId === jobId && other.token === token);
+    if (mark !== undefined) {
+      await this.#quota.updateOne(
+        { _id: accountId, marks: { $elemMatch: { token } } },
+        { $inc: { stored: -mark.count }, $pull: { marks: { token } } },
+      );
+    }
+    await this.withdraw(accountId, jobId);
+  }
+
+  /** Gives back the quota of a job that was never made visible. */
+  async undo(accountId: string, jobId: string): Promise<void> {
+    const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
+    const mark = markOf(quota, jobId);
+    if (mark?.way === 'in') await this.giveBack(accountId, jobId, mark.token);
+  }
+
+  /** Removes the marks of a job whose quota is correct. */
+  async withdraw(accountId: string, jobId: string): Promise<void> {
+    await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId } } });
+  }
+
+  /** For the sweep: jobs of all accounts with marks that were made before an instant. */
+  async leftOver(before: Date): Promise<Array<{ accountId: string; jobId: string }>> {
+    const instant = before.toISOString();
+    const quota = await this.#quota.find({ marks: { $elemMatch: { at: { $lt: instant } } } });
+    return quota.flatMap(({ _id: accountId, marks = [] }) =>
+      marks.filter(({ at }) => at < instant).map(({ jobId }) => ({ accountId, jobId })),
+    );
+  }
+
+  #mark(jobId: string, direction: Mark['way'], count: number): Mark {
+    return { jobId, way: direction, token: randomText(12), count, at: this.#now().toISOString() };
+  }
+}
+
+function markOf(quota: JobQuotaDocument | null, jobId: string): Mark | undefined {
+  return quota?.marks?.find((mark) => mark.jobId === jobId);
+}

@@ -1,0 +1,150 @@
+import { randomInt } from 'node:crypto';
+import { freeSlug } from '../../platform/ids/slugs.ts';
+import {
+  type Collection,
+  type Document,
+  DuplicateKeyError,
+  type IndexSpec,
+  order,
+} from '../../platform/stores/documents/port.ts';
+import { type Kind, slugTaken, tooContended, tooMany } from './errors.ts';
+
+/**
+ * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
+ * the account. Two unique indexes enforce this, even for racing writes.
+ */
+export interface Named extends Document {
+  accountId: string;
+  slug: string;
+  /**
+   * The number of the account's slot that the document has, from 0; a unique index over the slots enforces the limit.
+   * The field keeps its stored name, because a new name would need a migration.
+   */
+  slot: number;
+  updatedAt: string;
+  version: number;
+  /** Increases with every save, also of a name alone. */
+  revision?: number;
+}
+
+/** The indexes of a named collection: the limits, and the order of its listing. */
+export const NAMED_INDEXES: readonly IndexSpec[] = [
+  { name: 'slug', fields: order('accountId', 'slug'), unique: true },
+  { name: 'slot', fields: order('accountId', 'slot'), unique: true },
+  { name: 'updated', fields: order('accountId', '-updatedAt', '-_id') },
+];
+
+/** A document that has no slot yet. */
+interface Draft<T extends Named> {
+  document: Omit<T, 'accountId' | 'slug' | 'slot'>;
+  slug: string;
+  /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
+  takesSuffix: boolean;
+}
+
+/**
+ * The most attempts of a save. One of several concurrent PUTs succeeds in each round, so only more of them than this
+ * can exhaust the attempts.
+ */
+const MAX_UPDATE_ATTEMPTS = 400;
+
+/** The document of this id or slug; an id holds `_` and a slug does not, so only one can match. */
+export function findNamed<T extends Named>(
+  collection: Collection<T>,
+  accountId: string,
+  idOrSlug: string,
+): Promise<T | null> {
+  return collection.findOne({
+    accountId,
+    ...(idOrSlug.includes('_') ? { _id: idOrSlug } : { slug: idOrSlug }),
+  });
+}
+
+/**
+ * Sets the fields that `revise` answers for the current document. `revise` is called again when another write was
+ * faster, and answers null when nothing changes. Null when there is no such document.
+ * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
+ */
+export async function updateNamed<T extends Named>(
+  collection: Collection<T>,
+  kind: Kind,
+  accountId: string,
+  idOrSlug: string,
+  revise: (current: T) => Promise<(Partial<T> & { slug: string }) | null>,
+): Promise<T | null> {
+  for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
+    const current = await findNamed(collection, accountId, idOrSlug);
+    if (current === null) return null;
+    const fields = await revise(current);
+    if (fields === null) return current;
+    try {
+      const unchanged = { _id: current._id, accountId, [kind.guard]: current[kind.guard] };
+      const { matched } = await collection.updateOne(unchanged, { $set: { ...fields } });
+      if (matched === 1) return { ...current, ...fields };
+    } catch (error) {
+      throw error instanceof DuplicateKeyError ? slugTaken(kind, fields.slug) : error;
+    }
+  }
+  throw tooContended(kind);
+}
+
+/**
+ * Stores all of the drafts or none, in their order. When another write takes a slot or a slug first, the next free one
+ * is tried. When racing inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
+ * drafts that were already stored.
+ * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
+ */
+export async function insertNamed<T extends Named>(
+  collection: Collection<T>,
+  kind: Kind,
+  accountId: string,
+  drafts: readonly Draft<T>[],
+): Promise<T[]> {
+  if (drafts.length === 0) return [];
+  const stored = new Map<Draft<T>, T>();
+  try {
+    // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
+    for (let round = 0; round < 2 * kind.limit; round++) {
+      const waiting = drafts.filter((draft) => !stored.has(draft));
+      const candidates = await withSlots(collection, kind, accountId, waiting);
+      const { duplicates } = await collection.insertMany(candidates);
+      const refused = new Set(duplicates);
+      waiting.forEach((draft, index) => {
+        const document = candidates[index];
+        if (document !== undefined && !refused.has(index)) stored.set(draft, document);
+      });
+      if (refused.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
+    }
+    throw tooContended(kind);
+  } catch (error) {
+    const ids = Array.from(stored.values(), ({ _id }) => _id);
+    if (ids.length > 0) await collection.deleteMany({ accountId, _id: { $in: ids } });
+    throw error;
+  }
+}
+
+/** Gives each draft a currently free slot and slug. */
+async function withSlots<T extends Named>(
+  collection: Collection<T>,
+  kind: Kind,
+  accountId: string,
+  drafts: readonly Draft<T>[],
+): Promise<T[]> {
+  const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
+  const slots = freeSlots(kind.limit, new Set(held.map(({ slot }) => slot)));
+  if (drafts.length > slots.length) throw tooMany(kind, slots.length);
+  const slugs = new Set(held.map(({ slug }) => slug));
+  return drafts.map((draft, index) => {
+    if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTaken(kind, draft.slug);
+    const slug = freeSlug(draft.slug, slugs);
+    slugs.add(slug);
+    return { ...draft.document, accountId, slug, slot: slots[index] } as T;
+  });
+}
+
+/** The free slots of an account, beginning with a random one, so that racing writes seldom try the same. */
+function freeSlots(limit: number, taken: ReadonlySet<number>): number[] {
+  const offset = randomInt(limit);
+  const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);
+  return slots.filter((slot) => !taken.has(slot));
+}

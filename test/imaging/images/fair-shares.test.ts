@@ -1,0 +1,200 @@
+// needs: pixels
+import { getPriority } from 'node:os';
+import t, { type Test } from 'tap';
+import type { TransformCall } from '../../../src/imaging/images/pixels.ts';
+import type { PoolReport } from '../../../src/imaging/images/pools/pools.ts';
+import type { Step } from '../../../workers/protocol.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { pngOf, svgOf } from './files.ts';
+import { openStandIns } from './stand-ins.ts';
+
+/** A pass that is estimated to take some milliseconds. */
+function quickCall(clock: ManualClock, accountId = 'b', behaviour = 'answer'): TransformCall {
+  const deadlineMs = clock.nowMs() + 10_000;
+  const pass = { decode: {}, steps: [] as Step[], encode: { background: behaviour } };
+  return { bytes: pngOf(400, 400), accountId, deadlineMs, pass };
+}
+
+/** A pass that is estimated to take half a second. */
+function slowCall(clock: ManualClock, accountId = 'a', behaviour = 'answer'): TransformCall {
+  const { pass, ...call } = quickCall(clock, accountId, behaviour);
+  const steps = [{ operation: 'blur', params: { sigma: 5 } }];
+  return { ...call, bytes: pngOf(2_000, 1_000), pass: { ...pass, steps } };
+}
+
+const turn = () => new Promise(setImmediate);
+
+/** Image threads whose CPU time the test decides. */
+function openMeasured(t: Test) {
+  let cpuMs = 0;
+  const reports: PoolReport[] = [];
+  const opened = openStandIns(
+    t,
+    { IMAGE_ACCOUNT_SECONDS: 1, IMAGE_QUEUE: 8 },
+    { onReport: (report) => void reports.push(report), workersCpuMs: () => cpuMs },
+  );
+  const { pixels, clock } = opened;
+  return {
+    ...opened,
+    /** Runs a call in the thread that takes so much wall time, and so much CPU time. */
+    async took(call: TransformCall, wallMs: number, ownMs: number, behaviour = 'work') {
+      const gate = new Int32Array(new SharedArrayBuffer(4));
+      const pass = { ...call.pass, encode: { background: behaviour } };
+      const work = pixels.transform({ ...call, pass, layers: { gate: new Uint8Array(gate.buffer) } });
+      await turn();
+      clock.advance(wallMs);
+      cpuMs += ownMs;
+      Atomics.store(gate, 0, 1);
+      Atomics.notify(gate, 0);
+      await work.ended;
+      return work.result;
+    },
+    /** Runs a call; answers what was reported of it. */
+    async poolOf(call: TransformCall) {
+      await pixels.transform(call).result;
+      return reports.at(-1);
+    },
+  };
+}
+
+t.test('slow passes leave the thread to quick ones, and are killed at their deadline', async (t) => {
+  const { pixels, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
+  const stuck = pixels.transform(slowCall(clock, 'a', 'spin'));
+  await turn();
+  t.match(pixels.slowStats(), { threads: 1, busy: 1 });
+  for (let call = 0; call < 5; call += 1) {
+    const { queueMs } = await pixels.transform(quickCall(clock)).result;
+    t.equal(queueMs, 0);
+  }
+  clock.advance(10_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+  await stuck.ended;
+  t.match(pixels.slowStats(), { busy: 0, reservedBytes: 0 });
+  t.match(await pixels.transform(slowCall(clock, 'c')).result, { kind: 'transformed' });
+});
+
+t.test('a slow pass yields to quick ones, and less so than items of a batch and heavy passes', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  const slow = slowCall(clock, 'a', 'priority');
+  const heavy = { ...slow, bytes: pngOf(7_000, 7_000) };
+  const batch = { ...slow, work: 'job', inBatch: true } as const;
+  const niceness: number[] = [];
+  for (const call of [slow, batch, heavy]) {
+    const { data } = await pixels.transform(call).result;
+    niceness.push(Number(Buffer.from(data).toString()) - getPriority());
+  }
+  const [ofSlow = 0, ofBatch = 0, ofHeavy = 0] = niceness;
+  t.ok(0 < ofSlow && ofSlow < ofBatch && ofBatch < ofHeavy, String(niceness));
+});
+
+t.test('a host whose cores others take makes no pass slow', async (t) => {
+  const { clock, poolOf, took } = openMeasured(t);
+  for (let call = 0; call < 10; call += 1) await took(quickCall(clock), 5_000, 20);
+  t.match(await poolOf(quickCall(clock)), { pool: 'quick' }, 'it is quick by its CPU time');
+});
+
+t.test('what takes longer than its estimate is moved, and comes back after a few quick ones', async (t) => {
+  const { clock, poolOf, took } = openMeasured(t);
+  const call = () => ({ ...quickCall(clock), bytes: pngOf(1_200, 1_200) });
+  await took(call(), 5_000, 5_000);
+  t.match(await poolOf(call()), { pool: 'slow' }, 'one outlier');
+  for (let quick = 0; quick < 4; quick += 1) await took(quickCall(clock), 100, 1);
+  t.match(await poolOf(call()), { pool: 'quick' });
+});
+
+t.test('processes report the CPU time of their passes as threads do', async (t) => {
+  const { clock, poolOf } = openMeasured(t);
+  const [first, ...others] = [slowCall(clock), slowCall(clock), slowCall(clock), slowCall(clock)];
+  t.match(await poolOf(first), { pool: 'slow', outcome: 'done', cpuMs: Number });
+  for (const call of others) await poolOf(call);
+  t.match(await poolOf(slowCall(clock)), { pool: 'quick' }, 'the stand-in takes next to nothing');
+});
+
+t.test('past its budget an account gives way while others call, and only then', async (t) => {
+  const { clock, poolOf, took } = openMeasured(t);
+  for (let call = 0; call < 60; call += 1) await took(quickCall(clock, 'greedy'), 20, 20);
+  const low = { pool: 'heavy', reason: 'budget' };
+  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'quick' }, 'alone it keeps its thread');
+  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'quick' });
+  t.match(await poolOf(quickCall(clock, 'greedy')), low);
+  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'quick' }, 'others keep the thread');
+  t.match(await poolOf(slowCall(clock, 'greedy')), low);
+  clock.advance(1_001);
+  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'quick' }, 'the other one has gone');
+  clock.advance(60_000);
+  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'quick' });
+  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'quick' }, 'a minute later it has a budget');
+});
+
+t.test('refused and late work counts, items of jobs do not', async (t) => {
+  const { clock, poolOf, took } = openMeasured(t);
+  const other = () => poolOf(quickCall(clock, 'other'));
+  for (let item = 0; item < 60; item += 1) await took({ ...quickCall(clock, 'worker'), work: 'job' }, 20, 20);
+  await other();
+  t.match(await poolOf(quickCall(clock, 'worker')), { pool: 'quick' });
+  await t.rejects(took(quickCall(clock, 'refused'), 1_100, 1_100, 'refuse'), { code: 'invalid_param' });
+  await other();
+  t.match(await poolOf(quickCall(clock, 'refused')), { pool: 'heavy', reason: 'budget' });
+  await t.rejects(took(quickCall(clock, 'late'), 10_000, 1_100), { code: 'provider_unavailable' });
+  await other();
+  t.match(await poolOf(slowCall(clock, 'late')), { pool: 'heavy', reason: 'budget' });
+});
+
+t.test('work that has just met its deadline is not begun again for a minute', async (t) => {
+  const { pixels, clock, poolOf, took } = openMeasured(t);
+  const asJob = { op: 'convert', parameters: {} };
+  const call = () => ({ ...quickCall(clock, 'a', 'work'), asJob });
+  const instead = [{ parameters: { effort: 0 } }, { job: asJob }];
+  await t.rejects(took(call(), 10_000, 6_000), {
+    code: 'provider_unavailable',
+    retryAfterSeconds: 60,
+    details: { instead },
+  });
+  clock.advance(20_000);
+  await t.rejects(pixels.transform(call()).result, {
+    code: 'provider_unavailable',
+    status: 503,
+    retryable: true,
+    retryAfterSeconds: 40,
+    message: /not begun again/,
+    details: { reason: 'deadline_exceeded', instead },
+  });
+  const over = (width: number, height: number) => ({ ...call(), bytes: pngOf(width, height) });
+  for (const [width, height] of [
+    [1_000, 1_000],
+    [400, 330],
+  ] as const) {
+    const again = pixels.transform(over(width, height)).result;
+    await t.rejects(again, { message: /not begun again/ }, `${width} × ${height}, which is as much`);
+  }
+  t.match(await poolOf(over(350, 350)), { pool: 'quick' }, 'a quarter less');
+  t.match(await poolOf({ ...call(), accountId: 'b' }), { pool: 'quick' }, 'another account');
+  t.match(await poolOf({ ...call(), work: 'job' }), { pool: 'heavy', reason: 'deadline' });
+  clock.advance(40_000);
+  t.match(await poolOf(call()), { pool: 'quick' }, 'a minute has passed');
+});
+
+t.test('what was late because others had the cores begins again at once', async (t) => {
+  const { clock, poolOf, took } = openMeasured(t);
+  const call = () => quickCall(clock, 'a', 'work');
+  await t.rejects(took(call(), 10_000, 4_000), { code: 'provider_unavailable', retryAfterSeconds: 60 });
+  t.match(await poolOf({ ...call(), bytes: pngOf(401, 400) }), { outcome: 'done' });
+});
+
+t.test('a drawing that has just met its deadline is not begun again for a minute', async (t) => {
+  let cpuMs = 0;
+  const { pixels, clock } = openStandIns(t, { VECTOR_TIMEOUT_MS: 5_000 }, { processCpuMs: () => cpuMs });
+  const endless = '<filter id="f"><feTurbulence baseFrequency="0.01" numOctaves="5000"/></filter>';
+  const bomb = `${endless}<rect width="4000" height="4000" filter="url(#f)"/>`;
+  const draw = (svg: string) =>
+    pixels.transform({ ...quickCall(clock, 'a'), bytes: svgOf(4_000, 4_000, svg) }).result;
+  for (const usedMs of [2_000, 4_000]) {
+    const late = draw(bomb);
+    await turn();
+    cpuMs += usedMs;
+    clock.advance(5_000);
+    await t.rejects(late, { retryAfterSeconds: 60, message: /not done in time, and the work itself/ });
+  }
+  await t.rejects(draw(bomb), { retryAfterSeconds: 60, message: /not begun again/ });
+  t.match(await draw('<rect width="9" height="9"/>'), { kind: 'transformed' }, 'another drawing');
+});

@@ -1,0 +1,160 @@
+// needs: pixels
+
+import { readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import t from 'tap';
+import type { TransformCall } from '../../../src/imaging/images/pixels.ts';
+import type { ManualClock } from '../../support/clock.ts';
+import { pngOf } from './files.ts';
+import { openStandIns } from './stand-ins.ts';
+
+/** A pass that is estimated to take some twenty seconds. */
+function heavyCall(clock: ManualClock, behaviour = 'answer', accountId = 'a'): TransformCall {
+  return {
+    bytes: pngOf(7_000, 7_000),
+    accountId,
+    deadlineMs: clock.nowMs() + 10_000,
+    pass: { decode: {}, steps: [], encode: { format: 'avif', lossless: true, background: behaviour } },
+  };
+}
+
+const smallCall = (clock: ManualClock): TransformCall => ({
+  ...heavyCall(clock, 'answer', 'b'),
+  bytes: pngOf(1, 1),
+});
+
+/** Processes that this one has started, and that still are. */
+function children(): number[] {
+  const listed = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8');
+  return listed.split(' ').filter(Boolean).map(Number);
+}
+
+const turn = () => new Promise(setImmediate);
+
+t.test('a heavy pass runs in a child process and comes back as any other', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  const { data, ...facts } = await pixels.transform(heavyCall(clock)).result;
+  t.match(facts, { kind: 'transformed', contentType: 'image/png', width: 1, queueMs: 0 });
+  t.equal(Buffer.from(data).toString(), 'done');
+  t.match(pixels.heavyStats(), { threads: 1, busy: 0 });
+});
+
+t.test(
+  'others are answered while heavy work runs; once killed it leaves no process and no slot',
+  async (t) => {
+    const { pixels, clock } = openStandIns(t);
+    const before = children();
+    const stuck = pixels.transform(heavyCall(clock, 'spin'));
+    await turn();
+    t.match(pixels.heavyStats(), { busy: 1 });
+    for (let call = 0; call < 5; call += 1)
+      t.match(await pixels.transform(smallCall(clock)).result, { kind: 'transformed', queueMs: 0 });
+    clock.advance(10_000);
+    await t.rejects(stuck.result, {
+      code: 'provider_unavailable',
+      status: 503,
+      details: { reason: 'deadline_exceeded' },
+    });
+    await stuck.ended;
+    t.match(pixels.heavyStats(), { busy: 0, queued: 0, reservedBytes: 0 });
+    t.same(children(), before);
+    t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
+  },
+);
+
+t.test('heavy work leaves the cores to others, a search that a call waits for as well', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  const plain = heavyCall(clock, 'priority');
+  const search = {
+    ...plain,
+    pass: { ...plain.pass, encode: { ...plain.pass.encode, target: { maxBytes: 1_000 } } },
+  };
+  for (const call of [plain, search]) {
+    const { data } = await pixels.transform(call).result;
+    t.ok(Number(Buffer.from(data).toString()) - getPriority() > 0);
+  }
+});
+
+t.test('a client that goes away ends its heavy pass', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  const before = children();
+  const client = new AbortController();
+  const work = pixels.transform({ ...heavyCall(clock, 'spin'), signal: client.signal });
+  await turn();
+  client.abort(new Error('gone'));
+  await t.rejects(work.result, { message: 'gone' });
+  await work.ended;
+  t.same(children(), before);
+});
+
+t.test('a heavy pass that finds no slot by its deadline is told so', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  await turn();
+  const waiting = pixels.transform(heavyCall(clock, 'answer', 'b'));
+  await turn();
+  clock.advance(10_000);
+  await t.rejects(waiting.result, {
+    code: 'provider_unavailable',
+    status: 503,
+    retryable: true,
+    details: { reason: 'capacity' },
+  });
+  clock.advance(50_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+});
+
+t.test('a job waits for a heavy slot as long as it takes', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  await turn();
+  const job = pixels.transform({ ...heavyCall(clock, 'answer', 'b'), work: 'job' });
+  await turn();
+  clock.advance(60_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable' });
+  t.match(await job.result, { kind: 'transformed', queueMs: 60_000 });
+});
+
+t.test('a pass that breaks its process is refused, and the next one finds another', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  await t.rejects(pixels.transform(heavyCall(clock, 'die')).result, { code: 'unsupported_format' });
+  t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
+});
+
+t.test('a child process knows nothing of the environment of the service', async (t) => {
+  process.env.MONGODB_URL = 'mongodb://user:secret@db';
+  t.teardown(() => delete process.env.MONGODB_URL);
+  const { pixels, clock } = openStandIns(t);
+  const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
+  t.notMatch(Buffer.from(data).toString(), /MONGODB/);
+});
+
+t.test('a child process takes its memory as the service does', async (t) => {
+  const before = { ...process.env };
+  t.teardown(() => {
+    process.env = before;
+  });
+  Object.assign(process.env, { MALLOC_ARENA_MAX: '2', MALLOC_CONF: 'narenas:2' });
+  const { pixels, clock } = openStandIns(t);
+  const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
+  const names = Buffer.from(data).toString().split(' ');
+  t.ok(names.includes('MALLOC_ARENA_MAX'));
+  t.ok(names.includes('MALLOC_CONF'));
+});
+
+t.test('with IMAGE_ISOLATION=process no pass runs in a thread', async (t) => {
+  const { pixels, clock } = openStandIns(t, { IMAGE_ISOLATION: 'process' });
+  const { data } = await pixels.transform(smallCall(clock)).result;
+  t.equal(Buffer.from(data).toString(), 'done', 'the stand-in thread answers with its input');
+});
+
+t.test('a process without work is ended after a while', async (t) => {
+  const { pixels, clock } = openStandIns(t);
+  const before = children();
+  await pixels.transform({ ...heavyCall(clock), bytes: pngOf(2_400, 2_000) }).result;
+  t.equal(children().length, before.length + 1);
+  clock.advance(60_000);
+  for (let look = 0; look < 500 && children().length > before.length; look += 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  t.same(children(), before);
+});

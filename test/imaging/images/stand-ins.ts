@@ -1,0 +1,41 @@
+import type { Test } from 'tap';
+import { createPixels, type Pixels, type PixelsOptions } from '../../../src/imaging/images/pixels.ts';
+import type { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
+import { smallCapacity } from '../../support/capacity.ts';
+import { type ManualClock, manualClock } from '../../support/clock.ts';
+
+const SETTINGS: PixelsOptions['settings'] = {
+  IMAGE_THREADS: 1,
+  IMAGE_ISOLATION: 'thread',
+  IMAGE_HEAVY_SLOTS: 1,
+  IMAGE_ACCOUNT_SECONDS: 30,
+  IMAGE_WAIT_MS: 1_000,
+  IMAGE_PROCESS_MEMORY_MEGABYTES: 1_024,
+  IMAGE_QUEUE: 2,
+  IMAGE_MEMORY_MEGABYTES: 512,
+  TRANSFORM_TIMEOUT_MS: 10_000,
+  VECTOR_TIMEOUT_MS: 10_000,
+  VECTOR_MEMORY_MEGABYTES: 2_048,
+};
+
+/** Pixels whose thread and processes are stand-ins that each task controls, on a clock that the test moves. */
+export function openStandIns(
+  t: Test,
+  settings: Partial<PixelsOptions['settings']> = {},
+  options: Pick<PixelsOptions, 'onReport' | 'workersCpuMs' | 'processCpuMs'> = {},
+): { pixels: Pixels; clock: ManualClock; capacity: ChangeableCapacity } {
+  const clock = manualClock();
+  const all = { ...SETTINGS, ...settings };
+  const capacity = smallCapacity(all);
+  const pixels = createPixels({
+    settings: all,
+    capacity,
+    log: { warn: () => {} },
+    clock,
+    threadFile: new URL('./stand-in-thread.ts', import.meta.url),
+    processFile: new URL('./stand-in-process.ts', import.meta.url),
+    ...options,
+  });
+  t.teardown(() => pixels.close());
+  return { pixels, clock, capacity };
+}

@@ -1,0 +1,88 @@
+// needs: pixels
+import { Readable } from 'node:stream';
+import t from 'tap';
+import type { Pixels } from '../../../src/imaging/images/pixels.ts';
+import { libuvThreads } from '../../../src/platform/concurrency/capacity.ts';
+import type { Objects } from '../../../src/platform/stores/objects/port.ts';
+import { createIntake } from '../../../src/product/assets/uploads/intake.ts';
+import { Prefetch } from '../../../src/product/jobs/engine/prefetch.ts';
+import { createWaits } from '../../../src/product/jobs/waits.ts';
+import { smallCapacity } from '../../support/capacity.ts';
+
+const never = new AbortController().signal;
+const turn = () => new Promise(setImmediate);
+
+t.test(
+  'a change of IMAGE_THREADS reaches the uploads: one more than the threads is described at once',
+  async (t) => {
+    const capacity = smallCapacity();
+    let atOnce = 0;
+    const ends: Array<() => void> = [];
+    const pixels = {
+      describe() {
+        atOnce += 1;
+        const { promise, resolve } = Promise.withResolvers<unknown>();
+        ends.push(() => resolve({ image: {}, metadata: {} }));
+        const result = promise.finally(() => {
+          atOnce -= 1;
+        });
+        return { result, ended: result.then(() => undefined) };
+      },
+    } as unknown as Pixels;
+    const objects = {
+      read: async () => new Uint8Array(1),
+      get: async () => ({ body: Readable.from([new Uint8Array(1)]), sizeBytes: 1, contentType: 'image/png' }),
+    } as unknown as Objects;
+    const { describe } = createIntake({ objects, pixels, capacity });
+    const uploads = Array.from({ length: 12 }, (_, index) => describe(`acc_${index}`, 'key', never));
+    for (const threads of [1, 3, 6]) {
+      capacity.set('IMAGE_THREADS', threads);
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+      t.equal(atOnce, threads + 1, `${threads} threads`);
+    }
+    while (ends.length > 0 || atOnce > 0) {
+      for (const end of ends.splice(0)) end();
+      await turn();
+    }
+    await Promise.all(uploads);
+  },
+);
+
+t.test('a change of IMAGE_THREADS reaches the items that a process works on', async (t) => {
+  const capacity = smallCapacity();
+  const prefetch = new Prefetch(capacity.imageThreads);
+  const worked = () => {
+    prefetch.claimed = 0;
+    while (prefetch.isIdle) prefetch.claimed += 1;
+    return prefetch.claimed;
+  };
+  t.equal(worked(), 1);
+  const { limit } = prefetch;
+  capacity.set('IMAGE_THREADS', 4);
+  t.equal(worked(), 4);
+  t.equal(prefetch.limit, limit + 3, 'more are read ahead, too');
+  capacity.set('IMAGE_THREADS', 2);
+  t.equal(worked(), 2);
+});
+
+t.test('a change of PROCESSES reaches the share that a process has of the waits of its host', async (t) => {
+  const capacity = smallCapacity();
+  const waits = createWaits({ limit: () => Math.ceil(4 / capacity.processes()), draining: never });
+  const open = new AbortController();
+  const read = async () => ({ status: 'PENDING' }) as never;
+  const wait = () => waits.untilEnded('job_1', 60_000, { client: open.signal, read });
+  const held = [wait(), wait()];
+  capacity.set('PROCESSES', 2);
+  await t.rejects(wait(), { code: 'provider_unavailable' }, 'a second process has the other half');
+  capacity.set('PROCESSES', 1);
+  held.push(wait());
+  open.abort();
+  await Promise.all(held);
+});
+
+t.test('a change of IMAGE_THREADS reaches libuv’s threads of processes that start later', async (t) => {
+  const capacity = smallCapacity();
+  t.equal(libuvThreads(capacity), 8);
+  capacity.set('IMAGE_THREADS', 8);
+  t.equal(libuvThreads(capacity), 20);
+});

@@ -1,0 +1,21 @@
+// needs: nothing
+import t from 'tap';
+import { nearest } from '../../../src/platform/ids/nearest.ts';
+
+t.test('a misspelt or foreign name leads to the one that it stands for', async (t) => {
+  const known = ['width', 'height', 'quality', 'maxBytes', 'format', 'background'];
+  const table: Array<[wrong: string, right: string | undefined]> = [
+    ['widht', 'width'],
+    ['Width', 'width'],
+    ['max_bytes', 'maxBytes'],
+    ['q', 'quality'],
+    ['heigth', 'height'],
+    ['frmat', 'format'],
+    ['bg', 'background'],
+    ['zoom', undefined],
+    ['', undefined],
+    ['x'.repeat(1000), undefined],
+  ];
+  for (const [wrong, right] of table) t.equal(nearest(wrong, known), right, wrong.slice(0, 20));
+  t.equal(nearest('q', ['width']), undefined, 'a foreign name of something that is not there');
+});
