@@ -6,6 +6,7 @@ import { openEmbeddedCoordination } from '../src/platform/stores/coordination/em
 import { connectRedisCoordination } from '../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
+import { ACCOUNTS } from '../src/product/accounts/store.ts';
 import { JobQuota } from '../src/product/assets/job-quota.ts';
 import { createHolds } from '../src/product/billing/holds.ts';
 import { createMovements } from '../src/product/billing/movements.ts';
@@ -60,8 +61,8 @@ export async function engineAlone(
     objects: {} as LifecycleOptions['objects'],
     events: { isWanted: async () => false, write: nothing },
     plan: () => PLAN,
-    storedAssets: async () => 0,
-    upgradeUrl: () => '',
+    countAssets: async () => 0,
+    topUpUrl: () => '',
     keptBytesMax: 512 * 2 ** 20,
     owner: name,
     widths: { pixels: () => 1, batches: () => 1, pages: () => 1, models: () => 1 },
@@ -76,9 +77,9 @@ export async function engineAlone(
     log: { warn: () => undefined },
   });
   const accountId = newId('acc');
-  const accounts = await documents.collection<Money>({ name: 'accounts', indexes: [] });
+  const accounts = await documents.collection<Money & { email: string }>(ACCOUNTS);
   await accounts.insertOne({
-    ...{ _id: accountId, plan: PLAN.id, balance: 0, held: 0, movement: null },
+    ...{ _id: accountId, email: accountId, plan: PLAN.id, balance: 0, held: 0, movement: null },
     processing: { period: '', used: 0, reservations: [] },
   });
 

@@ -42,10 +42,8 @@ export class SettingsError extends Error {
   }
 }
 
-/** The names of all settings, former ones included. */
-const NAMES = Object.values(SETTINGS).flatMap((table) =>
-  Object.entries<Setting<unknown>>(table).flatMap(([name, { formerName }]) => [name, formerName ?? name]),
-);
+/** The names of all settings. */
+const NAMES = Object.values(SETTINGS).flatMap((table) => Object.keys(table));
 
 /**
  * Reads the settings file, if it exists, into the environment.
@@ -101,7 +99,7 @@ export function readSettings(environment: Record<string, string | undefined>): S
   for (const [slice, table] of Object.entries(SETTINGS)) {
     const values: Record<string, unknown> = {};
     for (const [name, setting] of Object.entries<Setting<unknown>>(table)) {
-      const given = environment[name] || environment[setting.formerName ?? name];
+      const given = environment[name];
       const value = given === undefined || given === '' ? setting.fallback : setting.parse(given);
       if (value === undefined) violations.push(violationOf(name, given ?? '', setting));
       values[name] = value;

@@ -10,14 +10,10 @@ export function settingsPage(): string {
   return `# Settings\n\nEnvironment variables. Every one has a default that works; a wrong one stops the start with a sentence that says what is accepted.\n\n${sections.join('\n')}`;
 }
 
-function row(name: string, { defaultText, accepts, description, formerName }: Setting<unknown>): string {
+function row(name: string, { defaultText, accepts, description }: Setting<unknown>): string {
   const accepted = accepts.replace(/^a whole number from /, '').replace(/,? (is|are) expected$/, '');
-  const cells = [`\`${name}\``, defaultText, unitOf(name), accepted, description + formerly(formerName)];
+  const cells = [`\`${name}\``, defaultText, unitOf(name), accepted, description];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-}
-
-function formerly(name: string | undefined): string {
-  return name === undefined ? '' : ` Formerly ${name}, which is still read.`;
 }
 
 /** The unit stands at the end of a setting's name. */

@@ -148,7 +148,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(homeRoutes, { publicUrl });
   await server.register(llmsRoutes, { opNames: slices.catalogue.opNames });
   await server.register(pageRoutes, { pages: () => slices.catalogue.pages() });
-  await server.register(slices.images.resultRoutes);
+  await server.register(slices.transforms.resultRoutes);
 
   // The API: one gate, then the slices.
   await server.register(

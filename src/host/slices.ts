@@ -31,7 +31,7 @@ import { openProviders } from '../product/providers/open.ts';
 import { offeredBy } from '../product/providers/registry.ts';
 import { tracedProviders } from '../product/providers/traced.ts';
 import { openTemplates } from '../product/templates/open.ts';
-import { openImages } from '../product/transforms/open.ts';
+import { openTransforms } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
 
 /** The parts of a process that every slice may use: stores, clock, log, shutdown signal. */
@@ -71,7 +71,7 @@ export async function openSlices(
   // A slice calls a later one through a function, which is called only when all of them are open.
   const later = {
     describeAccount: (accountId: string) => billing.describe(accountId),
-    storedAssets: (accountId: string) => assets.storedAssets(accountId),
+    countAssets: (accountId: string) => assets.countAssets(accountId),
     usageSources: () => [jobs.usageSource],
     usageOfPresets: (...presets: Parameters<Jobs['usageOf']>) => jobs.usageOf(...presets),
     typicalSeconds: (op: string, model: string) => jobs.typicalSeconds(op, model),
@@ -106,7 +106,7 @@ export async function openSlices(
       plan,
       topUpUrl,
       accounts: accounts.store,
-      storedAssets: later.storedAssets,
+      countAssets: later.countAssets,
       usageSources: later.usageSources,
       limits: {
         syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
@@ -129,7 +129,7 @@ export async function openSlices(
       outbound,
       signatures,
       storedAssets: (id) => plan(id).storedAssets,
-      upgradeUrl: topUpUrl,
+      topUpUrl,
     }),
   );
   const templates = added(await openTemplates({ ...platform, gate }));
@@ -143,8 +143,8 @@ export async function openSlices(
       usageOf: later.usageOfPresets,
     }),
   );
-  const images = added(
-    openImages({
+  const transforms = added(
+    openTransforms({
       ...platform,
       gate,
       pixels,
@@ -194,12 +194,12 @@ export async function openSlices(
       events,
       plan,
       assets: assets.jobs,
-      storedAssets: assets.storedAssets,
+      countAssets: assets.countAssets,
       holds: billing.holds,
       providers: tracedProviders(providers, platform.tracing),
-      upgradeUrl: topUpUrl,
+      topUpUrl,
       keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE,
     }),
   );
-  return { all, gate, catalogue, images };
+  return { all, gate, catalogue, transforms };
 }

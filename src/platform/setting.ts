@@ -1,5 +1,3 @@
-import { present } from './values/present.ts';
-
 /**
  * The declaration of a setting: its meaning and its values. A slice declares its settings in its config.ts;
  * config/index.ts collects them, reads the environment once and reports each violation in a sentence.
@@ -17,8 +15,6 @@ export interface Setting<T> {
   parse: (text: string) => T | undefined;
   /** Never printed. */
   secret?: boolean;
-  /** Its name in earlier versions, which is read when the current one is not set. */
-  formerName?: string;
 }
 
 export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
@@ -28,7 +24,6 @@ export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
 /** A whole number between two bounds, both included. The name of the setting contains the unit. */
 export function integer(options: {
   description: string;
-  formerName?: string;
   fallback: number;
   min: number;
   max: number;
@@ -39,7 +34,6 @@ export function integer(options: {
     accepts: `a whole number from ${options.min} to ${options.max} is expected`,
     defaultText: options.defaultText ?? String(options.fallback),
     fallback: options.fallback,
-    ...present({ formerName: options.formerName }),
     parse(text) {
       const value = Number(text);
       return /^\d+$/.test(text) && value >= options.min && value <= options.max ? value : undefined;

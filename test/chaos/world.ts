@@ -8,6 +8,7 @@ import type { Collection, Documents } from '../../src/platform/stores/documents/
 import { openFileObjects } from '../../src/platform/stores/objects/files.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
+import { ACCOUNTS } from '../../src/product/accounts/store.ts';
 import { AssetQuota } from '../../src/product/assets/asset-quota.ts';
 import { AssetCollections } from '../../src/product/assets/collections.ts';
 import { JobQuota } from '../../src/product/assets/job-quota.ts';
@@ -129,8 +130,8 @@ export async function openWorld({
         },
       },
       plan: () => ({ ...LIMITED, storedAssets }),
-      storedAssets: (accountId) => quota.stored(accountId),
-      upgradeUrl: () => 'http://localhost/docs',
+      countAssets: (accountId) => quota.stored(accountId),
+      topUpUrl: () => 'http://localhost/docs',
       keptBytesMax: 512 * 2 ** 20,
       owner,
       widths: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
@@ -164,9 +165,9 @@ export async function openWorld({
     async account(credits) {
       const accountId = newId('acc');
       const billing = await BillingStore.open(documents);
-      const accounts = await documents.collection<Money>({ name: 'accounts', indexes: [] });
+      const accounts = await documents.collection<Money & { email: string }>(ACCOUNTS);
       await accounts.insertOne({
-        ...{ _id: accountId, plan: LIMITED.id, balance: 0, held: 0, movement: null },
+        ...{ _id: accountId, email: accountId, plan: LIMITED.id, balance: 0, held: 0, movement: null },
         processing: { period: '', used: 0, reservations: [] },
       });
       const grant = { reference: 'first', type: 'grant', credits, heldChange: 0 } as const;

@@ -52,17 +52,14 @@ t.test(
   },
 );
 
-t.test(
-  'a right file is read, former names and those of other programs included; the environment wins',
-  async (t) => {
-    const path = fileOf('IMAGE_HEAVY_PLACES=3\nDARKROOM_TEST_TWO=2\nDARKROOM_TEST_THREE=3\n');
-    process.env.DARKROOM_TEST_THREE = 'set';
-    t.doesNotThrow(() => loadSettingsFile(path));
-    t.equal(process.env.DARKROOM_TEST_TWO, '2');
-    t.equal(process.env.DARKROOM_TEST_THREE, 'set');
-    t.doesNotThrow(() => loadSettingsFile(join(folder, 'absent.env')));
-  },
-);
+t.test('a right file is read, names of other programs included; the environment wins', async (t) => {
+  const path = fileOf('IMAGE_HEAVY_SLOTS=3\nDARKROOM_TEST_TWO=2\nDARKROOM_TEST_THREE=3\n');
+  process.env.DARKROOM_TEST_THREE = 'set';
+  t.doesNotThrow(() => loadSettingsFile(path));
+  t.equal(process.env.DARKROOM_TEST_TWO, '2');
+  t.equal(process.env.DARKROOM_TEST_THREE, 'set');
+  t.doesNotThrow(() => loadSettingsFile(join(folder, 'absent.env')));
+});
 
 t.test('a byte order mark is no part of the first name, and lines may end as on Windows', async (t) => {
   const path = fileOf('\uFEFFDARKROOM_TEST_FOUR=4\r\nDARKROOM_TEST_FIVE="5"\r\n');

@@ -48,18 +48,12 @@ t.test('METRICS_PORT is not PORT, and TRUST_PROXY names networks', async (t) => 
 });
 
 t.test('a variable that is nearly a setting is named, and those of other programs are not', async (t) => {
-  t.same(misspeltSettings({ IMAGE_THREDS: '2', PROCESES: '2', PROCESSES: '2', IMAGE_HEAVY_PLACES: '1' }), [
+  t.same(misspeltSettings({ IMAGE_THREDS: '2', PROCESES: '2', PROCESSES: '2' }), [
     'There is no setting IMAGE_THREDS, which the environment sets. Did you mean IMAGE_THREADS?',
     'There is no setting PROCESES, which the environment sets. Did you mean PROCESSES?',
   ]);
   const others = { HOSTNAME: 'x', HOME: '/', REDIS_PORT: 'tcp://x', MONGODB_PORT: '1', NODE_ENV: 'x' };
   t.same(misspeltSettings({ ...others, SHELL: 'x', npm_config_port: '1', OTEL_SERVICE_NAME: 'x' }), []);
-});
-
-t.test('a setting is read by its former name where the present one is not set', async (t) => {
-  const slotsOf = (environment: Record<string, string>) => readSettings(environment).pixels.IMAGE_HEAVY_SLOTS;
-  t.equal(slotsOf({ IMAGE_HEAVY_PLACES: '5' }), 5);
-  t.equal(slotsOf({ IMAGE_HEAVY_PLACES: '5', IMAGE_HEAVY_SLOTS: '3' }), 3);
 });
 
 t.test('a secret that is not acceptable is not printed', async (t) => {

@@ -17,7 +17,6 @@ export const pixelsSettings = {
   IMAGE_HEAVY_SLOTS: integer({
     description:
       'Passes of each API process that may take longer than 2 s and run at once, at a low priority; an account has one while others wait.',
-    formerName: 'IMAGE_HEAVY_PLACES',
     fallback: 2,
     min: 1,
     max: 64,

@@ -34,11 +34,11 @@ export function alreadyPut(status: AssetStatus): ApiError {
   );
 }
 
-export function assetCountExceeded(limit: number, left: number, upgradeUrl: string): ApiError {
+export function assetCountExceeded(limit: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
     `The plan stores ${limit} assets, and ${left} places are left: delete some, or change the plan.`,
-    { details: { limit, left, upgradeUrl } },
+    { details: { limit, left, upgradeUrl: topUpUrl } },
   );
 }
 

@@ -47,7 +47,7 @@ interface AssetsOptions {
   storedAssets: (plan: string) => number;
   publicUrl: () => string;
   /** The URL where a plan is changed; a refusal for lack of quota names it. */
-  upgradeUrl: () => string;
+  topUpUrl: () => string;
   /** See AssetSweepsOptions. */
   storesOpenedAt?: Date;
   now: () => Date;
@@ -59,7 +59,7 @@ export interface Assets extends Slice {
   /** The reader of assets for synchronous calls. */
   reader: AssetReader;
   /** The number of an account's assets, including those that are being uploaded or deleted. */
-  storedAssets(accountId: string): Promise<number>;
+  countAssets(accountId: string): Promise<number>;
   /** Those of the ids that are not DONE assets of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: AssetsForJobs;
@@ -124,7 +124,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
 
     reader: createAssetReader(records, objects, MAX_URL_BYTES),
 
-    storedAssets: (accountId) => quota.stored(accountId),
+    countAssets: (accountId) => quota.stored(accountId),
 
     async missingAssets(accountId, assetIds) {
       const done = new Set(await store.findDone(accountId, assetIds));

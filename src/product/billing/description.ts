@@ -12,21 +12,21 @@ interface DescriptionOptions {
   catchUp: () => Promise<void>;
   plan: (id: string) => Plan;
   /** The number of the account's assets. */
-  storedAssets: (accountId: string) => Promise<number>;
+  countAssets: (accountId: string) => Promise<number>;
   limits: AccountLimits;
   now: () => Date;
 }
 
 /** The description of an account: its identity, its balance, and what its plan allows. */
 export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
-  const { accounts, billing, catchUp, plan, storedAssets, limits, now } = options;
+  const { accounts, billing, catchUp, plan, countAssets, limits, now } = options;
 
   return async (accountId) => {
     await catchUp();
     const [account, money, stored] = await Promise.all([
       accounts.find(accountId),
       billing.find(accountId),
-      storedAssets(accountId),
+      countAssets(accountId),
     ]);
     if (account === null || money === null) throw new Error(`The account ${accountId} is gone.`);
     const { _id: id, email, name, plan: planId, createdAt } = account;

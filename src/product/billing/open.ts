@@ -29,7 +29,7 @@ interface BillingOptions {
   /** The sources of usage of other slices, besides the synchronous calls. Called when usage is read. */
   usageSources: () => readonly UsageSource[];
   /** The number of an account's assets. */
-  storedAssets: (accountId: string) => Promise<number>;
+  countAssets: (accountId: string) => Promise<number>;
   /** The limits of an account that do not depend on its plan. */
   limits: AccountLimits;
   now: () => Date;

@@ -7,6 +7,7 @@ import {
   order,
   type Update,
 } from '../../platform/stores/documents/port.ts';
+import { ACCOUNTS } from '../accounts/store.ts';
 import { UsageStore } from './usage-store.ts';
 
 /** `hold` and `release` do not change the balance; `charge` and `overage` may use held credits. */
@@ -43,7 +44,7 @@ export interface Reservation {
   until: string;
 }
 
-/** The money of an account: the billing view of the account document. */
+/** The money of an account: the billing view of its document in ACCOUNTS. Billing alone changes it. */
 export interface Money {
   _id: string;
   plan: string;
@@ -66,8 +67,6 @@ export interface Processing {
 /** Rows are found by their reference, which is unique in an account. */
 const REFERENCE = { name: 'reference', fields: order('accountId', 'reference'), unique: true } as const;
 
-/** The account documents, which accounts/store.ts declares. Billing alone changes their credits. */
-const MONEY = { name: 'accounts', indexes: [] };
 export const LEDGER_ROWS: DeclaredCollection = {
   name: 'ledger',
   indexes: [REFERENCE, { name: 'sequence', fields: order('accountId', '-sequence'), unique: true }],
@@ -104,7 +103,7 @@ export class BillingStore {
 
   static async open(documents: Documents): Promise<BillingStore> {
     return new BillingStore(
-      await documents.collection(MONEY),
+      await documents.collection(ACCOUNTS),
       await documents.collection(LEDGER_ROWS),
       await documents.collection(RUN_MOVEMENTS),
       await UsageStore.open(documents),

@@ -112,11 +112,11 @@ export function referenceMissing(param: string, missing: readonly string[]): Api
 }
 
 /** 422: the outputs would exceed the quota of the plan. */
-export function outputsExceedQuota(outputs: number, left: number, upgradeUrl: string): ApiError {
+export function outputsExceedQuota(outputs: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
     `The job would make ${outputs} assets, and ${left} places are left on the plan: delete some, or change the plan.`,
-    { details: { left, upgradeUrl } },
+    { details: { left, upgradeUrl: topUpUrl } },
   );
 }
 

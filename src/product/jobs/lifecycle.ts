@@ -42,7 +42,7 @@ export interface Lifecycle {
 
 /** Every process that shares the stores has one. */
 export async function openLifecycle(options: LifecycleOptions): Promise<Lifecycle> {
-  const { stores, assets, holds, plan, storedAssets, upgradeUrl, keptBytesMax, now } = options;
+  const { stores, assets, holds, plan, countAssets, topUpUrl, keptBytesMax, now } = options;
   const { jobs, items, definitions } = stores;
   const { quota } = assets;
   const engine = await openEngine({ ...options, jobs, items });
@@ -51,7 +51,7 @@ export async function openLifecycle(options: LifecycleOptions): Promise<Lifecycl
   const submit = createSubmitting({
     ...{ jobs, items, definitions, holds, quota },
     ...{ admission, preclaim, undoing },
-    ...{ plan, storedAssets, upgradeUrl, keptBytesMax, now },
+    ...{ plan, countAssets, topUpUrl, keptBytesMax, now },
   });
   const reading = createReading({ jobs, outcomes, completion });
   return {

@@ -58,8 +58,8 @@ const WAITS_PER_HOST = 1_000;
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
 export async function openJobs(options: JobsOptions): Promise<Jobs> {
   const { documents, coordination, objects, gate, pixels, renders, assets, presets, templates } = options;
-  const { answerSchemas, holds, events, providers, models, meters, tracing, plan, storedAssets } = options;
-  const { signatures, publicUrl, upgradeUrl, keptBytesMax, capacity, draining, now, log } = options;
+  const { answerSchemas, holds, events, providers, models, meters, tracing, plan, countAssets } = options;
+  const { signatures, publicUrl, topUpUrl, keptBytesMax, capacity, draining, now, log } = options;
   const waits = createWaits({
     limit: () => Math.ceil(WAITS_PER_HOST / capacity.processes()),
     draining,
@@ -76,7 +76,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
   });
   const lifecycle = await openLifecycle({
     ...{ stores, coordination, objects, assets, holds, events },
-    ...{ plan, storedAssets, upgradeUrl, keptBytesMax, draining, now, log },
+    ...{ plan, countAssets, topUpUrl, keptBytesMax, draining, now, log },
     perform: tracedPerform(perform, tracing),
     owner: `${options.hostId}/${options.processId}`,
     widths: {
@@ -89,7 +89,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
   });
   const { submit, cancel, resuming, reading } = lifecycle;
   const assetsLeft = async (accountId: string, planId: string) =>
-    Math.max(0, plan(planId).storedAssets - (await storedAssets(accountId)));
+    Math.max(0, plan(planId).storedAssets - (await countAssets(accountId)));
 
   return {
     async routes(app: FastifyInstance) {

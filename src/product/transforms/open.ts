@@ -11,7 +11,7 @@ import { type RenderOptions, renderRoutes } from './render.ts';
 import { createResultLinks, resultRoutes } from './results.ts';
 import { transformRoutes } from './transform.ts';
 
-interface ImagesOptions
+interface TransformsOptions
   extends Omit<MeteredCallOptions, 'timeoutMs'>,
     Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl'> {
   objects: Objects;
@@ -21,13 +21,13 @@ interface ImagesOptions
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }
 
-interface Images extends Slice {
+interface Transforms extends Slice {
   /** Routes of results behind signed links, which lie below / and need no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
 /** Opens the synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
-export function openImages({ presets, settings, ...options }: ImagesOptions): Images {
+export function openTransforms({ presets, settings, ...options }: TransformsOptions): Transforms {
   const results = createResultLinks(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
   return {

@@ -16,10 +16,7 @@ import { type Kind, slugTaken, tooContended, tooMany } from './errors.ts';
 export interface Named extends Document {
   accountId: string;
   slug: string;
-  /**
-   * The number of the account's slot that the document has, from 0; a unique index over the slots enforces the limit.
-   * The field keeps its stored name, because a new name would need a migration.
-   */
+  /** The number of the document's slot in the account, from 0; a unique index over the slots enforces the limit. */
   slot: number;
   updatedAt: string;
   version: number;

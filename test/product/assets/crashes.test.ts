@@ -39,7 +39,7 @@ const common = {
   capacity: smallCapacity(),
   storedAssets: () => 100,
   publicUrl: () => 'http://darkroom.test',
-  upgradeUrl: () => 'http://darkroom.test/plans',
+  topUpUrl: () => 'http://darkroom.test/plans',
   now: () => new Date(clock.ms),
   log,
 };
@@ -109,7 +109,7 @@ async function checkWhole(t: Test, assets: Assets, message: string): Promise<voi
   );
   const done = all.filter(({ status }) => status === 'DONE').map(({ objectKey }) => objectKey);
   t.same(keys.sort(), done.sort(), `${message}: objects and assets are the same`);
-  t.equal(await assets.storedAssets(ACCOUNT), all.length, `${message}: the count is true`);
+  t.equal(await assets.countAssets(ACCOUNT), all.length, `${message}: the count is true`);
   const named = all.filter(({ collection }) => collection === 'c').length;
   const listed = (await (await serve(assets)).inject({ method: 'GET', url: '/collections' })).json().data;
   if (named > 0) t.equal(listed[0]?.assets, named, `${message}: the collection is listed`);
@@ -142,9 +142,9 @@ t.test(
   async (t) => {
     const sharing = await openAssets({ ...stores, ...common });
     t.ok(await diesIn(upload, '', { change: 3, moment: 'after' }));
-    const before = await sharing.storedAssets(ACCOUNT);
+    const before = await sharing.countAssets(ACCOUNT);
     await sweepAll(t, sharing);
-    t.equal(await sharing.storedAssets(ACCOUNT), before, 'another host may still be at it');
+    t.equal(await sharing.countAssets(ACCOUNT), before, 'another host may still be at it');
     clock.ms += 1_000;
     const alone = await openAssets({ ...stores, ...common, storesOpenedAt: common.now() });
     await sweepAll(t, alone);

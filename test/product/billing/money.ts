@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import type { Collection, Documents } from '../../../src/platform/stores/documents/port.ts';
+import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
 import { createMovements, type Movement } from '../../../src/product/billing/movements.ts';
 import type { PlanTerms } from '../../../src/product/billing/plans.ts';
 import { BillingStore, type LedgerRow, type Money } from '../../../src/product/billing/store.ts';
@@ -20,11 +21,11 @@ export function planOf(id: string): PlanTerms {
 }
 
 /** The accounts of a store, as they lie in it. */
-export function accountsIn(documents: Documents): Promise<Collection<Money>> {
-  return documents.collection<Money>({ name: 'accounts', indexes: [] });
+export function accountsIn(documents: Documents): Promise<Collection<Money & { email: string }>> {
+  return documents.collection(ACCOUNTS);
 }
 
-/** Makes an account with credits, without its identity: what billing knows of it. */
+/** Makes an account with credits: what billing knows of it, and a unique e-mail address. */
 export async function openAccount(
   documents: Documents,
   { credits = 0, plan = UNLIMITED.id }: { credits?: number; plan?: string } = {},
@@ -33,6 +34,7 @@ export async function openAccount(
   const accountId = newId('acc');
   await (await accountsIn(documents)).insertOne({
     _id: accountId,
+    email: `${accountId}@example.test`,
     plan,
     balance: 0,
     held: 0,

@@ -1,5 +1,6 @@
 // needs: server, both stores
 import t, { type Test } from 'tap';
+import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
 import { startServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
@@ -81,7 +82,7 @@ t.test('overage is part of the price that maxCredits limits', async (t) => {
   const [asset = ''] = await uploadPictures(server, full, 1);
   const billing = await BillingStore.open(server.stores.documents);
   const month = (await billing.find(full.id))?.processing.period ?? '';
-  const accounts = await server.stores.documents.collection({ name: 'accounts', indexes: [] });
+  const accounts = await server.stores.documents.collection(ACCOUNTS);
   const period = month === '' ? new Date().toISOString().slice(0, 7) : month;
   await accounts.updateOne(
     { _id: full.id },

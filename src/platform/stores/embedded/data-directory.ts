@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -17,7 +17,6 @@ interface DataDirectory {
 export function openDataDirectory(path: string): DataDirectory {
   const lock = takeLock(path);
   writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
-  closeToOthers(path);
   held.add(lock);
   return {
     path,
@@ -54,24 +53,6 @@ function takeLock(path: string): DatabaseSync {
     throw new Error(
       `The data directory ${path} is in use by another server (process ${holder(path)}): stop that one, or name another directory by DATA_DIR.`,
     );
-  }
-}
-
-/**
- * Makes files private that an earlier version left readable to other users, because the database contains the key that
- * signs links.
- */
-function closeToOthers(path: string): void {
-  for (const name of ['documents.sqlite', 'documents.sqlite-wal', 'documents.sqlite-shm']) {
-    try {
-      chmodSync(join(path, name), 0o600);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
-      throw new Error(
-        `${join(path, name)} cannot be closed to other users: ${(error as Error).message}. Give the file to the user of the service (chown).`,
-        { cause: error },
-      );
-    }
   }
 }
 

@@ -29,7 +29,7 @@ interface UploadsOptions {
   objects: Objects;
   /** The most assets that a plan may store. */
   storedAssets: (plan: string) => number;
-  upgradeUrl: () => string;
+  topUpUrl: () => string;
   now: () => Date;
 }
 
@@ -76,7 +76,7 @@ export interface Uploads {
 }
 
 export function createUploads(options: UploadsOptions): Uploads {
-  const { store, quota, collections, intake, removal, objects, storedAssets, upgradeUrl, now } = options;
+  const { store, quota, collections, intake, removal, objects, storedAssets, topUpUrl, now } = options;
   const later = (ms: number) => new Date(now().getTime() + ms);
 
   /**
@@ -103,7 +103,7 @@ export function createUploads(options: UploadsOptions): Uploads {
 
   async function exceeded(accountId: string, limit: number): Promise<ApiError> {
     const left = Math.max(0, limit - (await quota.stored(accountId)));
-    return assetCountExceeded(limit, left, upgradeUrl());
+    return assetCountExceeded(limit, left, topUpUrl());
   }
 
   /**

@@ -30,8 +30,8 @@ import type { Undoing } from './undoing.ts';
 /** The limits of the jobs of an account. */
 export interface SubmitLimits {
   plan: (id: string) => { retentionDays: number; storedAssets: number };
-  storedAssets: (accountId: string) => Promise<number>;
-  upgradeUrl: () => string;
+  countAssets: (accountId: string) => Promise<number>;
+  topUpUrl: () => string;
   /** Bytes that the requests of one account's jobs may take. */
   keptBytesMax: number;
 }
@@ -86,7 +86,7 @@ export type Submitting = (caller: Caller, order: Order, terms?: SubmitTerms) => 
  */
 export function createSubmitting(options: SubmittingOptions): Submitting {
   const { jobs, items, holds, quota, definitions, admission, undoing } = options;
-  const { plan, storedAssets, upgradeUrl, now } = options;
+  const { plan, countAssets, topUpUrl, now } = options;
 
   /** Stores a new job; returns the job of an earlier request under its key, where there is one. */
   async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
@@ -138,7 +138,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   async function reserveQuota(job: JobDocument): Promise<void> {
     const { _id, accountId, plan: planId, places: count } = job;
     if (await quota.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
-    throw outputsExceedQuota(count, quotaLeft(job, await storedAssets(accountId)), upgradeUrl());
+    throw outputsExceedQuota(count, quotaLeft(job, await countAssets(accountId)), topUpUrl());
   }
 
   async function insertItems(job: JobDocument, seeds: Iterable<ItemSeed>): Promise<void> {
@@ -214,7 +214,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     const { _id, accountId, places } = job;
     const [snapshot, stored] = await Promise.all([
       holds.snapshot(accountId),
-      places === 0 ? 0 : storedAssets(accountId),
+      places === 0 ? 0 : countAssets(accountId),
     ]);
     const unusedQuota = quotaLeft(job, stored);
     const claim = preclaim(job, order, snapshot, unusedQuota);
@@ -228,7 +228,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
       isStored = true;
       // Before anything is held, by the account as it was read: the ledger has no rows of a refused job.
       refuseAbove(order, holds.priceOf(snapshot, order.need));
-      if (places > unusedQuota) throw outputsExceedQuota(places, unusedQuota, upgradeUrl());
+      if (places > unusedQuota) throw outputsExceedQuota(places, unusedQuota, topUpUrl());
       await refuseOverfull(job);
       const shown = await startHidden(job, order, snapshot, claim);
       await quota.confirm(accountId, _id);

@@ -1,7 +1,7 @@
 // needs: documents
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -91,13 +91,4 @@ t.test('a damaged database is named with its file and the way back', async (t) =
   const message = new RegExp(`the database ${path} is damaged .*npm run admin -- backup`);
   await t.rejects(documents.ping(), { name: 'StoreUnavailableError', message });
   await documents.close();
-});
-
-t.test('files that others could read are theirs no more', async (t) => {
-  const directory = newDirectory(t);
-  const path = join(directory, 'documents.sqlite');
-  writeFileSync(path, '');
-  chmodSync(path, 0o644);
-  openDataDirectory(directory).close();
-  t.equal(statSync(path).mode & 0o777, 0o600);
 });
