@@ -1,40 +1,7 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { createFairQueue } from '../../platform/queues/fair-queue.ts';
 import { capacity } from './failures.ts';
-
-/** The client of a call waits for its answer; nobody waits for a job. */
-export type WorkClass = 'call' | 'job';
-
-/** A slot of a pool, taken by one piece of work. */
-export interface Slot {
-  /** Time from the request to the slot, in milliseconds. */
-  queueMs: number;
-  /** Frees the slot. It is called when the work has ended, not when its client has gone. A second call does nothing. */
-  release(): void;
-}
-
-export interface SlotRequest {
-  /** The account that the work is for; accounts are served in turn. */
-  accountId: string;
-  /** Calls are served first, but every fourth turn is a job's where one waits. Absent: a call. */
-  work?: WorkClass | undefined;
-  /** Estimated memory of the work, in bytes. Work that exceeds the whole budget runs alone. */
-  bytes: number;
-  /** Memory of the request while it waits, in bytes: the body of a call. */
-  heldBytes?: number;
-  /** The call that `expect` let in: `acquire` does not refuse it for an overload again. */
-  incoming?: IncomingCall | undefined;
-  /** Called once or more when the request is next in its queue, so that its input is read before its turn. */
-  prepare?: (() => void) | undefined;
-  /** Ends the waiting; acquire rejects with its reason. */
-  signal: AbortSignal;
-}
-
-/** A call that was let in and whose body is still being received. */
-export interface IncomingCall {
-  /** Stops counting the call as one that will wait. A second call does nothing. */
-  end(): void;
-}
+import { type IncomingCall, type Slot, type SlotRequest, TakenSlots, type WorkClass } from './slots.ts';
 
 type CallRequest = Pick<SlotRequest, 'accountId' | 'heldBytes'>;
 
@@ -62,37 +29,6 @@ export interface AdmissionStats {
   meanServiceMs: number;
   /** Recent mean wait for a slot, in milliseconds. */
   meanWaitMs: number;
-}
-
-/**
- * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three
- * ways: by their number, by the bytes of their bodies, and in an overload by the time that a call would wait. A burst
- * is served as long as its deadlines allow; where the queue has not been empty for a second and calls still come, the
- * load is more than the workers can do, and a longer queue would only make every answer late.
- */
-export interface Admission {
-  /**
-   * Waits for a slot.
-   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call; the signal's reason
-   *   when it aborts.
-   */
-  acquire(request: SlotRequest): Promise<Slot>;
-  /**
-   * Lets in a call whose body is still to be received. In an overload, the call counts as waiting for a second at most,
-   * so that slow senders do not fill the queue.
-   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
-   */
-  expect(request: CallRequest): IncomingCall;
-  /** Expected wait of a call that arrives now, in whole seconds from 1 to 60. */
-  retryAfterSeconds(): number;
-  /**
-   * Changes the number of slots and the budget of memory. Running work keeps its slot, so a smaller number takes
-   * effect as work ends.
-   */
-  resize(size: { slots: number; budgetBytes?: number }): void;
-  /** Resolves when no work runs and none waits. */
-  idle(): Promise<void>;
-  stats(): AdmissionStats;
 }
 
 interface Waiter {
@@ -124,7 +60,7 @@ const CALLS_IN_A_ROW = 3;
 /** More slots than an account ever has. */
 const LAST = 1e9;
 
-export function createAdmission(options: {
+interface AdmissionOptions {
   slots: number;
   budgetBytes: number;
   /** Read at each call, because an operator may change them. */
@@ -137,169 +73,257 @@ export function createAdmission(options: {
   /** Whether an account gets only slots that no other account waits for. Absent: none does. */
   givesWay?: (accountId: string) => boolean;
   clock?: Clock;
-}): Admission {
-  const { limits, callsBesideJobs = false, givesWay = () => false, clock = systemClock } = options;
-  let { slots, budgetBytes } = options;
-  const queues = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
+}
+
+/**
+ * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three
+ * ways: by their number, by the bytes of their bodies, and in an overload by the time that a call would wait. A burst
+ * is served as long as its deadlines allow; where the queue has not been empty for a second and calls still come, the
+ * load is more than the workers can do, and a longer queue would only make every answer late.
+ */
+export class Admission {
+  readonly #limits: () => WaitingLimits;
+  readonly #callsBesideJobs: boolean;
+  readonly #givesWay: (accountId: string) => boolean;
+  readonly #clock: Clock;
+  #slots: number;
+  #budgetBytes: number;
+  readonly #queues = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
   /** Calls whose bodies are being received, the oldest first. */
-  const incomingCalls = new Set<CountedCall>();
-  /** Slots taken, by account. */
-  const taken = new Map<string, number>();
-  let callsInARow = 0;
-  const atWork: Record<WorkClass, number> = { call: 0, job: 0 };
-  let reservedBytes = 0;
+  readonly #incomingCalls = new Set<CountedCall>();
+  readonly #taken = new TakenSlots();
+  #callsInARow = 0;
   /** Bytes of the bodies of waiting calls. */
-  let heldBytes = 0;
+  #heldBytes = 0;
   /** Start of the time in which calls have always been waiting; null while none waits. */
-  let callsWaitSinceMs: number | null = null;
-  let meanServiceMs = FIRST_GUESS_MS;
-  let meanWaitMs = 0;
-  let idlers: (() => void)[] = [];
+  #callsWaitSinceMs: number | null = null;
+  #meanServiceMs = FIRST_GUESS_MS;
+  #meanWaitMs = 0;
+  #idlers: (() => void)[] = [];
 
-  const slotsOf = (accountId: string) => taken.get(accountId) ?? 0;
-  /** The rank of an account in its queue: whoever has the fewest slots is next, and whoever gives way is last. */
-  const rankOf = (accountId: string) => slotsOf(accountId) + (givesWay(accountId) ? LAST : 0);
-  const nextOf = (work: WorkClass) => queues[work].next({ slotsOf: rankOf });
-  const waiting = () => queues.call.size + queues.job.size;
-  const busy = () => atWork.call + atWork.job;
-
-  /** Slots that are taken, as seen by work of this class. */
-  const takenFor = (work: WorkClass = 'call') => (callsBesideJobs && work === 'call' ? atWork.call : busy());
-
-  function fits({ bytes, work }: SlotRequest): boolean {
-    return takenFor(work) < slots && (busy() === 0 || reservedBytes + bytes <= budgetBytes);
+  constructor(options: AdmissionOptions) {
+    this.#limits = options.limits;
+    this.#callsBesideJobs = options.callsBesideJobs ?? false;
+    this.#givesWay = options.givesWay ?? (() => false);
+    this.#clock = options.clock ?? systemClock;
+    this.#slots = options.slots;
+    this.#budgetBytes = options.budgetBytes;
   }
 
-  function count(accountId: string, change: 1 | -1): void {
-    const ofAccount = slotsOf(accountId) + change;
-    if (ofAccount === 0) taken.delete(accountId);
-    else taken.set(accountId, ofAccount);
+  /**
+   * Waits for a slot.
+   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call; the signal's reason
+   *   when it aborts.
+   */
+  async acquire(request: SlotRequest): Promise<Slot> {
+    request.signal.throwIfAborted();
+    this.#stopCountingSlowBodies();
+    const wasExpected = this.#incomingCalls.has(request.incoming as CountedCall);
+    // Another pool may have counted the call.
+    request.incoming?.end();
+    if (this.#waiting() === 0 && this.#fits(request)) return this.#take(request, 0);
+    if (request.work !== 'job') {
+      this.#refuseIfFull(request);
+      if (!wasExpected) this.#refuseIfOverloaded(request);
+    }
+    return this.#wait(request);
   }
 
-  function take({ accountId, bytes, work = 'call' }: SlotRequest, queueMs: number): Slot {
-    const takenMs = clock.elapsedMs();
-    let isHeld = true;
-    atWork[work] += 1;
-    reservedBytes += bytes;
-    count(accountId, 1);
-    meanWaitMs = withLatest(meanWaitMs, queueMs);
+  /**
+   * Lets in a call whose body is still to be received. In an overload, the call counts as waiting for a second at most,
+   * so that slow senders do not fill the queue.
+   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
+   */
+  expect(request: CallRequest): IncomingCall {
+    if (this.#queues.call.size > 0 || this.#takenFor() >= this.#slots) {
+      this.#refuseIfFull(request);
+      this.#refuseIfOverloaded(request);
+    }
+    const incoming: CountedCall = {
+      accountId: request.accountId,
+      sinceMs: this.#clock.elapsedMs(),
+      end: () => void this.#incomingCalls.delete(incoming),
+    };
+    this.#incomingCalls.add(incoming);
+    return incoming;
+  }
+
+  /** Expected wait of a call that arrives now, in whole seconds from 1 to 60. */
+  retryAfterSeconds(): number {
+    const aheadMs = ((this.#queues.call.size + this.#taken.busy()) / this.#slots) * this.#meanServiceMs;
+    return secondsOf(aheadMs);
+  }
+
+  /**
+   * Changes the number of slots and the budget of memory. Running work keeps its slot, so a smaller number takes
+   * effect as work ends.
+   */
+  resize({ slots, budgetBytes = this.#budgetBytes }: { slots: number; budgetBytes?: number }): void {
+    this.#slots = slots;
+    this.#budgetBytes = budgetBytes;
+    this.#admitNext();
+  }
+
+  /** Resolves when no work runs and none waits. */
+  async idle(): Promise<void> {
+    if (this.#taken.busy() > 0 || this.#waiting() > 0)
+      await new Promise<void>((resolve) => this.#idlers.push(resolve));
+  }
+
+  stats(): AdmissionStats {
     return {
-      queueMs,
-      release() {
-        if (!isHeld) return;
-        isHeld = false;
-        atWork[work] -= 1;
-        reservedBytes -= bytes;
-        count(accountId, -1);
-        meanServiceMs = withLatest(meanServiceMs, clock.elapsedMs() - takenMs);
-        admitNext();
-      },
+      slots: this.#slots,
+      busy: this.#taken.busy(),
+      waiting: this.#queues.call.size,
+      jobsWaiting: this.#queues.job.size,
+      reservedBytes: this.#taken.reservedBytes(),
+      budgetBytes: this.#budgetBytes,
+      meanServiceMs: this.#meanServiceMs,
+      meanWaitMs: this.#meanWaitMs,
     };
   }
 
-  /** Whether a job waits although jobs do not hold all slots. */
-  const jobNeedsSlot = () => queues.job.size > 0 && atWork.job < slots;
-
-  /** Whether the calls that wait give way, and a job that waits does not. */
-  function onlyCallsGiveWay(): boolean {
-    const [call, job] = [nextOf('call'), nextOf('job')];
-    return call !== undefined && job !== undefined && givesWay(call.owner) && !givesWay(job.owner);
+  #waiting(): number {
+    return this.#queues.call.size + this.#queues.job.size;
   }
 
-  function classWhoseTurnItIs(): WorkClass {
-    if (queues.call.size === 0) return 'job';
-    if (!jobNeedsSlot()) return 'call';
-    return callsInARow >= CALLS_IN_A_ROW || onlyCallsGiveWay() ? 'job' : 'call';
+  /** Slots that are taken, as seen by work of this class. */
+  #takenFor(work: WorkClass = 'call'): number {
+    return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
+  }
+
+  #fits({ bytes, work }: SlotRequest): boolean {
+    const hasMemory = this.#taken.busy() === 0 || this.#taken.reservedBytes() + bytes <= this.#budgetBytes;
+    return this.#takenFor(work) < this.#slots && hasMemory;
+  }
+
+  #take(request: SlotRequest, queueMs: number): Slot {
+    const takenMs = this.#clock.elapsedMs();
+    let isHeld = true;
+    this.#taken.take(request);
+    this.#meanWaitMs = withLatest(this.#meanWaitMs, queueMs);
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#taken.giveBack(request);
+      this.#meanServiceMs = withLatest(this.#meanServiceMs, this.#clock.elapsedMs() - takenMs);
+      this.#admitNext();
+    };
+    return { queueMs, release };
+  }
+
+  /** The rank of an account in its queue: whoever has the fewest slots is next, and whoever gives way is last. */
+  readonly #rankOf = (accountId: string): number =>
+    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? LAST : 0);
+
+  #nextOf(work: WorkClass) {
+    return this.#queues[work].next({ slotsOf: this.#rankOf });
+  }
+
+  /** Whether a job waits although jobs do not hold all slots. */
+  #jobNeedsSlot(): boolean {
+    return this.#queues.job.size > 0 && this.#taken.ofClass('job') < this.#slots;
+  }
+
+  /** Whether the calls that wait give way, and a job that waits does not. */
+  #onlyCallsGiveWay(): boolean {
+    const [call, job] = [this.#nextOf('call'), this.#nextOf('job')];
+    return (
+      call !== undefined && job !== undefined && this.#givesWay(call.owner) && !this.#givesWay(job.owner)
+    );
+  }
+
+  #classWhoseTurnItIs(): WorkClass {
+    if (this.#queues.call.size === 0) return 'job';
+    if (!this.#jobNeedsSlot()) return 'call';
+    return this.#callsInARow >= CALLS_IN_A_ROW || this.#onlyCallsGiveWay() ? 'job' : 'call';
   }
 
   /**
    * Serves requests in turn. A smaller request never overtakes a larger one that lacks memory, because the larger one
    * might then never run.
    */
-  function admitNext(): void {
+  #admitNext(): void {
     for (;;) {
-      const work = classWhoseTurnItIs();
-      const next = nextOf(work);
-      if (next === undefined || !fits(next.waiter.request)) break;
-      callsInARow = work === 'call' && jobNeedsSlot() ? callsInARow + 1 : 0;
-      leaveQueue(next.waiter);
-      queues[work].serve(next.owner, next.waiter);
-      next.waiter.grant(take(next.waiter.request, clock.elapsedMs() - next.waiter.arrivedMs));
+      const work = this.#classWhoseTurnItIs();
+      const next = this.#nextOf(work);
+      if (next === undefined || !this.#fits(next.waiter.request)) break;
+      this.#callsInARow = work === 'call' && this.#jobNeedsSlot() ? this.#callsInARow + 1 : 0;
+      this.#leaveQueue(next.waiter);
+      this.#queues[work].serve(next.owner, next.waiter);
+      next.waiter.grant(this.#take(next.waiter.request, this.#clock.elapsedMs() - next.waiter.arrivedMs));
     }
-    nextOf(classWhoseTurnItIs())?.waiter.request.prepare?.();
-    if (busy() > 0 || waiting() > 0) return;
-    for (const resolve of idlers) resolve();
-    idlers = [];
+    this.#nextOf(this.#classWhoseTurnItIs())?.waiter.request.prepare?.();
+    if (this.#taken.busy() > 0 || this.#waiting() > 0) return;
+    for (const resolve of this.#idlers) resolve();
+    this.#idlers = [];
   }
 
-  function wait(request: SlotRequest): Promise<Slot> {
+  #wait(request: SlotRequest): Promise<Slot> {
     const { accountId, signal, work = 'call' } = request;
     return new Promise((resolve, reject) => {
       const giveUp = () => waiter.refuse(signal.reason);
-      const waiter: Waiter = {
-        request,
-        arrivedMs: clock.elapsedMs(),
-        grant(slot) {
-          signal.removeEventListener('abort', giveUp);
-          resolve(slot);
-        },
-        refuse(reason) {
-          signal.removeEventListener('abort', giveUp);
-          leaveQueue(waiter);
-          queues[work].remove(accountId, waiter);
-          reject(reason);
-          admitNext();
-        },
+      const grant = (slot: Slot) => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(slot);
       };
-      queues[work].add(accountId, waiter);
+      const refuse = (reason: unknown) => {
+        signal.removeEventListener('abort', giveUp);
+        this.#leaveQueue(waiter);
+        this.#queues[work].remove(accountId, waiter);
+        reject(reason);
+        this.#admitNext();
+      };
+      const waiter: Waiter = { request, arrivedMs: this.#clock.elapsedMs(), grant, refuse };
+      this.#queues[work].add(accountId, waiter);
       if (work === 'call') {
-        heldBytes += request.heldBytes ?? 0;
-        callsWaitSinceMs ??= clock.elapsedMs();
+        this.#heldBytes += request.heldBytes ?? 0;
+        this.#callsWaitSinceMs ??= this.#clock.elapsedMs();
       }
       signal.addEventListener('abort', giveUp, { once: true });
       // A call may go before a job that waits for memory.
-      admitNext();
+      this.#admitNext();
     });
   }
 
   /** Called before a waiter leaves its queue, served or not. */
-  function leaveQueue({ request }: Waiter): void {
+  #leaveQueue({ request }: Waiter): void {
     if (request.work === 'job') return;
-    heldBytes -= request.heldBytes ?? 0;
-    if (queues.call.size === 1) callsWaitSinceMs = null;
+    this.#heldBytes -= request.heldBytes ?? 0;
+    if (this.#queues.call.size === 1) this.#callsWaitSinceMs = null;
   }
 
   /**
    * The wait of a call in an overload, in milliseconds, on the assumption that every waiting account goes on sending.
    * @param turns of the call's account, up to and including that of the call.
    */
-  function overloadWaitMs(turns: number, accounts: number): number {
-    return (turns * accounts * meanServiceMs) / slots;
+  #overloadWaitMs(turns: number, accounts: number): number {
+    return (turns * accounts * this.#meanServiceMs) / this.#slots;
   }
 
-  function expectedWaitMs(accountId: string): number {
+  #expectedWaitMs(accountId: string): number {
     const accounts = new Set([accountId]);
-    for (const [waitingAccount] of queues.call.lines()) accounts.add(waitingAccount);
-    let own = queues.call.sizeOf(accountId);
-    for (const call of incomingCalls) {
+    for (const [waitingAccount] of this.#queues.call.lines()) accounts.add(waitingAccount);
+    let own = this.#queues.call.sizeOf(accountId);
+    for (const call of this.#incomingCalls) {
       accounts.add(call.accountId);
       if (call.accountId === accountId) own += 1;
     }
-    return overloadWaitMs(own + 1, accounts.size);
+    return this.#overloadWaitMs(own + 1, accounts.size);
   }
 
   /**
    * Refuses waiting calls whose wait, past and expected, exceeds the limit. The burst before an overload leaves such
    * calls. The next call of each account stays.
    */
-  function refuseLateWaiters(longestWaitMs: number): void {
+  #refuseLateWaiters(longestWaitMs: number): void {
     const late: Waiter[] = [];
-    const waitingLines = [...queues.call.lines()];
+    const waitingLines = [...this.#queues.call.lines()];
     for (const [, waiters] of waitingLines) {
       let turns = 0;
       for (const waiter of waiters) {
-        const waitedMs = clock.elapsedMs() - waiter.arrivedMs;
-        const waitMs = waitedMs + overloadWaitMs(turns + 1, waitingLines.length);
+        const waitedMs = this.#clock.elapsedMs() - waiter.arrivedMs;
+        const waitMs = waitedMs + this.#overloadWaitMs(turns + 1, waitingLines.length);
         if (turns > 0 && waitMs > longestWaitMs * LENIENCE) late.push(waiter);
         else turns += 1;
       }
@@ -307,91 +331,39 @@ export function createAdmission(options: {
     for (const waiter of late) waiter.refuse(capacity(secondsOf(longestWaitMs)));
   }
 
-  function stopCountingSlowBodies(): void {
-    for (const call of incomingCalls) {
-      if (clock.elapsedMs() - call.sinceMs < RECEIVING_MS) return;
-      incomingCalls.delete(call);
+  #stopCountingSlowBodies(): void {
+    for (const call of this.#incomingCalls) {
+      if (this.#clock.elapsedMs() - call.sinceMs < RECEIVING_MS) return;
+      this.#incomingCalls.delete(call);
     }
   }
 
-  function isOverloaded(): boolean {
-    return callsWaitSinceMs !== null && clock.elapsedMs() - callsWaitSinceMs > OVERLOAD_AFTER_MS;
+  #isOverloaded(): boolean {
+    const sinceMs = this.#callsWaitSinceMs;
+    return sinceMs !== null && this.#clock.elapsedMs() - sinceMs > OVERLOAD_AFTER_MS;
   }
 
   /** @throws provider_unavailable (capacity) for a call for which the queue is full. */
-  function refuseIfFull({ heldBytes: bytes = 0 }: CallRequest): void {
-    const { calls, heldBytes: mostHeldBytes = Infinity } = limits();
+  #refuseIfFull({ heldBytes: bytes = 0 }: CallRequest): void {
+    const { calls, heldBytes: mostHeldBytes = Infinity } = this.#limits();
     // A single call may wait, however large its body is.
-    const holdsTooMuch = bytes > 0 && heldBytes > 0 && heldBytes + bytes > mostHeldBytes;
-    if (queues.call.size >= calls || holdsTooMuch) throw capacity(retryAfterSeconds());
+    const holdsTooMuch = bytes > 0 && this.#heldBytes > 0 && this.#heldBytes + bytes > mostHeldBytes;
+    if (this.#queues.call.size >= calls || holdsTooMuch) throw capacity(this.retryAfterSeconds());
   }
 
   /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
-  function refuseIfOverloaded({ accountId }: CallRequest): void {
-    if (!isOverloaded()) return;
-    stopCountingSlowBodies();
-    const waitMs = expectedWaitMs(accountId);
+  #refuseIfOverloaded({ accountId }: CallRequest): void {
+    if (!this.#isOverloaded()) return;
+    this.#stopCountingSlowBodies();
+    const waitMs = this.#expectedWaitMs(accountId);
     // Where one piece of work takes longer than the limit, one call may wait for it.
-    const limitMs = Math.max(limits().waitMs ?? Infinity, meanServiceMs);
+    const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (waitMs <= limitMs) return;
-    refuseLateWaiters(limitMs);
+    this.#refuseLateWaiters(limitMs);
     throw capacity(secondsOf(waitMs));
   }
+}
 
-  function expect(request: CallRequest): IncomingCall {
-    if (queues.call.size > 0 || takenFor() >= slots) {
-      refuseIfFull(request);
-      refuseIfOverloaded(request);
-    }
-    const incoming: CountedCall = {
-      accountId: request.accountId,
-      sinceMs: clock.elapsedMs(),
-      end: () => void incomingCalls.delete(incoming),
-    };
-    incomingCalls.add(incoming);
-    return incoming;
-  }
-
-  function retryAfterSeconds(): number {
-    const aheadMs = ((queues.call.size + busy()) / slots) * meanServiceMs;
-    return secondsOf(aheadMs);
-  }
-
-  function secondsOf(ms: number): number {
-    return Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
-  }
-
-  return {
-    async acquire(request) {
-      request.signal.throwIfAborted();
-      stopCountingSlowBodies();
-      const wasExpected = incomingCalls.has(request.incoming as CountedCall);
-      // Another pool may have counted the call.
-      request.incoming?.end();
-      if (waiting() === 0 && fits(request)) return take(request, 0);
-      if (request.work !== 'job') {
-        refuseIfFull(request);
-        if (!wasExpected) refuseIfOverloaded(request);
-      }
-      return wait(request);
-    },
-    expect,
-    retryAfterSeconds,
-    resize(size) {
-      ({ slots, budgetBytes = budgetBytes } = size);
-      admitNext();
-    },
-    idle: () =>
-      busy() === 0 && waiting() === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
-    stats: () => ({
-      slots,
-      busy: busy(),
-      waiting: queues.call.size,
-      jobsWaiting: queues.job.size,
-      reservedBytes,
-      budgetBytes,
-      meanServiceMs,
-      meanWaitMs,
-    }),
-  };
+function secondsOf(ms: number): number {
+  return Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
 }

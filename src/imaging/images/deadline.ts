@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import type { WorkClass } from './admission.ts';
+import type { WorkClass } from './slots.ts';
 
 /** One signal for the deadline and the disconnect of a client. */
 export interface Deadline {

@@ -1,24 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/**
- * Work that has met its deadline in the last minute, by account. The same over as much would meet it again, unless it
- * was late because other programs had the cores: that work is not kept here.
- */
-export interface LateWork {
-  /**
-   * @param name a text that work of the same kind has in common.
-   * @param size how much is worked on, in any unit that work of this name is measured in.
-   * @param time the CPU time that it used, and the time that it had, in milliseconds.
-   */
-  record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void;
-  /**
-   * Seconds until work of the account may begin, rounded up; 0 where it may at once, as work may that is smaller by a
-   * fifth than all that was late.
-   * @param nameOf answers a text that work of the same kind has in common. It is called only where there is late work.
-   */
-  waitSeconds(accountId: string, nameOf: () => string, size: number): number;
-}
-
 /** Time for which late work is not begun again. */
 export const LATE_SECONDS = 60;
 const LATE_MS = LATE_SECONDS * 1_000;
@@ -27,33 +8,54 @@ const AS_MUCH = 0.8;
 /** Work that used less than this part of its time waited for a core, and may be in time on a host that is less busy. */
 const OWN_SHARE = 0.5;
 
-export function createLateWork(clock: Clock): LateWork {
+/**
+ * Work that has met its deadline in the last minute, by account. The same over as much would meet it again, unless it
+ * was late because other programs had the cores: that work is not kept here.
+ */
+export class LateWork {
+  readonly #clock: Clock;
   /** By name, when work last met its deadline, and the least that did; the earliest first. */
-  const lateWork = new Map<string, { sinceMs: number; size: number }>();
-  const keyOf = (accountId: string, name: string) => `${accountId} ${name}`;
+  readonly #late = new Map<string, { sinceMs: number; size: number }>();
 
-  function forgetOld(): void {
-    for (const [key, { sinceMs }] of lateWork) {
-      if (clock.elapsedMs() - sinceMs < LATE_MS) return;
-      lateWork.delete(key);
-    }
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
-  return {
-    record(accountId, name, size, { cpuMs, allowedMs }) {
-      if (cpuMs < OWN_SHARE * allowedMs) return;
-      const key = keyOf(accountId, name);
-      forgetOld();
-      const least = Math.min(size, lateWork.get(key)?.size ?? size);
-      lateWork.delete(key);
-      lateWork.set(key, { sinceMs: clock.elapsedMs(), size: least });
-    },
-    waitSeconds(accountId, nameOf, size) {
-      forgetOld();
-      if (lateWork.size === 0) return 0;
-      const late = lateWork.get(keyOf(accountId, nameOf()));
-      if (late === undefined || size < AS_MUCH * late.size) return 0;
-      return Math.ceil((late.sinceMs + LATE_MS - clock.elapsedMs()) / 1_000);
-    },
-  };
+  /**
+   * @param name a text that work of the same kind has in common.
+   * @param size how much is worked on, in any unit that work of this name is measured in.
+   * @param time the CPU time that it used, and the time that it had, in milliseconds.
+   */
+  record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void {
+    if (time.cpuMs < OWN_SHARE * time.allowedMs) return;
+    const key = keyOf(accountId, name);
+    this.#forgetOld();
+    const least = Math.min(size, this.#late.get(key)?.size ?? size);
+    this.#late.delete(key);
+    this.#late.set(key, { sinceMs: this.#clock.elapsedMs(), size: least });
+  }
+
+  /**
+   * Seconds until work of the account may begin, rounded up; 0 where it may at once, as work may that is smaller by a
+   * fifth than all that was late.
+   * @param nameOf answers a text that work of the same kind has in common. It is called only where there is late work.
+   */
+  waitSeconds(accountId: string, nameOf: () => string, size: number): number {
+    this.#forgetOld();
+    if (this.#late.size === 0) return 0;
+    const late = this.#late.get(keyOf(accountId, nameOf()));
+    if (late === undefined || size < AS_MUCH * late.size) return 0;
+    return Math.ceil((late.sinceMs + LATE_MS - this.#clock.elapsedMs()) / 1_000);
+  }
+
+  #forgetOld(): void {
+    for (const [key, { sinceMs }] of this.#late) {
+      if (this.#clock.elapsedMs() - sinceMs < LATE_MS) return;
+      this.#late.delete(key);
+    }
+  }
+}
+
+function keyOf(accountId: string, name: string): string {
+  return `${accountId} ${name}`;
 }

@@ -19,7 +19,6 @@ import type { ApiError } from '../../platform/http/errors/errors.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import { present } from '../../platform/values/present.ts';
-import type { IncomingCall, WorkClass } from './admission.ts';
 import { type Alternatives, alternativesTo } from './alternatives.ts';
 import { assertSameSize, assertWithinBounds } from './bounds.ts';
 import type { pixelsSettings } from './config.ts';
@@ -28,12 +27,13 @@ import { estimatedBytes } from './estimates/memory.ts';
 import { deadlineExceeded, refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
 import type { Header } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
-import { createLateWork, LATE_SECONDS } from './late-work.ts';
+import { LATE_SECONDS, LateWork } from './late-work.ts';
 import type { Outcome, Pool } from './pools/pool.ts';
 import { openPools, type PoolReport } from './pools/pools.ts';
 import type { AnswerOf } from './pools/threads.ts';
-import { createWorkerTime } from './pools/worker-time.ts';
-import { createSelfTest } from './self-test.ts';
+import { WorkerTime } from './pools/worker-time.ts';
+import { SelfTest } from './self-test.ts';
+import type { IncomingCall, WorkClass } from './slots.ts';
 import { type Opened, openedFrom, type Source, storedSource } from './source.ts';
 import { isStored, type StoredFile } from './stored-file.ts';
 import { createRasterizer, drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE } from './vector.ts';
@@ -186,9 +186,9 @@ interface BegunWork {
 export function createPixels(options: PixelsOptions): Pixels {
   const { settings, capacity, log, clock = systemClock } = options;
   const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
-  const lateWork = createLateWork(clock);
+  const lateWork = new LateWork(clock);
   const budgetMs = () => settings.IMAGE_ACCOUNT_SECONDS * 1_000 * capacity.imageThreads();
-  const workerTime = createWorkerTime({ clock, budgetMs });
+  const workerTime = new WorkerTime({ clock, budgetMs });
   const shared = { clock, workerTime, onLost, processCpuMs: options.processCpuMs };
   const pools = openPools({ ...options, ...shared });
   const rasterizer = createRasterizer({
@@ -347,7 +347,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     return { ...described, image: { ...described.image, ...ofDrawing } };
   }
 
-  const selfTest = createSelfTest(clock, (call) => begin(call, (context) => transform(call, context)).result);
+  const selfTest = new SelfTest(clock, (call) => begin(call, (context) => transform(call, context)).result);
 
   /** Begins work of an account. */
   function serving<C extends PixelCall, T>(run: (call: C, context: CallContext) => Promise<T>) {
@@ -366,7 +366,7 @@ export function createPixels(options: PixelsOptions): Pixels {
     slowStats: () => statsOf(pools.slow),
     heavyStats: () => statsOf(pools.heavy),
     batchStats: () => statsOf(pools.batch),
-    selfTest: selfTest.run,
+    selfTest: () => selfTest.run(),
     async close() {
       await Promise.all([pools.close(), rasterizer.close()]);
     },

@@ -9,41 +9,42 @@ interface TinyCall {
   pass: Pass;
 }
 
-/** Finds out whether the threads work. */
-interface SelfTest {
-  /** Records that a call was answered, which proves the same for a few seconds. */
-  answered(): void;
-  /** Resolves when they work; otherwise rejects as the tiny call does. Concurrent runs share one call. */
-  run(): Promise<void>;
-}
-
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_DEADLINE_MS = 10_000;
 /** How long an answer proves that the threads work. */
 const PROOF_MS = 5_000;
 
-export function createSelfTest(clock: Clock, transform: (call: TinyCall) => Promise<unknown>): SelfTest {
-  let lastAnswerMs = Number.NEGATIVE_INFINITY;
-  let testing: Promise<void> | null = null;
+/** Finds out whether the threads work. */
+export class SelfTest {
+  readonly #clock: Clock;
+  readonly #transform: (call: TinyCall) => Promise<unknown>;
+  #lastAnswerMs = Number.NEGATIVE_INFINITY;
+  #testing: Promise<void> | null = null;
 
-  async function testOnce(): Promise<void> {
-    try {
-      await transform(tinyCall(clock.nowMs()));
-    } finally {
-      testing = null;
-    }
+  constructor(clock: Clock, transform: (call: TinyCall) => Promise<unknown>) {
+    this.#clock = clock;
+    this.#transform = transform;
   }
 
-  return {
-    answered() {
-      lastAnswerMs = clock.elapsedMs();
-    },
-    async run() {
-      if (clock.elapsedMs() - lastAnswerMs < PROOF_MS) return;
-      testing ??= testOnce();
-      return testing;
-    },
-  };
+  /** Records that a call was answered, which proves the same for a few seconds. */
+  answered(): void {
+    this.#lastAnswerMs = this.#clock.elapsedMs();
+  }
+
+  /** Resolves when they work; otherwise rejects as the tiny call does. Concurrent runs share one call. */
+  async run(): Promise<void> {
+    if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_MS) return;
+    this.#testing ??= this.#testOnce();
+    return this.#testing;
+  }
+
+  async #testOnce(): Promise<void> {
+    try {
+      await this.#transform(tinyCall(this.#clock.nowMs()));
+    } finally {
+      this.#testing = null;
+    }
+  }
 }
 
 function tinyCall(nowMs: number): TinyCall {

@@ -8,13 +8,14 @@ import type {
 } from '../../../workers/vector/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { present } from '../../platform/values/present.ts';
-import type { WaitingLimits, WorkClass } from './admission.ts';
+import type { WaitingLimits } from './admission.ts';
 import { type Deadline, deadlineOf } from './deadline.ts';
 import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
 import { LATE_SECONDS, type LateWork } from './late-work.ts';
 import type { ChildProcessOptions } from './pools/child-process.ts';
 import { createChildProcessPool } from './pools/child-process-pool.ts';
 import type { WorkerTime } from './pools/worker-time.ts';
+import type { WorkClass } from './slots.ts';
 
 export interface Drawing extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */

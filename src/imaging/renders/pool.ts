@@ -1,9 +1,10 @@
 import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type Admission, createAdmission, type Slot, type WorkClass } from '../images/admission.ts';
+import { Admission } from '../images/admission.ts';
 import { unlessAborted } from '../images/deadline.ts';
+import type { Slot, WorkClass } from '../images/slots.ts';
 import type { RenderThread } from './thread.ts';
-import { createUsualTime } from './usual-time.ts';
+import { UsualTime } from './usual-time.ts';
 
 interface RenderPoolOptions {
   threads: readonly RenderThread[];
@@ -96,13 +97,13 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   /** Removed threads that still have pages. */
   const retiring = new Set<RenderThread>();
   // Memory is not reserved, because it is bounded by the number of browsers, which draw one page at a time.
-  const admission = createAdmission({
+  const admission = new Admission({
     slots: threads.length * options.slotsPerThread,
     budgetBytes: Number.MAX_SAFE_INTEGER,
     limits: () => ({ calls: options.queueLimit }),
     clock,
   });
-  const usual = createUsualTime();
+  const usual = new UsualTime();
   const pooledPages = new Set<PooledPage>();
   let cancelReview: (() => void) | undefined;
 
@@ -308,8 +309,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
   return {
     ...{ draw, withdraw, review, resize },
     threads: () => threads,
-    retryAfterSeconds: admission.retryAfterSeconds,
-    stats: admission.stats,
-    idle: admission.idle,
+    retryAfterSeconds: () => admission.retryAfterSeconds(),
+    stats: () => admission.stats(),
+    idle: () => admission.idle(),
   };
 }

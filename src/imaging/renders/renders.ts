@@ -4,15 +4,15 @@ import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import type { WorkClass } from '../images/admission.ts';
 import { deadlineOf, unlessAborted } from '../images/deadline.ts';
 import type { Work } from '../images/pixels.ts';
+import type { WorkClass } from '../images/slots.ts';
 import { lateness, type RenderedPage, requirePage, rethrow, stoppedForOthers } from './answers.ts';
 import type { rendersSettings } from './config.ts';
 import { createRenderPool, type PageToDraw, type PoolOutcome, type RenderPool } from './pool.ts';
 import { sandboxObstacle } from './sandbox.ts';
-import { createSlowAccounts } from './slow-accounts.ts';
-import { createStandby } from './standby.ts';
+import { SlowAccounts } from './slow-accounts.ts';
+import { Standby } from './standby.ts';
 import { createRenderThread, type RenderLog } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
@@ -112,7 +112,7 @@ export function createRenders(options: RendersOptions): Renders {
   const newThread = (niceness?: number) =>
     createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
   const slowThread = newThread(SLOW_NICENESS);
-  const slowAccounts = createSlowAccounts(clock);
+  const slowAccounts = new SlowAccounts(clock);
   let cancelIdleStop: (() => void) | undefined;
   let slowPoolStopped: Promise<void> = Promise.resolve();
 
@@ -120,7 +120,7 @@ export function createRenders(options: RendersOptions): Renders {
     slowAccounts.mark(accountId);
     commonPool.withdraw(accountId);
   }
-  const standby = createStandby({ newThread, clock, onReady: () => commonPool.review() });
+  const standby = new Standby({ newThread, clock, onReady: () => commonPool.review() });
   const commonPool = createRenderPool({
     threads: Array.from({ length: threads }, () => newThread()),
     slotsPerThread: SLOTS_PER_THREAD,

@@ -1,20 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { RenderThread } from './thread.ts';
 
-/**
- * A render thread with a browser that is ready to replace one that a slow page blocks. With it the pages of others wait
- * 0.3 to 2 s for such a page, and it is drawn elsewhere; without it they wait 5 s, and it is refused.
- */
-interface Standby {
-  /**
-   * Returns the thread that replaces the slow one, which becomes the next standby as soon as its pages have ended.
-   * Returns null while there is none; it is then started, and `onReady` reports it.
-   */
-  relieve(slow: RenderThread): RenderThread | null;
-  /** Ends the browser, then the thread. */
-  stop(): Promise<void>;
-}
-
 interface StandbyOptions {
   newThread: () => RenderThread;
   clock: Clock;
@@ -26,49 +12,65 @@ const IDLE_MS = 300_000;
 /** The longest start of a browser. */
 const WARM_TIMEOUT_MS = 90_000;
 
-/** Nothing is started before it is needed, so only the first waiting page waits for a browser to start. */
-export function createStandby({ newThread, clock, onReady }: StandbyOptions): Standby {
-  let thread = newThread();
-  let state: 'cold' | 'warming' | 'ready' = 'cold';
-  let cancelIdleStop: (() => void) | undefined;
-  let stopped: Promise<void> = Promise.resolve();
+/**
+ * A render thread with a browser that is ready to replace one that a slow page blocks. With it the pages of others wait
+ * 0.3 to 2 s for such a page, and it is drawn elsewhere; without it they wait 5 s, and it is refused. Nothing is
+ * started before it is needed, so only the first waiting page waits for a browser to start.
+ */
+export class Standby {
+  readonly #clock: Clock;
+  readonly #onReady: () => void;
+  #thread: RenderThread;
+  #state: 'cold' | 'warming' | 'ready' = 'cold';
+  #cancelIdleStop: (() => void) | undefined;
+  #stopped: Promise<void> = Promise.resolve();
+
+  constructor({ newThread, clock, onReady }: StandbyOptions) {
+    this.#clock = clock;
+    this.#onReady = onReady;
+    this.#thread = newThread();
+  }
+
+  /**
+   * Returns the thread that replaces the slow one, which becomes the next standby as soon as its pages have ended.
+   * Returns null while there is none; it is then started, and `onReady` reports it.
+   */
+  readonly relieve = (slow: RenderThread): RenderThread | null => {
+    this.#cancelIdleStop?.();
+    this.#cancelIdleStop = this.#clock.after(IDLE_MS, this.#stopIdle);
+    const relief = this.#state === 'ready' ? this.#thread : null;
+    if (relief !== null) {
+      this.#thread = slow;
+      this.#state = 'cold';
+    }
+    void this.#warm();
+    return relief;
+  };
+
+  /** Ends the browser, then the thread. */
+  async stop(): Promise<void> {
+    this.#cancelIdleStop?.();
+    await this.#stopped;
+    await this.#thread.stop();
+  }
 
   /**
    * Starts the browser. A thread that still draws answers once that page has ended, and after another browser has
    * started where one was needed.
    */
-  async function warm(): Promise<void> {
-    if (state !== 'cold') return;
-    state = 'warming';
-    await stopped;
-    const answer = await thread
-      .call({ kind: 'warm' }, clock.nowMs() + WARM_TIMEOUT_MS)
+  async #warm(): Promise<void> {
+    if (this.#state !== 'cold') return;
+    this.#state = 'warming';
+    await this.#stopped;
+    const answer = await this.#thread
+      .call({ kind: 'warm' }, this.#clock.nowMs() + WARM_TIMEOUT_MS)
       .catch(() => ({ kind: 'lost' }));
-    state = answer.kind === 'done' ? 'ready' : 'cold';
-    if (state === 'ready') onReady();
+    this.#state = answer.kind === 'done' ? 'ready' : 'cold';
+    if (this.#state === 'ready') this.#onReady();
   }
 
-  function stopIdle(): void {
-    state = 'cold';
-    stopped = thread.stopIfIdle();
-  }
-
-  return {
-    relieve(slow) {
-      cancelIdleStop?.();
-      cancelIdleStop = clock.after(IDLE_MS, stopIdle);
-      const relief = state === 'ready' ? thread : null;
-      if (relief !== null) {
-        thread = slow;
-        state = 'cold';
-      }
-      void warm();
-      return relief;
-    },
-    async stop() {
-      cancelIdleStop?.();
-      await stopped;
-      await thread.stop();
-    },
+  readonly #stopIdle = (): void => {
+    this.#state = 'cold';
+    this.#stopped = this.#thread.stopIfIdle();
   };
 }

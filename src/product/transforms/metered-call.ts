@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Timings } from '../../../workers/protocol.ts';
-import type { IncomingCall, WorkClass } from '../../imaging/images/admission.ts';
 import type { Header } from '../../imaging/images/header/header.ts';
 import type { PixelResult, Pixels, Work } from '../../imaging/images/pixels.ts';
 import { checkIsImage } from '../../imaging/images/readable.ts';
+import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
 import type { StoredFile } from '../../imaging/images/stored-file.ts';
 import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';

@@ -1,10 +1,5 @@
-import {
-  type Admission,
-  createAdmission,
-  type Slot,
-  type WaitingLimits,
-  type WorkClass,
-} from '../../../src/imaging/images/admission.ts';
+import { Admission, type WaitingLimits } from '../../../src/imaging/images/admission.ts';
+import type { Slot, WorkClass } from '../../../src/imaging/images/slots.ts';
 import { manualClock } from '../../support/clock.ts';
 
 export const forever = new AbortController().signal;
@@ -45,7 +40,7 @@ export const open = (
 ) => {
   const clock = manualClock();
   const limits: WaitingLimits = { calls: 10, ...options.limits };
-  const admission = createAdmission({
+  const admission = new Admission({
     ...{ slots: 1, budgetBytes: 100, clock },
     ...options,
     limits: () => limits,

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { estimatedMs } from '../../../src/imaging/images/estimates/duration.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
-import { createCpuMeter } from '../../../src/imaging/images/pools/cpu-meter.ts';
-import { createPace } from '../../../src/imaging/images/pools/pace.ts';
+import { CpuMeter } from '../../../src/imaging/images/pools/cpu-meter.ts';
+import { Pace } from '../../../src/imaging/images/pools/pace.ts';
 import type { Pass, Step } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 
@@ -66,7 +66,7 @@ t.test('a picture that shrinks costs what its result does, and its reading', asy
 });
 
 t.test('an estimate follows what its kind takes on this host, quickly when it was too short', async (t) => {
-  const pace = createPace();
+  const pace = new Pace();
   pace.record('gif', 100, 300);
   t.equal(pace.corrected('gif', 100), 200);
   t.equal(pace.corrected('jpeg', 100), 100, 'each kind by itself');
@@ -79,7 +79,7 @@ t.test('an estimate follows what its kind takes on this host, quickly when it wa
 });
 
 t.test('one slow outlier is made up for by a few quick passes', async (t) => {
-  const pace = createPace();
+  const pace = new Pace();
   pace.record('webp', 1_000, 60_000);
   t.ok(pace.corrected('webp', 1_000) > LONG_MS);
   for (let call = 0; call < 3; call += 1) pace.record('webp', 1_000, 500);
@@ -87,7 +87,7 @@ t.test('one slow outlier is made up for by a few quick passes', async (t) => {
 });
 
 t.test('kinds that callers make up do not fill the memory, and leave those in use', async (t) => {
-  const pace = createPace();
+  const pace = new Pace();
   pace.record('first', 100, 400);
   for (let kind = 0; kind < 999; kind += 1) pace.record(`kind ${kind}`, 100, 400);
   pace.record('first', 100, 400);
@@ -98,7 +98,7 @@ t.test('kinds that callers make up do not fill the memory, and leave those in us
 
 t.test('the CPU time of a process is shared by the passes that run at the time', async (t) => {
   let usedMs = 5_000;
-  const meter = createCpuMeter(() => usedMs);
+  const meter = new CpuMeter(() => usedMs);
   const alone = meter.begin();
   usedMs += 100;
   t.equal(alone(), 100, 'what was used before is not its own');
@@ -113,7 +113,7 @@ t.test('the CPU time of a process is shared by the passes that run at the time',
 });
 
 t.test('the system tells the CPU time of other threads, without that of this one', async (t) => {
-  const measured = createCpuMeter().begin();
+  const measured = new CpuMeter().begin();
   const before = process.threadCpuUsage();
   const hashed = await promisify(pbkdf2)('password', 'salt', 400_000, 64, 'sha512');
   const { user, system } = process.threadCpuUsage(before);

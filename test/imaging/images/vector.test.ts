@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { createLateWork } from '../../../src/imaging/images/late-work.ts';
-import { createWorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
+import { LateWork } from '../../../src/imaging/images/late-work.ts';
+import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
 import { createRasterizer, type Drawing } from '../../../src/imaging/images/vector.ts';
 import { type Clock, systemClock } from '../../../src/platform/clock.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
@@ -27,8 +27,8 @@ function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}
     memoryMegabytes: 2_048,
     limits: () => ({ calls: 8 }),
     clock,
-    lateWork: createLateWork(clock),
-    workerTime: createWorkerTime({ clock, budgetMs: () => 60_000 }),
+    lateWork: new LateWork(clock),
+    workerTime: new WorkerTime({ clock, budgetMs: () => 60_000 }),
     onLost: () => {},
     ...rest,
   });

@@ -1,11 +1,11 @@
 // needs: nothing
 import t from 'tap';
-import { createSlowAccounts, SLOW_FOR_MS } from '../../../src/imaging/renders/slow-accounts.ts';
+import { SLOW_FOR_MS, SlowAccounts } from '../../../src/imaging/renders/slow-accounts.ts';
 import { manualClock } from '../../support/clock.ts';
 
 t.test('an account is slow for a minute from its last mark, and no other is', async (t) => {
   const clock = manualClock();
-  const slow = createSlowAccounts(clock);
+  const slow = new SlowAccounts(clock);
   slow.mark('acc_a');
   clock.advance(SLOW_FOR_MS - 1);
   t.ok(slow.has('acc_a'));

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
-import { type Admission, createAdmission, type SlotRequest, type WaitingLimits } from '../admission.ts';
+import { Admission, type WaitingLimits } from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
 import { unsupportedFormat, workerUnreachable } from '../failures.ts';
+import type { SlotRequest } from '../slots.ts';
 import {
   type ChildProcessOptions,
   ProcessDeath,
@@ -69,8 +70,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
   options: ChildProcessPoolOptions,
 ): ChildProcessPool<Task, Reply> {
   const { clock, onLost, diedMessage } = options;
-  const admission = createAdmission(options);
-  const { retryAfterSeconds, expect, stats } = admission;
+  const admission = new Admission(options);
   /** Processes without work, each with the function that cancels its end. */
   const idle = new Map<TaskProcess, () => void>();
 
@@ -129,9 +129,9 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
   }
 
   return {
-    retryAfterSeconds,
-    expect,
-    stats,
+    retryAfterSeconds: () => admission.retryAfterSeconds(),
+    expect: (request) => admission.expect(request),
+    stats: () => admission.stats(),
     async run({ deadline, begin, took, ...slotRequest }) {
       const { signal, waiting } = deadline;
       const slot = await waiting(admission.acquire({ ...slotRequest, signal }));
@@ -148,7 +148,7 @@ export function createChildProcessPool<Task extends { input: Uint8Array }, Reply
         slot.release();
       }
     },
-    resize: admission.resize,
+    resize: (size) => admission.resize(size),
     async close() {
       await admission.idle();
       await Promise.all([...idle.keys()].map((process) => process.kill()));

@@ -14,27 +14,27 @@ const MAX_KINDS = 1_000;
  * decoder, steps and encoder: without the correction most of those that are large would wait for the few processes of
  * long work.
  */
-interface Pace {
-  /** The estimate, corrected by the recorded passes of this kind. */
-  corrected(kind: string, estimatedMs: number): number;
-  record(kind: string, estimatedMs: number, tookMs: number): void;
-}
-
-export function createPace(): Pace {
+export class Pace {
   /** The least recently recorded kind first. */
-  const factors = new Map<string, number>();
-  const factorOf = (kind: string) => factors.get(kind) ?? 1;
-  return {
-    corrected: (kind, estimatedMs) => factorOf(kind) * estimatedMs,
-    record(kind, estimatedMs, tookMs) {
-      if (Math.max(estimatedMs, tookMs) < MIN_MEASURED_MS) return;
-      const known = factorOf(kind);
-      const seen = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, tookMs / estimatedMs));
-      const weight = seen > known ? SLOWER_WEIGHT : QUICKER_WEIGHT;
-      factors.delete(kind);
-      factors.set(kind, known + weight * (seen - known));
-      const [oldest] = factors.keys();
-      if (factors.size > MAX_KINDS && oldest !== undefined) factors.delete(oldest);
-    },
-  };
+  readonly #factors = new Map<string, number>();
+
+  /** The estimate, corrected by the recorded passes of this kind. */
+  corrected(kind: string, estimatedMs: number): number {
+    return this.#factorOf(kind) * estimatedMs;
+  }
+
+  record(kind: string, estimatedMs: number, tookMs: number): void {
+    if (Math.max(estimatedMs, tookMs) < MIN_MEASURED_MS) return;
+    const known = this.#factorOf(kind);
+    const seen = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, tookMs / estimatedMs));
+    const weight = seen > known ? SLOWER_WEIGHT : QUICKER_WEIGHT;
+    this.#factors.delete(kind);
+    this.#factors.set(kind, known + weight * (seen - known));
+    const [oldest] = this.#factors.keys();
+    if (this.#factors.size > MAX_KINDS && oldest !== undefined) this.#factors.delete(oldest);
+  }
+
+  #factorOf(kind: string): number {
+    return this.#factors.get(kind) ?? 1;
+  }
 }

@@ -1,11 +1,12 @@
 import type { ImageTask } from '../../../../workers/protocol.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import { type Admission, createAdmission, type SlotRequest } from '../admission.ts';
+import { Admission } from '../admission.ts';
 import { type Deadline, unlessAborted } from '../deadline.ts';
 import { capacity, workerUnreachable } from '../failures.ts';
+import type { SlotRequest } from '../slots.ts';
 import type { ChildProcessOptions } from './child-process.ts';
 import { createChildProcessPool, type PoolOptions } from './child-process-pool.ts';
-import { createCpuMeter } from './cpu-meter.ts';
+import { CpuMeter } from './cpu-meter.ts';
 import { createThreads, type ResultOf } from './threads.ts';
 
 /**
@@ -55,9 +56,8 @@ export function createThreadPool(
   options: PoolOptions & { threadFile: URL; workersCpuMs?: (() => number) | undefined },
 ): Pool {
   const { slots, onLost, threadFile, clock } = options;
-  const cpuMeter = createCpuMeter(options.workersCpuMs);
-  const admission = createAdmission({ ...options, callsBesideJobs: true });
-  const { stats, retryAfterSeconds, expect } = admission;
+  const cpuMeter = new CpuMeter(options.workersCpuMs);
+  const admission = new Admission({ ...options, callsBesideJobs: true });
   const workers = createThreads({ threads: slots, threadFile, onLost });
 
   function lost(cause: Error): never {
@@ -66,9 +66,9 @@ export function createThreadPool(
   }
 
   return {
-    stats,
-    retryAfterSeconds,
-    expect,
+    retryAfterSeconds: () => admission.retryAfterSeconds(),
+    expect: (request) => admission.expect(request),
+    stats: () => admission.stats(),
     async run({ makeTask, slotRequest, deadline, follow, took }) {
       const { signal } = deadline;
       const slot = await deadline.waiting(admission.acquire({ ...slotRequest, signal }));

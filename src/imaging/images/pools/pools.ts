@@ -9,7 +9,7 @@ import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
 import type { Header } from '../header/header.ts';
 import type { ChildProcessOptions } from './child-process.ts';
-import { createPace } from './pace.ts';
+import { Pace } from './pace.ts';
 import { createProcessPool, createThreadPool, type Outcome, type Pool } from './pool.ts';
 import type { WorkerTime } from './worker-time.ts';
 
@@ -147,7 +147,7 @@ export function openPools(options: PoolsOptions): Pools {
     heavy: processPool('heavy', HEAVY_NICENESS),
     batch: processPool('batch', BATCH_NICENESS),
   };
-  const pace = createPace();
+  const pace = new Pace();
   capacity.onChange(() => {
     sizes = sizesNow();
     for (const name of POOL_NAMES) pools[name].resize(sizes[name]);

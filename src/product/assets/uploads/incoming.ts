@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { type Admission, createAdmission } from '../../../imaging/images/admission.ts';
+import { Admission } from '../../../imaging/images/admission.ts';
 import { checkIsImage } from '../../../imaging/images/readable.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
@@ -38,7 +38,7 @@ export interface IncomingImages {
 
 export function createIncoming(outbound: Outbound): IncomingImages {
   // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
-  const fetches: Admission = createAdmission({
+  const fetches = new Admission({
     slots: URL_FETCHES,
     budgetBytes: URL_FETCHES * MAX_URL_BYTES,
     limits: () => ({ calls: MAX_WAITING_FETCHES }),

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { type Admission, createAdmission } from '../../../imaging/images/admission.ts';
+import { Admission } from '../../../imaging/images/admission.ts';
 import { deadlineOf } from '../../../imaging/images/deadline.ts';
 import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
 import type { Pixels } from '../../../imaging/images/pixels.ts';
@@ -51,7 +51,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
    * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
    * waiting upload holds no bytes in memory. Accounts take turns.
    */
-  const queue: Admission = createAdmission({ ...sizeOf(capacity), limits: () => ({ calls: MAX_WAITING }) });
+  const queue = new Admission({ ...sizeOf(capacity), limits: () => ({ calls: MAX_WAITING }) });
   capacity.onChange(() => queue.resize(sizeOf(capacity)));
 
   return {
