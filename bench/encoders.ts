@@ -48,7 +48,7 @@ export async function run(): Promise<SuiteResult> {
     .map(({ program }) => program.join(' '))
     .join(
       ', ',
-    )} at equal SSIM (for minSsim) or SSIMULACRA 2, on the line between two of its qualities, in per cent; no figure where it is not installed.`;
+    )} at equal SSIM (for minSsim) or SSIMULACRA 2, on the line between two of its qualities, in per cent; no figure if it is not installed.`;
   return { method, rows };
 }
 

@@ -5,18 +5,21 @@ import { LOAD_SUITES, MEASURED_SUITES } from './registry.ts';
 /** The options by their names on the command line, with their value and what they do. */
 const OPTIONS = {
   url: ['URL', 'the instance; without it the bench starts the service itself, with embedded stores'],
-  key: ['KEY', 'API key of the account that loads it; DARKROOM_KEY where it is not given'],
+  key: ['KEY', 'API key of the account that loads it; DARKROOM_KEY by default'],
   keys: ['FILE', 'keys of several accounts, one on each line; calls use them in turn'],
   yes: ['', 'load an instance on another machine without asking'],
   images: ['DIR', 'pictures to send; without it the built-in ones'],
   seconds: ['N', 'length of every stage but the warm-up'],
   rate: ['N', 'calls per second of open stages, of all their cases together'],
   connections: ['N', 'connections of each case of closed stages'],
-  thresholds: ['', 'exit code 1 where a threshold of the suite is broken'],
+  thresholds: ['', 'exit with code 1 if a threshold of the suite is broken'],
   against: ['REF|URL', 'compare with a commit, a branch or an instance, in interleaved rounds'],
   rounds: ['N', 'rounds of a comparison; 8 by default'],
-  'fail-over': ['5%', 'exit code 1 where the second side is slower by more than this'],
-  baseline: ['FILE', 'compare with the report in this file; where there is none, keep this one there'],
+  'fail-over': ['5%', 'exit with code 1 if the second side is slower by more than this'],
+  baseline: [
+    'FILE',
+    'compare with the report in this file; if the file does not exist, save this report there',
+  ],
   suite: [
     'FILE.ts',
     'a suite of your own: a module whose default export is a LoadSuite (bench/load/suite.ts)',

@@ -41,7 +41,7 @@ export async function runMeasuredSuite(
   if (url !== '' || against !== '')
     throw new Error(`${name} compares with a baseline on this machine: leave --url and --against out.`);
   const suite = await MEASURED_SUITES[name]?.();
-  if (suite === undefined) throw new Error(`${name} is no suite that compares with a baseline.`);
+  if (suite === undefined) throw new Error(`${name} is not a suite that compares with a baseline.`);
   const result = {
     suite: name,
     at: new Date().toISOString(),

@@ -32,7 +32,7 @@ export function readEnvFile(path: string, known: readonly string[]): EnvFile {
     return refused(unreadable(path, error as NodeJS.ErrnoException));
   }
   // Half of the bytes of Latin letters in UTF-16 are zero.
-  if (text.includes('\0')) return refused(`${path} is no text in UTF-8: save it as UTF-8.`);
+  if (text.includes('\0')) return refused(`${path} is not text in UTF-8: save it as UTF-8.`);
   const lines = text.split('\n');
   return {
     settings: parseEnv(text),
@@ -84,7 +84,7 @@ function violationsIn(
     const content = line.trim();
     if (content === '' || content.startsWith('#')) return [];
     const name = nameIn(line);
-    if (name === undefined) return [`${where} is no setting: write NAME=value, or begin it with #.`];
+    if (name === undefined) return [`${where} is not a setting: write NAME=value, or begin the line with #.`];
     const meant = known.includes(name) ? undefined : nearest(name, known);
     return meant === undefined ? [] : [`${where}: there is no setting ${name}. Did you mean ${meant}?`];
   });

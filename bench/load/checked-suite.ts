@@ -116,14 +116,14 @@ function namesIn({ cases, stages, thresholds = [] }: LoadSuite): string[] {
   const sentences: string[] = [];
   const isKnown = (path: string, name: string, known: readonly string[]) => {
     if (!known.includes(name))
-      sentences.push(`${path} is "${name}", which is not there.${didYouMean(name, known)}`);
+      sentences.push(`${path} is "${name}", which does not exist.${didYouMean(name, known)}`);
     return known.includes(name);
   };
   stages.forEach((stage, index) => {
     const path = `stages[${index}]`;
     const sent = stage.loop === 'closed' ? stage.connections : stage.perSecond;
     if (measuredBy.has(stage.name))
-      sentences.push(`${path}.name is "${stage.name}", as of an earlier stage.`);
+      sentences.push(`${path}.name is "${stage.name}", which an earlier stage has too.`);
     for (const [name, rate] of Object.entries(sent)) {
       isKnown(`${path}, its case`, name, Object.keys(cases));
       if (typeof rate !== 'object' || !('times' in rate)) continue;

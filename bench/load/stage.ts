@@ -173,7 +173,7 @@ function runCase(
 function requirePrepared(cases: Record<string, PreparedCase>, name: string, stage: Stage): PreparedCase {
   const prepared = cases[name];
   if (prepared === undefined)
-    throw new Error(`The stage ${stage.name} names the case ${name}, which is not there.`);
+    throw new Error(`The stage ${stage.name} names the case ${name}, which does not exist.`);
   return prepared;
 }
 

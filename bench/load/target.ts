@@ -120,7 +120,7 @@ export function openApi({ url, key }: { url: string; key: string }): Api {
       // A page of another server says nothing about the call.
       const what = isJson
         ? text.slice(0, 500)
-        : `${answer.headers.get('content-type') ?? 'nothing'}, so no Darkroom`;
+        : `${answer.headers.get('content-type') ?? 'nothing'}, so it is not a Darkroom`;
       throw new Error(`POST ${path} was answered with ${answer.status}: ${what}`);
     },
   };

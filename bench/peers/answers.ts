@@ -92,7 +92,7 @@ async function readMetadata(bytes: Buffer): Promise<Metadata> {
   try {
     return await sharp(bytes).metadata();
   } catch {
-    throw new WrongAnswerError(`answered ${bytes.byteLength} bytes that are no picture`);
+    throw new WrongAnswerError(`answered ${bytes.byteLength} bytes that are not a picture`);
   }
 }
 

@@ -11,7 +11,7 @@ const SPIKE = { web: { times: 2, stage: 'capacity' }, questions: { times: 0.1, s
 const spike: LoadSuite = {
   name: 'spike',
   description:
-    'Ten times the usual load for a minute, and whether the minute after it is as the minute before.',
+    'Ten times the usual load for a minute, and whether the minute after it looks like the minute before it.',
   // The limit of the host is to be reached, not that of an account.
   accounts: 8,
   cases: { web: webPages, questions },

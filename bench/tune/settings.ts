@@ -59,7 +59,7 @@ export function writeRecommended(
   );
   const overriding = names.filter((name) => ofEnvironment.includes(name));
   return [
-    `→ ${file}: ${written.join(', ')} (as it was before: ${file}.before)`,
+    `→ ${file}: ${written.join(', ')} (before: ${file}.before)`,
     ...overriding.map(
       (name) =>
         `The environment sets ${name}=${settings[name]}, which wins over the file: ${changed[name] === null ? 'take it out' : `set ${changed[name]}`} there.`,

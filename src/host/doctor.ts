@@ -44,7 +44,7 @@ function judgeNames(warnings: readonly string[]): Finding[] {
     ...(existsSync(path) ? [read] : isNamed ? [] : [none]),
     ...warnings.map((message) => warning(message, 'Correct the file, or ENV_FILE, which names it.')),
     ...misspeltSettings(process.env).map((message) =>
-      warning(message, 'Correct the name, or ignore this where the variable belongs to another program.'),
+      warning(message, 'Correct the name, or ignore this if the variable belongs to another program.'),
     ),
   ];
 }

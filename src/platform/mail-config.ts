@@ -3,7 +3,7 @@ import { text } from './setting.ts';
 export const mailSettings = {
   SMTP_URL: text({
     description:
-      'Mail server, such as smtps://user:password@mail.example.com; none writes mails to the log instead.',
+      'Mail server, such as smtps://user:password@mail.example.com; without it, mails are written to the log.',
     pattern: /^smtps?:\/\/\S+$/,
     accepts: 'an smtp:// or smtps:// address is expected',
     secret: true,

@@ -60,7 +60,10 @@ t.test('a server is measured beside Darkroom, and one that answers wrongly is no
   let calls = 0;
   const wrong: Array<[answer: RequestListener, note: RegExp]> = [
     [(_request, response) => response.writeHead(422).end('no such filter'), /answered 422: no such filter/],
-    [(_request, response) => response.writeHead(200).end('<h1>Hello</h1>'), /14 bytes that are no picture/],
+    [
+      (_request, response) => response.writeHead(200).end('<h1>Hello</h1>'),
+      /14 bytes that are not a picture/,
+    ],
     [scaling({ by: 2 }), /a width of 128 px instead of 64 px/],
     [scaling({ format: 'png' }), /answered png instead of jpeg/],
     [(request) => request.socket.destroy(), /did not answer/],

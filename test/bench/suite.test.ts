@@ -76,7 +76,7 @@ t.test('a mistake of a suite is a sentence with its place and the nearest name',
     [{ stages: [{ ...closed, connections: { wbe: 1 } }], thresholds: [] }, /is "wbe".*Did you mean web\?/],
     [{ stages: [{ ...open, perSecond: { web: 'fast' } }] }, /stages\[0\]\.perSecond\.web is "fast"/],
     [{ stages: [overload, closed], thresholds: [] }, /stages\[0\]\.perSecond\.web\.stage is "closed"/],
-    [{ stages: [closed, closed] }, /stages\[1\]\.name is "closed", as of an earlier stage/],
+    [{ stages: [closed, closed] }, /stages\[1\]\.name is "closed", which an earlier stage has too/],
     [{ cases: { ...suite.cases, cards: { description: 'x' } } }, /cases\.cards has no function prepare/],
     [{ stages: [] }, /stages is \[\]/],
     [{ name: undefined }, /name is missing/],
@@ -196,7 +196,7 @@ t.test('the page of another server is not printed where a suite cannot be prepar
   });
   const upload = openApi({ url, key: 'k' }).post('/assets/upload', {});
   await t.rejects(upload, {
-    message: 'POST /assets/upload was answered with 404: text/html; charset=utf-8, so no Darkroom',
+    message: 'POST /assets/upload was answered with 404: text/html; charset=utf-8, so it is not a Darkroom',
   });
 });
 

@@ -45,7 +45,7 @@ t.test(
     const path = fileOf('# fine\nIMAGE_TREADS=4\nPROCESSES 2\nDARKROOM_TEST_ONE=1\nMY_OWN_PROGRAM=x\n');
     t.same(loadEnvFile(['IMAGE_THREADS', 'PROCESSES'], path).violations, [
       `${path}, line 2: there is no setting IMAGE_TREADS. Did you mean IMAGE_THREADS?`,
-      `${path}, line 3 is no setting: write NAME=value, or begin it with #.`,
+      `${path}, line 3 is not a setting: write NAME=value, or begin the line with #.`,
     ]);
     t.equal(process.env.DARKROOM_TEST_ONE, undefined);
     t.throws(() => loadSettingsFile(path), SettingsError);
@@ -74,7 +74,7 @@ t.test('a byte order mark is no part of the first name, and lines may end as on 
 t.test('a file in UTF-16 and a folder are refused by their name, and nothing is read', async (t) => {
   const path = fileOf('');
   writeFileSync(path, Buffer.from('\uFEFFDARKROOM_TEST_SIX=6\n', 'utf16le'));
-  t.throws(() => loadSettingsFile(path), { message: `${path} is no text in UTF-8: save it as UTF-8.` });
+  t.throws(() => loadSettingsFile(path), { message: `${path} is not text in UTF-8: save it as UTF-8.` });
   t.equal(process.env.DARKROOM_TEST_SIX, undefined);
   t.throws(() => loadSettingsFile(folder), {
     message: `${folder} is a folder: name the file of settings in it.`,

@@ -61,7 +61,7 @@ export function mismatchOf(one: Size, other: Size): Failure | undefined {
   if (isSameSize(one, other)) return undefined;
   return invalid(
     'otherAssetId',
-    `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: bring them to one size first, as by a resize before the comparison.`,
+    `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: make them the same size first, such as by a resize before the comparison.`,
   ).failure;
 }
 

@@ -9,7 +9,7 @@ export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
   return async (assetId, key, prepare) => {
     const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
     if (file === undefined)
-      throw new BadArgument(key, `${key} is "${assetId}", but that asset is not at hand.`);
+      throw new BadArgument(key, `${key} is "${assetId}", but that asset was not loaded.`);
     const opened = openFile(new Uint8Array(file));
     return opened
       .then((picture) => readPixels(prepare(picture)))

@@ -164,7 +164,7 @@ function foldSettings({ decode, steps, encode }: Pass): { decode: Decode; encode
 function planSteps(steps: readonly Step[]): PlannedStep[] {
   return steps.flatMap(({ operation: name, params }, index) => {
     const operation = operationNamed(name);
-    if (operation === undefined) throw invalid(`steps[${index}].operation`, `"${name}" is no operation.`);
+    if (operation === undefined) throw invalid(`steps[${index}].operation`, `"${name}" is not an operation.`);
     return operation.kind === 'step' ? [{ operation, params, index }] : [];
   });
 }

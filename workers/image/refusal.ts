@@ -21,9 +21,7 @@ function unsupported(message: string): Refusal {
 }
 
 export function unreadable(): Refusal {
-  return unsupported(
-    'The image cannot be decoded: it is damaged, cut short, or not of a format that is read here.',
-  );
+  return unsupported('The image cannot be decoded: it is damaged, cut short, or not in a supported format.');
 }
 
 export function tooLarge(): Refusal {

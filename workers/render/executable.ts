@@ -35,7 +35,9 @@ const HOW_TO_GET_ONE =
 export async function findExecutable(browserPath: string, cacheDir: string): Promise<Executable> {
   if (browserPath !== '') {
     if (isExecutable(browserPath)) return { path: browserPath };
-    throw new NoBrowserError(`BROWSER_PATH is "${browserPath}", but no program that may be run is there.`);
+    throw new NoBrowserError(
+      `BROWSER_PATH is "${browserPath}", but there is no program there that may be run.`,
+    );
   }
   const installed = playwrightInstall() ?? systemInstall();
   if (installed !== undefined) return { path: installed };

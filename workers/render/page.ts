@@ -89,7 +89,7 @@ export class Page {
     });
     const lose = () => {
       this.#lost = true;
-      this.#rejectCall(new PageLostError('The process behind the page died.'));
+      this.#rejectCall(new PageLostError('The process of the page died.'));
     };
     tab.on('crash', lose);
     tab.on('close', lose);
@@ -100,8 +100,7 @@ export class Page {
     const context = await driver.newContext(RESTRICTED);
     const loss = Promise.withResolvers<never>();
     // Playwright does not report a page that dies while it is opened, and would wait for it for ever.
-    const lose = () =>
-      loss.reject(new PageLostError('The process behind the page died while it was opened.'));
+    const lose = () => loss.reject(new PageLostError('The process of the page died while it was opened.'));
     const unwatch = onPageCrash(lose);
     context.once('close', lose);
     try {
@@ -151,7 +150,7 @@ export class Page {
   #unlessLost<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#rejectCall = reject;
-      if (this.#lost) reject(new PageLostError('The process behind the page had died.'));
+      if (this.#lost) reject(new PageLostError('The process of the page had died.'));
       work.then(resolve, reject);
     });
   }

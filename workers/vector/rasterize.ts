@@ -93,6 +93,6 @@ function unreadable(error: unknown): Failure {
   const message =
     error instanceof UnsafeDrawing
       ? error.message
-      : 'The bytes are no SVG that can be drawn: they do not parse, have no size, nest too deeply, or need too much memory.';
+      : 'The bytes are not an SVG that can be drawn: they do not parse, have no size, nest too deeply, or need too much memory.';
   return { kind: 'failure', code: 'unsupported_format', message };
 }

@@ -135,7 +135,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
     options: { yes: null },
     async run(given, context) {
       if (given.options.yes !== true)
-        throw new UsageError('A deleted account does not come back: say --yes, or use account suspend.');
+        throw new UsageError('This cannot be undone: pass --yes, or use account suspend.');
       return changed(given, context, 'deleted', async (operator, id) => {
         const isThere = await operator.close(id);
         if (isThere) await removeAccountData(id, context);
@@ -195,7 +195,7 @@ function parseCredits(text: string, least: number): number {
   const credits = Number(text);
   if (Number.isInteger(credits) && credits >= least && credits <= MAX_CREDITS) return credits;
   throw new UsageError(
-    `"${text}" is no number of credits: a whole number from ${least} to ${MAX_CREDITS} is expected.`,
+    `"${text}" is not a number of credits: a whole number from ${least} to ${MAX_CREDITS} is expected.`,
   );
 }
 

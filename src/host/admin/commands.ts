@@ -74,7 +74,7 @@ function unknownWord(noun: string, verb: string | undefined): UsageError {
 
 function sentenceOn(noun: string, verb: string | undefined, verbs: string): string {
   const nouns = new Set(COMMANDS.map(({ name }) => name.split(' ')[0]));
-  if (verbs === '') return `"${noun}" is no command: ${[...nouns].join(', ')} are.`;
-  if (verb === undefined) return `What to do with the ${noun} is missing: ${verbs}.`;
-  return `"${noun} ${verb}" is no command: ${noun} takes ${verbs}.`;
+  if (verbs === '') return `"${noun}" is not a command: ${[...nouns].join(', ')} are.`;
+  if (verb === undefined) return `The verb after ${noun} is missing: ${verbs}.`;
+  return `"${noun} ${verb}" is not a command: ${noun} takes ${verbs}.`;
 }

@@ -58,7 +58,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       const most = Math.ceil(MAX_THREADS_PER_CORE * grantedCores());
       if (PER_CORE.includes(name) && value > most && options.yes !== true)
         throw new UsageError(
-          `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Say --yes if it is meant.`,
+          `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Pass --yes if you mean it.`,
         );
       const save = options.save === true;
       const answers = await askProcesses(coordination, { kind: 'set', name, value, save, by });
@@ -78,7 +78,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
     async run({ words: [name = ''] }, { coordination, by }) {
       const [hostId = '', processId = ''] = name.split('/');
       if (hostId === '' || !/^\d+$/.test(processId))
-        throw new UsageError(`"${name}" names no process: HOST/PROCESS is expected, as \`pools\` shows it.`);
+        throw new UsageError(`"${name}" is not a process: HOST/PROCESS is expected, as \`pools\` shows it.`);
       const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId, by });
       if (answers.every(({ data, error }) => data === null && error === undefined))
         throw new UsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
@@ -92,7 +92,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
     options: { for: 'TIME' },
     async run({ words: [level = ''], options }, { coordination, by }) {
       if (LOG_LEVEL.parse(level) === undefined)
-        throw new UsageError(`"${level}" is no level: ${LOG_LEVEL.accepts}.`);
+        throw new UsageError(`"${level}" is not a level: ${LOG_LEVEL.accepts}.`);
       const forMs = options.for === undefined ? null : durationMs(String(options.for));
       return requireAnswer(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
     },
@@ -100,7 +100,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
   {
     name: 'migrate',
     about:
-      'Copies all documents and objects to the stores that an environment file names, and compares both sides. The service is stopped meanwhile; the command itself may be stopped, and goes on where it was.',
+      'Copies all documents and objects to the stores that an environment file names, and compares both sides. The service must be stopped. The command may be stopped, and continues where it was when it is run again.',
     options: { to: 'FILE' },
     async run() {
       throw new UsageError('Stop the service first: migrate copies stores that no service uses.');

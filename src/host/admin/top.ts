@@ -181,6 +181,6 @@ function largestPart(row: LoadRow): string {
     ],
   ] as const;
   const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
-  if (ms === 0) return 'No part of the answers took any time that is measured.';
+  if (ms === 0) return 'No measured part of the answers took any time.';
   return `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer. ${remedy}`;
 }

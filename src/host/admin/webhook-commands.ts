@@ -8,7 +8,7 @@ const FORWARD_TIMEOUT_MS = 10_000;
 const LISTEN: Command = {
   name: 'webhooks listen',
   about:
-    'Prints the attempts to an endpoint as they are made, and hands each to a program at --forward, signed as it is. Changes no record.',
+    'Prints the attempts to an endpoint as they are made, and hands each to a program at --forward with its own signature. Changes no record.',
   options: { endpoint: 'ENDPOINT', forward: 'URL' },
   async run() {
     throw new UsageError('webhooks listen goes on until it is ended: run it in a terminal.');

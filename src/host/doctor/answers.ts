@@ -40,7 +40,7 @@ export function judgeLatency(service: string, times: readonly number[]): Finding
 export function judgeClock(service: string, itsMs: number, hostsMs: number, host = 'this host'): Finding {
   const skewMs = Math.abs(itsMs - hostsMs);
   const message = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;
-  const remedy = 'Synchronise both by NTP: signatures, leases and expiries go by them.';
+  const remedy = 'Synchronise both by NTP: signatures, leases and expiries depend on them.';
   if (skewMs > SKEW_PROBLEM_MS) return problem(message, remedy);
   return skewMs > SKEW_WARNING_MS ? warning(message, remedy) : ok(message);
 }

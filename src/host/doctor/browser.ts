@@ -75,7 +75,7 @@ function judgeBrowserPath(path: string): Finding {
     return ok(`The browser is ${path}.`);
   } catch {
     return problem(
-      `BROWSER_PATH (${path}) is no program.`,
+      `BROWSER_PATH (${path}) is not a program.`,
       'Name the chromium or headless shell, or leave it out.',
     );
   }
@@ -83,7 +83,7 @@ function judgeBrowserPath(path: string): Finding {
 
 export function judgePage({ failure, milliseconds }: DrawnPage): Finding {
   if (failure === null) return ok(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
-  const message = `The browser draws no page: ${failure.trim().replace(/\.$/, '')}.`;
+  const message = `The browser cannot draw a page: ${failure.trim().replace(/\.$/, '')}.`;
   if (/EACCES/.test(failure))
     return problem(
       message,
@@ -100,6 +100,6 @@ export function judgeSandbox(obstacle: string | null, setting: string): Finding 
   if (obstacle === null) return ok('Browsers run within their sandbox.');
   const message = `Browsers run without their sandbox: ${obstacle}.`;
   const remedy =
-    'Run the service as a user of its own, on a kernel that grants user namespaces (see RENDER_SANDBOX).';
+    'Run the service as a dedicated user, on a kernel that grants user namespaces (see RENDER_SANDBOX).';
   return setting === 'required' ? problem(message, remedy) : warning(message, remedy);
 }

@@ -85,7 +85,7 @@ export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: 
 export function judgeInodes(files: number, free: number): Finding[] {
   if (files === 0) return [];
   const message = `DATA_DIR has ${free} inodes free of ${files}.`;
-  const remedy = 'Remove small files, or make the file system anew with more inodes: each object is a file.';
+  const remedy = 'Remove small files, or recreate the file system with more inodes: each object is a file.';
   if (free === 0) return [problem(`No inode is free: ${message}`, remedy)];
   return [free < MIN_FREE_INODES ? warning(message, remedy) : ok(message)];
 }
@@ -120,7 +120,7 @@ export function judgeDatabaseIntegrity(path: string): Finding[] {
 function damaged(path: string, reason: string): Finding {
   return problem(
     `${path} cannot be read: ${reason}.`,
-    'Give it to the user of the service where it belongs to another one; where it is damaged, put a backup in its place.',
+    'Give it to the user of the service if another user owns it; if it is damaged, restore a backup.',
   );
 }
 

@@ -34,11 +34,11 @@ export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
 export function judgeAllocator({ processes }: Settings): Finding {
   try {
     const { name } = chooseAllocator(processes.ALLOCATOR);
-    if (name !== 'system') return ok(`Memory is taken from ${name}.`);
-    const message = "Memory is taken from the system's allocator, which gives little back.";
+    if (name !== 'system') return ok(`The memory allocator is ${name}.`);
+    const message = "The memory allocator is the system's, which returns little memory.";
     return warning(message, 'Install libjemalloc2.');
   } catch (error) {
-    return problem(reasonOf(error), 'Leave ALLOCATOR out, or name a library that is there.');
+    return problem(reasonOf(error), 'Leave ALLOCATOR out, or name a library that exists.');
   }
 }
 
@@ -136,7 +136,7 @@ function* judgeFonts({
 }: HostFacts): Generator<Finding> {
   if (missingFontconfig !== null)
     yield problem(
-      `FONTCONFIG_FILE names ${missingFontconfig}, which is not there: browsers and drawings find no font.`,
+      `FONTCONFIG_FILE names ${missingFontconfig}, which does not exist: browsers and drawings find no font.`,
       'Correct it, or leave it out.',
     );
   if (fontFamilies === null)

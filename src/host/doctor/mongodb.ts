@@ -10,7 +10,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const MIN_WIRE_VERSION = 8;
 
 const INDEXES_REMEDY =
-  'Restart the service, which builds them; where it cannot, its log has the reason, such as duplicates under a unique one.';
+  'Restart the service, which builds them; if it cannot, its log says why, such as duplicates in a unique index.';
 
 /** The description that MongoDB gives of itself. */
 export interface MongoFacts {
@@ -95,7 +95,7 @@ export async function checkIndexes(url: string): Promise<Finding> {
 
 /** Finds missing and different indexes. A unique one is a problem, because nothing else prevents duplicates. */
 export function judgeIndexes(declared: readonly CollectionSpec[], held: readonly CollectionSpec[]): Finding {
-  if (held.length === 0) return ok('MongoDB holds nothing yet: the first start makes its indexes.');
+  if (held.length === 0) return ok('MongoDB is empty: the first start makes its indexes.');
   const heldIndexes = new Map(held.flatMap((spec) => named(spec)));
   const all = declared.flatMap((spec) => named(spec));
   const lacking = all.filter(
@@ -103,7 +103,7 @@ export function judgeIndexes(declared: readonly CollectionSpec[], held: readonly
   );
   if (lacking.length === 0) return ok(`MongoDB has the ${all.length} indexes that the service reads by.`);
   const names = lacking.map(([name, { unique }]) => (unique ? `${name} (unique)` : name)).join(', ');
-  const message = `MongoDB lacks indexes, or has them declared otherwise: ${names}.`;
+  const message = `MongoDB lacks indexes, or declares them differently: ${names}.`;
   return lacking.some(([, { unique }]) => unique)
     ? problem(message, INDEXES_REMEDY)
     : warning(message, INDEXES_REMEDY);

@@ -27,7 +27,7 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Findin
 export function judgeUnreachable(publicUrl: string, reason: string, wasStarted: boolean): Finding {
   const message = `PUBLIC_URL (${publicUrl}) cannot be reached from here: ${reason.replace(/\.$/, '')}.`;
   return wasStarted
-    ? problem(message, 'Start the service; where it runs, check the name, the certificate and the proxy.')
+    ? problem(message, 'Start the service; if it runs, check the name, the certificate and the proxy.')
     : warning(message, 'Start the service for the first time, and run the doctor again.');
 }
 
@@ -59,7 +59,7 @@ export function judgeOutbound(
   const findings = [...outboundFaults(settings, environment)];
   return findings.length > 0
     ? findings
-    : [ok('Callers reach public addresses alone, and webhooks go over https.')];
+    : [ok('Callers reach only public addresses, and webhooks go over https.')];
 }
 
 function* outboundFaults(
@@ -69,7 +69,7 @@ function* outboundFaults(
   const open = allowed.filter((one) => EVERYBODY.includes(one) || one.startsWith(METADATA_NETWORK));
   if (open.length > 0)
     yield problem(
-      `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, the cloud's metadata among it.`,
+      `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, including the metadata service of the cloud.`,
       'List only the private networks that callers need.',
     );
   else if (allowed.length > 0)

@@ -25,7 +25,7 @@ export async function checkObjects({ stores }: Settings): Promise<Finding[]> {
         read === 'written'
           ? ok(`The bucket ${S3_BUCKET} takes objects, and reads parts of them.`)
           : problem(`The bucket ${S3_BUCKET} does not answer ranges.`, 'Use a store that speaks all of S3.'),
-        ok('Objects of many parts are taken.'),
+        ok('Multipart uploads work.'),
       ];
     },
     (reason) => `The bucket ${S3_BUCKET} does not work: ${reason}.`,

@@ -78,7 +78,7 @@ function judgeDeployments(
   );
   const deployments = new Set([...own, ...marks]).size;
   if (marks.length === 0 || deployments === 1) return [];
-  const message = `${deployments} deployments, with documents of their own each, use this Redis with the prefix ${stores.REDIS_PREFIX}.`;
+  const message = `${deployments} deployments with different documents use this Redis with the prefix ${stores.REDIS_PREFIX}.`;
   return [problem(message, APART)];
 }
 
@@ -107,7 +107,7 @@ export function judgeConnections(maxClients: number | null, processes: number): 
   const needed = CONNECTIONS_PER_PROCESS * (processes + 1);
   const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${needed}.`;
   if (maxClients === null || maxClients >= ENOUGH_CONNECTIONS) return ok(message);
-  const remedy = 'Raise maxclients of Redis (its default is 10000): what comes beyond it is refused.';
+  const remedy = 'Raise maxclients of Redis (its default is 10000): connections beyond it are refused.';
   return maxClients < 2 * needed ? problem(message, remedy) : warning(message, remedy);
 }
 

@@ -15,14 +15,14 @@ export async function checkTelemetry(
   if (!URL.canParse(address))
     return [
       problem(
-        `${setting} (${address}) is no address.`,
+        `${setting} (${address}) is not an address.`,
         'Name one such as http://collector:4318, or leave it out.',
       ),
     ];
   if (new URL(address).port === GRPC_PORT)
     return [
       warning(
-        `${setting} (${address}) names port ${GRPC_PORT}, which is that of gRPC: traces are sent over HTTP, and would be lost.`,
+        `${setting} (${address}) names port ${GRPC_PORT}, the port of gRPC: traces are sent over HTTP, and would be lost.`,
         "Name the receiver's port for HTTP, which is 4318.",
       ),
     ];

@@ -11,6 +11,6 @@ export function endOnHelp(words: readonly string[], usage: string, known: readon
   }
   const unknown = words.find((word) => !known.includes(word));
   if (unknown === undefined) return;
-  process.stderr.write(`"${unknown}" is no option here.\n${usage}`);
+  process.stderr.write(`"${unknown}" is not an option here.\n${usage}`);
   process.exit(2);
 }

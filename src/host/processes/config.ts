@@ -24,7 +24,7 @@ export const processesSettings = {
   }),
   ALLOCATOR: text({
     description:
-      "Memory allocator of the API processes and their workers: auto (jemalloc or mimalloc where the host has one), system, or the path of an allocator's shared library.",
+      "Memory allocator of the API processes and their workers: auto (jemalloc or mimalloc if the host has one), system, or the path of an allocator's shared library.",
     fallback: 'auto',
     pattern: /^(auto|system|\/.+)$/,
     accepts: 'auto, system or an absolute path is expected',

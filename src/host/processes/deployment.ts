@@ -21,7 +21,7 @@ export function deploymentMark(signatures: Signatures, settings: StoresSettings)
 
 /** What a deployment does that meets another one on its Redis. */
 export const APART =
-  'Set REDIS_PREFIX to a name of its own, or name another database number in REDIS_URL: otherwise operators and wake-ups of each reach the other.';
+  'Set REDIS_PREFIX to a different name, or name another database number in REDIS_URL: otherwise commands and wake-ups of one reach the other.';
 
 /**
  * Keeps the mark of this deployment beside its prefix on Redis, so that another one with the same prefix is refused. A
@@ -36,7 +36,7 @@ export async function holdPrefix(
   const met = `Another deployment, with other documents, uses this Redis with the prefix ${prefix}.`;
   if (!(await hold()))
     throw new Error(
-      `${met} ${APART} Where the other one has ended for good, its mark ends ${LEASE_MS / MINUTE_MS} minutes after it.`,
+      `${met} ${APART} If the other one has ended for good, its mark expires ${LEASE_MS / MINUTE_MS} minutes after it.`,
     );
   const renew = async () => {
     if (!(await hold())) log.error(`${met} ${APART}`);

@@ -27,7 +27,7 @@ const KNOWN_NODE = 24;
  */
 export function cannotRescue(version: string = process.versions.node): string | null {
   if (Number.parseInt(version, 10) === KNOWN_NODE) return null;
-  return `Node ${version} is not the release ${KNOWN_NODE} that this service was tried on: a connection handed to a process that dies at that moment may hang.`;
+  return `Node ${version} is not the release ${KNOWN_NODE} that this service was tested with: a connection handed to a process that dies at that moment may hang.`;
 }
 
 /**

@@ -3,7 +3,7 @@ import { choice, integer } from '../../platform/setting.ts';
 export const pixelsSettings = {
   IMAGE_THREADS: integer({
     description:
-      'Threads of each API process that decode, process and encode images. As many processes work on items of large jobs while there are some, at a low priority.',
+      'Threads of each API process that decode, process and encode images. Items of large jobs are processed by as many child processes, at a low priority.',
     fallback: 1,
     min: 1,
     max: 64,
@@ -16,7 +16,7 @@ export const pixelsSettings = {
   }),
   IMAGE_HEAVY_SLOTS: integer({
     description:
-      'Passes of each API process that may take longer than 2 s and run at once, at a low priority; an account has one while others wait.',
+      'How many passes that may take longer than 2 s each API process runs at once, at a low priority; an account has one while others wait.',
     fallback: 2,
     min: 1,
     max: 64,

@@ -31,7 +31,7 @@ export function tookTooLong(retryAfterSeconds: number, alternatives: Alternative
 
 /** The refusal of a call like one that has just exceeded its deadline: it is not begun. */
 export function tookTooLongBefore(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
-  const message = `The same work of this account, over about as much or less, was not done in time less than a minute ago, so it is not begun again for now: try ${alternatives.words}.`;
+  const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet: try ${alternatives.words}.`;
   return deadlineRefusal(message, retryAfterSeconds, alternatives);
 }
 

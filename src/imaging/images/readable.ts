@@ -51,10 +51,10 @@ function unsupported(bytes: Uint8Array, param: string): ApiError {
   if (bytes.length === 0) return unsupportedFormat('The image is empty: send its bytes.', undefined, param);
   const file = unsupportedFile(bytes);
   if (file === undefined) {
-    const message = `The bytes are no image that is read here: send ${READABLE}.`;
+    const message = `The bytes are not an image of a supported format: send ${READABLE}.`;
     return unsupportedFormat(message, { supported: READABLE_TYPES }, param);
   }
-  const message = `This is ${file.name}, which is not supported: ${file.instead}. Read: ${READABLE}.`;
+  const message = `This is ${file.name}, which is not supported: ${file.instead}. Supported: ${READABLE}.`;
   return unsupportedFormat(message, { found: file.mediaType, supported: READABLE_TYPES }, param);
 }
 
@@ -69,7 +69,7 @@ function checkPixels({ format, pixels, frames, width, height }: Header, framesRe
   const size = `The image has ${counted.toLocaleString('en')} pixels`;
   const message =
     framesRead > 1
-      ? `${size}, its ${frames} frames together, and 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
-      : `${size}, and 50 megapixels are read: send a smaller one.`;
+      ? `${size}, its ${frames} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
+      : `${size}, and at most 50 megapixels are read: send a smaller one.`;
   throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: counted });
 }

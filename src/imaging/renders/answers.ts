@@ -62,7 +62,7 @@ export function requirePage(answer: RenderAnswer, queueMs: number, late: () => A
     return { data, contentType, width, height, timings: { ...timings, queueMs } };
   }
   if (answer.kind === 'render_failure') throw refusalOf(answer, late);
-  throw new Error('A render thread answered a render with something else.');
+  throw new Error('A render thread gave an unexpected answer.');
 }
 
 function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, late: () => ApiError): ApiError {

@@ -28,7 +28,7 @@ export const rendersSettings = {
   }),
   RENDER_SANDBOX: choice({
     description:
-      "Chromium's sandbox around templates: auto goes without it, with a warning, for root and where the kernel grants no user namespaces; required refuses renders there.",
+      "Chromium's sandbox around templates: auto runs without it, with a warning, as root and on a kernel that grants no user namespaces; required refuses renders instead.",
     fallback: 'auto',
     values: ['auto', 'required'],
   }),

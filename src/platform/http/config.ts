@@ -12,7 +12,7 @@ export const httpSettings = {
   }),
   CORS_ORIGINS: text({
     description:
-      'Origins (comma-separated, such as https://app.example.com, or *) whose pages may call the interface with a key; none keeps to signed links and public reads, which every origin may read.',
+      'Origins (comma-separated, such as https://app.example.com, or *) whose pages may call the interface with a key. Without it, pages read only signed links and public resources, which are open to every origin.',
     pattern: /^(\*|https?:\/\/[^\s/,*]+(,https?:\/\/[^\s/,*]+)*)$/,
     accepts: '* or a comma-separated list of origins without a slash at their ends is expected',
   }),
@@ -24,9 +24,9 @@ export const httpSettings = {
   TRUST_PROXY: {
     ...text({
       description:
-        'Proxies (comma-separated addresses or CIDRs) whose X-Forwarded-For names the client; none trusts nobody.',
+        'Proxies (comma-separated addresses or CIDRs) whose X-Forwarded-For names the client; without it, no proxy is trusted.',
       accepts:
-        'comma-separated addresses or CIDRs (10.0.0.0/8), or loopback, linklocal and uniquelocal, are expected, and none that trusts everybody (/0)',
+        'comma-separated addresses or CIDRs (10.0.0.0/8), or loopback, linklocal and uniquelocal, are expected, but not a network that trusts everybody (/0)',
     }),
     parse: (value: string) => (value.split(',').every(isNetwork) ? value : undefined),
   },
@@ -44,7 +44,7 @@ export const httpSettings = {
   ),
   METRICS_TOKEN: text({
     description:
-      'Token that /metrics asks for, as "Authorization: Bearer TOKEN"; none lets everybody read it.',
+      'Token that /metrics asks for, as "Authorization: Bearer TOKEN"; without it, everybody may read it.',
     pattern: /^[\x21-\x7e]{16,256}$/,
     accepts: '16 to 256 printable characters without spaces are expected',
     secret: true,

@@ -56,12 +56,12 @@ export function createSignatures(secret: string): Signatures {
       const given = Buffer.from(signature);
       const expected = Buffer.from(signatureOf(purpose, subject, expires));
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-        throw new ApiError('forbidden', 'This link is not as it was given out: ask for a new one.', {
+        throw new ApiError('forbidden', 'The signature of this link does not match: ask for a new link.', {
           details: { reason: 'link_invalid' },
         });
       }
       if (Number(expires) <= now.getTime()) {
-        throw new ApiError('forbidden', 'This link has expired: ask for a new one.', {
+        throw new ApiError('forbidden', 'This link has expired: ask for a new link.', {
           details: { reason: 'link_expired' },
         });
       }

@@ -75,7 +75,7 @@ function declareProcesses(table: () => Promise<TableRow[]>): void {
   });
   const cpu = new Counter({
     name: 'darkroom_process_cpu_seconds_total',
-    help: 'CPU time of the processes of a role, those that have ended included as they were at the last scrape.',
+    help: 'CPU time of the processes of a role, including those that have ended, as of the last scrape before.',
     labelNames,
     collect,
   });

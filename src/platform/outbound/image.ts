@@ -97,7 +97,7 @@ function undecoded({ fault, coding, cause }: CodingError, limitBytes: number): A
 }
 
 function tooLarge(limitBytes: number): ApiError {
-  const message = `The image behind the url is larger than ${limitBytes} bytes; send a smaller one.`;
+  const message = `The image at the url is larger than ${limitBytes} bytes; send a smaller one.`;
   return new ApiError('payload_too_large', message, { param: 'file', details: { limit: limitBytes } });
 }
 

@@ -28,12 +28,12 @@ export const storesSettings = {
   }),
   REDIS_PREFIX: text({
     description:
-      'Begins the names of all keys and channels on Redis. Deployments that share one Redis differ in it, or in the database number of REDIS_URL; the start refuses a prefix that another one uses. The hosts of one deployment have the same.',
+      'Begins the names of all keys and channels on Redis. Deployments that share one Redis need different prefixes, or different database numbers in REDIS_URL; the start refuses a prefix that another deployment uses. All hosts of one deployment use the same.',
     fallback: 'darkroom',
     pattern: /^[A-Za-z0-9._-]{1,64}$/,
     accepts: '1 to 64 letters, digits, dots, hyphens and underscores are expected',
   }),
-  S3_BUCKET: text({ description: 'Bucket for objects; none keeps them as files under DATA_DIR.' }),
+  S3_BUCKET: text({ description: 'Bucket for objects; without it, they are files under DATA_DIR.' }),
   S3_ENDPOINT: text({
     description: 'Address of an S3-compatible service other than AWS.',
     pattern: /^https?:\/\//,

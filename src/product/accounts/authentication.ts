@@ -169,7 +169,7 @@ function otherScheme(header: string): ApiError {
   const found =
     scheme === undefined || /^(apikey|bearer)$/i.test(scheme)
       ? 'The Authorization header holds no credential that can be read'
-      : `Credentials of the scheme ${scheme} are not read`;
+      : `Credentials of the scheme ${scheme} are not supported`;
   return unauthorized(`${found}: send "Authorization: ApiKey <API_KEY>".`);
 }
 

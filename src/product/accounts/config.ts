@@ -8,13 +8,13 @@ export const accountsSettings = {
     accepts: 'an e-mail address is expected',
   }),
   BOOTSTRAP_PASSWORD: text({
-    description: 'Its password; none makes one and prints it once.',
+    description: 'Its password; without it, one is generated and printed once.',
     pattern: /^.{8,200}$/,
     accepts: '8 to 200 characters are expected',
     secret: true,
   }),
   BOOTSTRAP_API_KEY: text({
-    description: 'Its first API key; none makes one and prints it once.',
+    description: 'Its first API key; without it, one is generated and printed once.',
     pattern: /^drk_[0-9A-Za-z]{32,128}$/,
     accepts: '"drk_" and 32 to 128 letters or digits are expected',
     secret: true,

@@ -86,6 +86,6 @@ function apiKeyOf(key: ApiKeyDocument): ApiKey {
 function noKeyToRevoke(): ApiError {
   return new ApiError(
     'invalid_state',
-    'A console session has no key behind it: revoke a key by DELETE /api/v1/api-keys/{keyId}.',
+    'A console session does not use a key: revoke a key by DELETE /api/v1/api-keys/{keyId}.',
   );
 }

@@ -15,7 +15,7 @@ export const Credits = component('Credits', {
   balance: Type.Integer({ format: 'int64' }),
   held: Type.Integer({
     format: 'int64',
-    description: 'Set aside for work that was let in and has not ended.',
+    description: 'Reserved for work that has not ended.',
   }),
   available: Type.Integer({ format: 'int64', description: 'balance - held.' }),
 });

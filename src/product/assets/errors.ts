@@ -21,7 +21,7 @@ export function withoutContent(status: AssetStatus): ApiError {
   const reason =
     status === 'PENDING'
       ? 'has not finished uploading: put its bytes to the upload url first'
-      : 'got bytes that are no readable image: upload another one';
+      : 'got bytes that are not a readable image: upload another one';
   return new ApiError('invalid_state', `This asset ${reason}.`, { param: 'assetId', details: { status } });
 }
 
@@ -29,7 +29,7 @@ export function withoutContent(status: AssetStatus): ApiError {
 export function alreadyPut(status: AssetStatus): ApiError {
   return new ApiError(
     'invalid_state',
-    'This upload url was used: reserve another asset by POST /api/v1/assets.',
+    'This upload url was used already: reserve another asset by POST /api/v1/assets.',
     { param: 'assetId', details: { status } },
   );
 }
@@ -37,7 +37,7 @@ export function alreadyPut(status: AssetStatus): ApiError {
 export function assetCountExceeded(limit: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
-    `The plan stores ${limit} assets, and ${left} places are left: delete some, or change the plan.`,
+    `The plan stores ${limit} assets, and ${left} more fit: delete some, or change the plan.`,
     { details: { limit, left, upgradeUrl: topUpUrl } },
   );
 }
@@ -51,6 +51,6 @@ export function storageUnreadable(cause?: unknown): ApiError {
 /** The upload waited too long in the queue. */
 export function tooManyUploads(): ApiError {
   const message =
-    'The upload was not done in time, for many others are under way: make the same call again later.';
+    'The upload was not done in time, because many others are under way: make the same call again later.';
   return unavailable('deadline_exceeded', message, 5);
 }

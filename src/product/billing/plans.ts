@@ -9,7 +9,7 @@ const Plan = exactObject({
     description: 'Deterministic runs per calendar month; -1 is unlimited.',
   }),
   overageCredits: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-    description: 'Credits for each run past the limit; null where there is no limit.',
+    description: 'Credits for each run past the limit; null without a limit.',
   }),
   storedAssets: Type.Integer({ minimum: 0 }),
   retentionDays: Type.Integer({ minimum: 1, description: 'How long jobs and what they made are kept.' }),

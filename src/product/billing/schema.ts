@@ -10,7 +10,7 @@ export const LedgerEntry = component('LedgerEntry', {
   type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
   credits: count('Signed change of the balance; 0 on hold and release.'),
   held: count('The amount, on hold and release; else 0.'),
-  balanceAfter: count('The balance behind this movement.'),
+  balanceAfter: count('The balance after this movement.'),
   jobId: Type.Optional(Type.String()),
   note: Type.Optional(Type.String()),
   createdAt: Type.String({ format: 'date-time' }),

@@ -47,7 +47,7 @@ export const OpDefinition = component('OpDefinition', {
   typicalSeconds: Type.Optional(
     Type.Integer({
       description:
-        'Median of the last items on the default model; absent while too few are known, which never means fast.',
+        'Median of the last items on the default model; absent while too few are known, which does not mean fast.',
     }),
   ),
   endpoint: Type.Optional(Type.String({ description: "A sync op's answering endpoint, below /api/v1." })),
@@ -56,7 +56,7 @@ export const OpDefinition = component('OpDefinition', {
   ),
   syncParams: Type.Optional(
     Type.Record(Type.String(), OpParameter, {
-      description: 'What syncEndpoint takes, where that is something else than params.',
+      description: 'What syncEndpoint takes, if that differs from params.',
     }),
   ),
   syncExample: Type.Optional({

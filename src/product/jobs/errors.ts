@@ -37,7 +37,7 @@ export function resultsNotReady(status: JobStatus): ApiError {
 
 export function noResults(): ApiError {
   const message =
-    'The job has no picture to download: none was made, or all were deleted since; answers in JSON stand in its items.';
+    'The job has no picture to download: none was made, or all were deleted since; answers in JSON are in its items.';
   return new ApiError('invalid_state', message, { param: 'jobId' });
 }
 
@@ -95,14 +95,14 @@ export function assetUnready(index: number, status: string): ApiError {
 }
 
 export function secondAssetMissing(param: string, assetId: string): ApiError {
-  return new ApiError('not_found', `${param} names ${assetId}, which is no asset of yours.`, {
+  return new ApiError('not_found', `${param} names ${assetId}, which is not one of your assets.`, {
     param,
     details: { missing: [assetId] },
   });
 }
 
 export function secondAssetUnready(param: string, assetId: string, status: string): ApiError {
-  const message = `${param} names ${assetId}, whose bytes have not come or are no image: it is ${status}.`;
+  const message = `${param} names ${assetId}, whose bytes have not arrived or are not an image: it is ${status}.`;
   return new ApiError('invalid_state', message, { param, details: { status } });
 }
 
@@ -115,7 +115,7 @@ export function referenceMissing(param: string, missing: readonly string[]): Api
 export function outputsExceedQuota(outputs: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
-    `The job would make ${outputs} assets, and ${left} places are left on the plan: delete some, or change the plan.`,
+    `The job would make ${outputs} assets, and the plan has room for ${left}: delete some, or change the plan.`,
     { details: { left, upgradeUrl: topUpUrl } },
   );
 }

@@ -98,7 +98,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     {
       schema: {
         summary: 'Count jobs by status and type',
-        description: 'A row for each status and type that has any. Not paged.',
+        description: 'One row per status and type that has jobs. Not paged.',
         querystring: JobFilterQuery,
         response: { 200: envelopeOf(Type.Array(JobCount)) },
       },
@@ -159,7 +159,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       config: { slot: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
       schema: {
         summary: 'Read a job',
-        description: 'With wait, answers when it has ended or the time is over, as it stands then.',
+        description: 'With wait, answers when the job has ended or the time is over.',
         params: JobPath,
         querystring: JobQuery,
         response: { 200: envelopeOf(Job) },
@@ -204,7 +204,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Cancel a job',
-        description: 'What was not handed out is cancelled at once; items that run are let finish.',
+        description: 'Items that have not started are cancelled at once; running items finish.',
         params: JobPath,
         response: { 200: envelopeOf(Job) },
       },

@@ -104,7 +104,7 @@ export type JobRequest = Static<typeof JobRequest>;
 const wait = Type.Optional(int32('Seconds to wait for the end of the job; at most 60.'));
 
 export const SubmitQuery = Type.Object({
-  dryRun: Type.Optional(flag('Checks and prices the job, and makes none.')),
+  dryRun: Type.Optional(flag('Checks and prices the job without creating it.')),
   dry_run: Type.Optional(flag('The same as dryRun.')),
   wait,
 });
@@ -125,7 +125,7 @@ export const ResumeRequest = Type.Object(
 export type ResumeRequest = Static<typeof ResumeRequest>;
 
 export const ResumeQuery = Type.Object({
-  dryRun: Type.Optional(flag('Checks and prices the new attempt, and makes none.')),
+  dryRun: Type.Optional(flag('Checks and prices the new attempt without creating it.')),
   dry_run: Type.Optional(flag('The same as dryRun.')),
 });
 export type ResumeQuery = Static<typeof ResumeQuery>;
@@ -250,7 +250,9 @@ export const Job = Type.Object(
   {
     ...summary,
     prompt: Type.Optional(text('As the model receives it.')),
-    parameters: Type.Optional(anyObject("What it runs with; a render's rows under items.")),
+    parameters: Type.Optional(
+      anyObject('The parameters that it runs with; the rows of a render are under items.'),
+    ),
     references: Type.Optional(Type.Array(Type.String())),
     pipelines: Type.Optional(Type.Array(JobPipeline)),
     segments: Type.Optional(Type.Array(JobSegment)),
@@ -283,7 +285,7 @@ const StepPrice = Type.Object({
   type: Type.String(),
   op: Type.Optional(Type.String()),
   model: Type.Optional(Type.String()),
-  items: int32('Items that walk it.'),
+  items: int32('Items that go through it.'),
   credits: int64('For all of them.'),
   processRuns: int32('Runs against the allowance.'),
 });
@@ -299,7 +301,7 @@ export const JobEstimate = Type.Object(
     credits: int64('For models, in all.'),
     balance: int64("The account's."),
     sufficientCredit: Type.Boolean(),
-    assetCountLeft: int64('Places for assets before the job.'),
+    assetCountLeft: int64('Assets that the plan has room for before the job.'),
     processCountLeft: int64('Runs left of the allowance before the job; -1 without a limit.'),
     overageRuns: int64('Runs beyond the allowance.'),
     overageCredits: int64('What those cost.'),

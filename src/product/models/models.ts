@@ -46,7 +46,7 @@ const Model = exactObject({
   fields: Type.Optional(
     Type.Record(Type.String(), Type.String(), {
       description:
-        'What this model calls prompt, image and images, where its provider has no one name for them.',
+        'What this model calls prompt, image and images, if its provider has no common name for them.',
     }),
   ),
   mode: Type.Union([Type.Literal('ai_image'), Type.Literal('analyze')]),
@@ -66,7 +66,7 @@ const Model = exactObject({
   answerSchema: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',
-      description: 'JSON Schema of its answers, where it has one of its own and takes none.',
+      description: 'JSON Schema of its answers, if it has its own and takes none.',
     }),
   ),
 });

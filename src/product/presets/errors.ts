@@ -29,7 +29,7 @@ export function malformedVersion(param: string): ApiError {
 /** 403: built-ins are read only. */
 export function builtInReadOnly(): ApiError {
   const message =
-    'A built-in preset cannot be changed or deleted: create your own from its steps, under a slug of its own.';
+    'A built-in preset cannot be changed or deleted: create your own from its steps, under another slug.';
   return new ApiError('forbidden', message, { param: 'slug' });
 }
 

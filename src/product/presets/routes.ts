@@ -93,7 +93,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'Import presets',
         description:
-          'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others land.',
+          'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others are imported.',
         body: PresetEntries,
         response: { 201: envelopeOf(importResultOf('PresetImport', PresetData)) },
       },
@@ -112,7 +112,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     {
       schema: {
         summary: 'Read a preset',
-        description: 'As it can be imported, or one version of it by slug@version or ?version=.',
+        description: 'In the form that can be imported, or one version of it by slug@version or ?version=.',
         params: PresetParams,
         querystring: PresetReadQuery,
         response: { 200: envelopeOf(PresetData) },
@@ -139,7 +139,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       schema: {
         summary: 'Change a preset',
         description:
-          'What is left out stays. Other steps or subjects are a new version; the one before stays readable as slug@version.',
+          'Fields that are left out keep their values. Other steps or subjects are a new version; the one before stays readable as slug@version.',
         params: PresetParams,
         body: PresetChange,
         response: { 200: envelopeOf(PresetData) },

@@ -151,7 +151,7 @@ export type PresetListQuery = Static<typeof PresetListQuery>;
 
 export const PresetParams = Type.Object({
   slug: Type.String({
-    description: 'Slug or id; where a version can be read, slug@version.',
+    description: 'Slug or id; slug@version if the endpoint reads a version.',
     documented: REFERENCE,
   }),
 });

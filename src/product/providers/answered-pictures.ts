@@ -10,7 +10,7 @@ const FETCH_TIMEOUT_MS = 60_000;
 
 /** Decodes a picture in base64. @throws ProviderFault when it is none. */
 export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
-  if (typeof text !== 'string' || text === '') throw unavailable('The model answered no image.');
+  if (typeof text !== 'string' || text === '') throw unavailable('The model answered without an image.');
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
@@ -28,7 +28,7 @@ export async function pictureAt(
   const [, inline] = /^data:image\/[\w.+-]+;base64,(.+)$/s.exec(url) ?? [];
   if (inline !== undefined) return pictureInBase64(inline);
   const address = URL.parse(url, `${baseUrl}/`);
-  if (address === null) throw unavailable('The model answered an address that is none.');
+  if (address === null) throw unavailable('The model answered with an address that is not valid.');
   if (address.host === new URL(baseUrl).host) return fromItsHost(address, signal);
   const options = { limitBytes: MAX_PICTURE_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
   try {

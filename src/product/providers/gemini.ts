@@ -75,6 +75,6 @@ function read(answer: unknown, { op }: ModelRequest): RawAnswer {
   if (op !== 'analyze' && image !== undefined) return { kind: 'image', bytes: pictureInBase64(image) };
   const reason = String(candidate.finishReason ?? '');
   if (CONTENT.test(reason)) throw rejected(`The model withheld its answer: ${reason}.`);
-  if (op !== 'analyze') throw unavailable('The model answered no image.');
+  if (op !== 'analyze') throw unavailable('The model answered without an image.');
   return { kind: 'json', value: jsonIn(list.map(({ text }) => text ?? '').join('')) };
 }

@@ -123,7 +123,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
       throw CONTENT.test(message) ? rejected(message) : unavailable(message);
     }
     const [first] = Array.isArray(output) ? output : [output];
-    if (typeof first !== 'string') throw unavailable('The model answered no image.');
+    if (typeof first !== 'string') throw unavailable('The model answered without an image.');
     return { kind: 'image', bytes: await pictureAt(first, endpoint, outbound, signal) };
   }
 }

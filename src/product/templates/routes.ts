@@ -78,7 +78,8 @@ export async function templateRoutes(
       config: { idempotency: 'kept', needsFreeSpace: true, fixedWord: true },
       schema: {
         summary: 'Import templates',
-        description: 'Entries that break a rule are listed in errors; the others land, each at version 1.',
+        description:
+          'Entries that break a rule are listed in errors; the others are imported, each at version 1.',
         body: TemplateEntries,
         response: { 201: envelopeOf(importResultOf('TemplateImport', TemplateData)) },
       },
@@ -113,7 +114,7 @@ export async function templateRoutes(
       schema: {
         summary: 'Change a template',
         description:
-          'What is left out stays. Every PUT is a new version; the one before stays readable as id@version.',
+          'Fields that are left out keep their values. Every PUT is a new version; the one before stays readable as id@version.',
         params: TemplateParams,
         body: TemplateChange,
         response: { 200: envelopeOf(TemplateData) },

@@ -88,7 +88,7 @@ function checkSize(param: 'html' | 'css', text: string, limitBytes: number): voi
 
 function checkVariables(names: readonly string[]): void {
   if (names.length > MAX_VARIABLES) {
-    const message = `variables has ${names.length} names: at most ${MAX_VARIABLES} are allowed, those of the placeholders too.`;
+    const message = `variables has ${names.length} names: at most ${MAX_VARIABLES} are allowed, including those of the placeholders.`;
     throw invalidParam('variables', message, { limit: MAX_VARIABLES, received: names.length });
   }
   const index = names.findIndex((name) => typeof name !== 'string' || !VARIABLE.test(name));

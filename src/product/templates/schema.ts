@@ -132,7 +132,7 @@ export type TemplateListQuery = Static<typeof TemplateListQuery>;
 
 export const TemplateParams = Type.Object({
   templateId: Type.String({
-    description: 'Template id or own slug; where one version can be read, id@version.',
+    description: 'Template id or own slug; id@version if the endpoint reads a version.',
     documented: REFERENCE,
   }),
 });

@@ -80,7 +80,7 @@ const Difference = Type.Object(
     maxDifference: Type.Integer({ description: 'Largest difference of a channel, 0 to 255.' }),
     regions: Type.Array(
       Type.Object({ x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() }),
-      { description: 'Where changed pixels are; at most 100, the largest first, none over another.' },
+      { description: 'Where changed pixels are; at most 100, the largest first, without overlap.' },
     ),
   },
   { title: 'Difference' },

@@ -43,14 +43,14 @@ const RenderBody = Type.Object(
       Type.String({ description: 'Of the picture; png when left out.', documented: { enum: FORMATS } }),
     ),
     quality: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: 'Of a jpeg, webp or avif; png has none.' }),
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Of a jpeg, webp or avif.' }),
     ),
     scale: Type.Optional(
       Type.Number({
         minimum: 1,
         maximum: 3,
         description:
-          'Pixels of the picture for each pixel of the template, which is drawn that fine; at most 4096 per edge. 1 when left out.',
+          'Pixels of the picture per pixel of the template; the picture has at most 4096 per edge. 1 when left out.',
       }),
     ),
   },
@@ -115,7 +115,7 @@ function parseDrawing(
   if (quality !== undefined && format === 'png')
     throw invalidParam(
       'quality',
-      'quality is for jpeg, webp and avif, and a PNG has none: send a format, or leave it out.',
+      'quality is for jpeg, webp and avif only: send one of these formats, or leave it out.',
     );
   return { width, height, scale, encode: { format, ...present({ quality }) } };
 }
@@ -192,7 +192,7 @@ async function makeDrawable(
   const work = pixels.transform({ bytes, pass: AS_PNG, ...terms });
   const { data, contentType } = await finish(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
-    throw invalidParam('data', `The page names ${id}, of which no picture can be made: ${error.message}`);
+    throw invalidParam('data', `The page names ${id}, which cannot be used as a picture: ${error.message}`);
   });
   return { data, contentType };
 }

@@ -11,7 +11,7 @@ export interface Kind {
 
 /** 400: another document of the account has this slug. */
 export function slugTaken({ noun }: Kind, slug: string): ApiError {
-  const message = `slug "${slug}" is already one of your ${noun}s': send another, or none to have one made.`;
+  const message = `slug "${slug}" is already one of your ${noun}s': send another, or leave it out to have one made.`;
   return invalidParam('slug', message);
 }
 
@@ -29,8 +29,12 @@ export function tooManyEntries(limit: number, received: number): ApiError {
 
 /** 500, retryable: concurrent writes to the same document were faster in every attempt. */
 export function tooContended({ noun }: Kind): ApiError {
-  return new ApiError('internal_error', `Too many writes met over the same ${noun}: repeat the same call.`, {
-    details: { reason: 'contention' },
-    retryAfterSeconds: 1,
-  });
+  return new ApiError(
+    'internal_error',
+    `Too many calls changed the same ${noun} at once: repeat the same call.`,
+    {
+      details: { reason: 'contention' },
+      retryAfterSeconds: 1,
+    },
+  );
 }

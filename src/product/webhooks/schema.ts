@@ -18,7 +18,9 @@ const events = Type.Array(Type.String(), {
   documented: { minItems: 1, items: { type: 'string', enum: [...EVENT_TYPES] } },
   description: `Any of ${EVENT_TYPES.join(', ')}; ${JOB_EVENT_TYPES.join(' and ')} when it is not sent.`,
 });
-const enabled = Type.Boolean({ description: 'A disabled endpoint gets nothing, also not later.' });
+const enabled = Type.Boolean({
+  description: 'A disabled endpoint gets nothing, and no event of that time later.',
+});
 
 export const NewEndpoint = Type.Object(
   {
@@ -63,7 +65,7 @@ export type Endpoint = Static<typeof Endpoint>;
 export const EndpointWithSecret = Type.Object(
   {
     ...endpoint,
-    secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown this once.' }),
+    secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown only once.' }),
   },
   { title: 'WebhookEndpointWithSecret' },
 );

@@ -134,7 +134,7 @@ t.test('a deleted account is gone with what it kept, and its e-mail is free', as
   const json = { name: 'Kept', html: '<p>', width: 10, height: 10 };
   t.equal((await server.call('/templates', { key, json })).status, 201);
   t.equal((await server.call('/collections', { key, json: { name: 'Holidays with A. B.' } })).status, 201);
-  await t.rejects(run(`account delete ${id}`), { message: /say --yes/ });
+  await t.rejects(run(`account delete ${id}`), { message: /pass --yes/ });
   await run(`account delete ${id} --yes`);
   t.equal((await server.call('/account', { key })).status, 401);
   for (const spec of COLLECTIONS.filter(({ onAccountDeletion }) => onAccountDeletion === 'delete')) {
@@ -150,7 +150,9 @@ t.test('help is no mistake, wherever it is asked for', async (t) => {
   t.match(helpFor(['account', '--help']), /account suspend ACCOUNT\n +Refuses every call/);
   t.match(helpFor(['key', 'list', '-h']), /^key list ACCOUNT\n +Lists the live keys of an account\.$/);
   t.equal(helpFor(['account', 'list']), null);
-  t.throws(() => helpFor(['acount', '--help']), { message: /"acount" is no command: account, key, session/ });
+  t.throws(() => helpFor(['acount', '--help']), {
+    message: /"acount" is not a command: account, key, session/,
+  });
 });
 
 t.test('a wrong command says how it goes', async (t) => {
@@ -158,11 +160,11 @@ t.test('a wrong command says how it goes', async (t) => {
   const { id } = await server.account();
   const rows: Array<[words: string, sentence: RegExp]> = [
     ['', /Commands of the operator/],
-    ['account', /What to do with the account is missing: create, list/],
-    ['account destroy', /"account destroy" is no command: account takes create, list/],
-    ['acount list', /"acount" is no command: account, key/],
+    ['account', /The verb after account is missing: create, list/],
+    ['account destroy', /"account destroy" is not a command: account takes create, list/],
+    ['acount list', /"acount" is not a command: account, key/],
     ['account list all', /"all" is one word too many: account list/],
-    ['account create --email a@b --credits -5', /"-5" is no number of credits/],
+    ['account create --email a@b --credits -5', /"-5" is not a number of credits/],
     [`account plan ${id} gold`, /PLAN must be one of free, scale/],
     ['account suspend acc_unknown', /There is no account acc_unknown/],
     ['account create --emial a@b', /Unknown option '--emial'/],
@@ -170,7 +172,7 @@ t.test('a wrong command says how it goes', async (t) => {
     ['account create --email nobody', /--email must be/],
     ['account create --email TAKEN@example.test', /exists already/],
     ['account create --email a@b --plan gold', /--plan must be one of free, scale/],
-    ['account create --email a@b --credits 1.5', /"1.5" is no number of credits/],
+    ['account create --email a@b --credits 1.5', /"1.5" is not a number of credits/],
     ['account create --email a@b --password short', /--password must be 8 to 200/],
     ['account credit', /ACCOUNT and N are missing: account credit ACCOUNT N/],
     [`account credit ${id} 0`, /whole number from 1/],
@@ -199,7 +201,7 @@ t.test('commands reach the primary by its socket, which is its own user’s alon
   t.match(credited, { data: { accountId: id, balance: 7 }, text: /7 credits granted/ });
   t.match(listed?.data.accounts, [{ email: 'ada@example.test' }]);
   await t.rejects(askPrimary(directory, ['account', 'credit', id, 'many'], OPERATOR), {
-    message: /"many" is no number/,
+    message: /"many" is not a number/,
   });
   await socket.close();
   t.equal(await askPrimary(directory, ['account', 'list'], OPERATOR), null);

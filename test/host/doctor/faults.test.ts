@@ -244,7 +244,7 @@ t.test('faults of browsers and the allocator are found', async (t) => {
     /user namespaces/,
   );
   const found = await checkBrowser(settingsOf({ BROWSER_PATH: '/nowhere/chromium' }));
-  finds(t, found.slice(0, 1), 'problem', /no program/, /leave it out/);
+  finds(t, found.slice(0, 1), 'problem', /not a program/, /leave it out/);
   finds(
     t,
     [judgeAllocator(settingsOf({ ALLOCATOR: '/nowhere/lib.so' }))],

@@ -71,7 +71,7 @@ t.test('a receiver of traces that is away, or speaks gRPC, is found', async (t) 
     t,
     await checkTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' }),
     'problem',
-    /no address/,
+    /not an address/,
     /4318/,
   );
   t.match(await checkTelemetry({ ...grpc, OTEL_SDK_DISABLED: 'true' }), [{ state: 'ok' }]);

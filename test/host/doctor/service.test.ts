@@ -42,11 +42,11 @@ t.test('the browser is started and draws a page', async (t) => {
 
 t.test('a program that is no browser, and a sandbox that cannot be had, are found', async (t) => {
   const [, page] = await checkBrowser(readSettings({ BROWSER_PATH: '/bin/false' }));
-  t.match(page, { state: 'problem', message: /draws no page: .*false/, remedy: /BROWSER_PATH/ });
+  t.match(page, { state: 'problem', message: /cannot draw a page: .*false/, remedy: /BROWSER_PATH/ });
   if (process.getuid?.() !== 0) return;
   const findings = await checkBrowser(readSettings({ RENDER_SANDBOX: 'required' }));
   t.match(
     findings.filter(({ state }) => state === 'problem').map(({ message }) => message),
-    [/draws no page/, /without their sandbox: the service runs as root/],
+    [/cannot draw a page/, /without their sandbox: the service runs as root/],
   );
 });

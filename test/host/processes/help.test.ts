@@ -30,6 +30,6 @@ t.test('an option that is none is refused by its name, before anything is begun'
   for (const script of ['src/host/main.ts', 'src/host/doctor.ts']) {
     const { status, stderr, hasData } = called(t, script, '--port=8080');
     t.same([status, hasData], [2, false], script);
-    t.match(stderr, /^"--port=8080" is no option here\.\nnpm /, script);
+    t.match(stderr, /^"--port=8080" is not an option here\.\nnpm /, script);
   }
 });

@@ -140,7 +140,7 @@ t.test('refused and late work counts, items of jobs do not', async (t) => {
   t.match(await poolOf(slowCall(clock, 'late')), { pool: 'heavy', reason: 'budget' });
 });
 
-t.test('work that has just met its deadline is not begun again for a minute', async (t) => {
+t.test('work that has just met its deadline is not started again for a minute', async (t) => {
   const { pixels, clock, poolOf, took } = openMeasured(t);
   const asJob = { op: 'convert', parameters: {} };
   const call = () => ({ ...quickCall(clock, 'a', 'work'), asJob });
@@ -156,7 +156,7 @@ t.test('work that has just met its deadline is not begun again for a minute', as
     status: 503,
     retryable: true,
     retryAfterSeconds: 40,
-    message: /not begun again/,
+    message: /not started again/,
     details: { reason: 'deadline_exceeded', instead },
   });
   const over = (width: number, height: number) => ({ ...call(), bytes: pngOf(width, height) });
@@ -165,7 +165,7 @@ t.test('work that has just met its deadline is not begun again for a minute', as
     [400, 330],
   ] as const) {
     const again = pixels.transform(over(width, height)).result;
-    await t.rejects(again, { message: /not begun again/ }, `${width} × ${height}, which is as much`);
+    await t.rejects(again, { message: /not started again/ }, `${width} × ${height}, which is as much`);
   }
   t.match(await poolOf(over(350, 350)), { pool: 'quick' }, 'a quarter less');
   t.match(await poolOf({ ...call(), accountId: 'b' }), { pool: 'quick' }, 'another account');
@@ -181,7 +181,7 @@ t.test('what was late because others had the cores begins again at once', async 
   t.match(await poolOf({ ...call(), bytes: pngOf(401, 400) }), { outcome: 'done' });
 });
 
-t.test('a drawing that has just met its deadline is not begun again for a minute', async (t) => {
+t.test('a drawing that has just met its deadline is not started again for a minute', async (t) => {
   let cpuMs = 0;
   const { pixels, clock } = openStandIns(t, { VECTOR_TIMEOUT_MS: 5_000 }, { processCpuMs: () => cpuMs });
   const endless = '<filter id="f"><feTurbulence baseFrequency="0.01" numOctaves="5000"/></filter>';
@@ -195,6 +195,6 @@ t.test('a drawing that has just met its deadline is not begun again for a minute
     clock.advance(5_000);
     await t.rejects(late, { retryAfterSeconds: 60, message: /not done in time, and the work itself/ });
   }
-  await t.rejects(draw(bomb), { retryAfterSeconds: 60, message: /not begun again/ });
+  await t.rejects(draw(bomb), { retryAfterSeconds: 60, message: /not started again/ });
   t.match(await draw('<rect width="9" height="9"/>'), { kind: 'transformed' }, 'another drawing');
 });

@@ -26,6 +26,6 @@ for (const list of ['/assets', '/jobs', '/feedback', '/credits/ledger', '/templa
     t.equal((await page(owner.key, nextCursor)).status, 200);
     const refusal = await page(other.key, nextCursor);
     t.equal(refusal.status, 400);
-    t.match(refusal.json.error, { code: 'invalid_param', param: 'cursor', message: /same account/ });
+    t.match(refusal.json.error, { code: 'invalid_param', param: 'cursor', message: /filters and account/ });
   });
 }

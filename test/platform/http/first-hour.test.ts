@@ -167,7 +167,7 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
     /"Content-Type: application\/json"/,
   ],
   ['a key where a session is asked for', '/api-keys', {}, 'Authorization', /POST \/api\/v1\/auth\/sign-in/],
-  ['a page for an Accept', '/ops', { headers: { accept: 'text/html' } }, 'Accept', /Nothing satisfies/],
+  ['a page for an Accept', '/ops', { headers: { accept: 'text/html' } }, 'Accept', /cannot satisfy/],
   [
     'a duration with its unit',
     '/assets/ast_1/link?expiresIn=1h',

@@ -119,12 +119,12 @@ t.test('a credential of another scheme names the scheme, and nothing of what fol
     (await server.call('/account', { headers: { authorization } })).json.error;
   const basic = await answered('Basic c2VjcmV0Og==');
   t.match(basic, { code: 'unauthorized', param: 'Authorization' });
-  t.match(basic.message, /scheme Basic are not read: send "Authorization: ApiKey <API_KEY>"/);
+  t.match(basic.message, /scheme Basic are not supported: send "Authorization: ApiKey <API_KEY>"/);
   t.notMatch(basic.message, /c2Vj/);
   for (const header of ['ApiKey', 'Bearer', 'c2VjcmV0', `ApiKey ${key} ${key}`])
     t.match(
       (await answered(header)).message,
-      /no credential that can be read|not accepted|are not read/,
+      /no credential that can be read|not accepted|are not supported/,
       header,
     );
 });

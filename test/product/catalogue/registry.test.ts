@@ -88,7 +88,7 @@ t.test(
           ],
         },
         'steps[4].params',
-        /rows of another length/,
+        /matrix is not square/,
       ],
       [
         'convolve',

@@ -144,9 +144,9 @@ t.test(
       (error) => error,
     );
     t.match(failure, { code: 'invalid_param', param: 'maxBytes', details: { reached: Number } });
-    t.match(failure.message, /was reached in the time that there was has \d+ bytes/);
+    t.match(failure.message, /was reached in the available time has \d+ bytes/);
     const refusal = await reachTarget(searchOf(150, () => 1)).catch((error) => error.failure);
-    t.notMatch(refusal.message, /in the time/);
+    t.notMatch(refusal.message, /in the available time/);
     await t.rejects(reachTarget(searchOf(150, () => 60_000)), TooLate);
   },
 );

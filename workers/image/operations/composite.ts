@@ -12,8 +12,8 @@ export const composite = defineStep({
   parameters: {
     layerAssetId: assetId('The asset to lay over.'),
     position: position('Where the layer sits when x and y are left out.', { default: 'southeast' }),
-    x: optional(offset('Left edge of the layer in pixels; comes with y, instead of position.')),
-    y: optional(offset('Top edge of the layer in pixels; comes with x, instead of position.')),
+    x: optional(offset('Left edge of the layer in pixels; needs y, instead of position.')),
+    y: optional(offset('Top edge of the layer in pixels; needs x, instead of position.')),
     scale: optional(
       number(0.01, 1, "Width of the layer as a share of the picture's; its own size when left out."),
     ),

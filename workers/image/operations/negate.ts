@@ -3,7 +3,7 @@ import { flag } from './parameter.ts';
 
 export const negate = defineStep({
   description: 'Turns every colour into its opposite.',
-  parameters: { alpha: flag('Whether transparency is turned around as well.', { default: false }) },
+  parameters: { alpha: flag('Whether transparency is inverted as well.', { default: false }) },
   grey: 'keeps',
   ...IN_PLACE,
   cpuMsPerMegapixel: 8,

@@ -17,7 +17,7 @@ export const recomb = defineStep({
   cpuMsPerMegapixel: 15,
   rule({ matrix }) {
     if (matrix.every((row) => row.length === matrix.length)) return undefined;
-    const message = 'matrix has rows of another length than it has rows: send 3 rows of 3, or 4 of 4.';
+    const message = 'matrix is not square: send 3 rows of 3, or 4 of 4.';
     return new BadArgument('matrix', message);
   },
   async apply(picture, { matrix }) {

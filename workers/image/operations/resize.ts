@@ -25,7 +25,7 @@ export const resize = defineStep({
     kernel: optional(
       choice(
         ['nearest', 'linear', 'cubic', 'mitchell', 'lanczos2', 'lanczos3'],
-        'How pixels are weighed; nearest keeps hard edges, lanczos3 is what the service takes when left out.',
+        'How pixels are weighed; nearest keeps hard edges, lanczos3 is the default.',
       ),
     ),
     enlarge: flag('Whether a picture smaller than asked for is scaled up.', { default: false }),

@@ -28,7 +28,7 @@ export const text = defineStep({
       },
     ) as TUnion<[TInteger, TString]> & { readonly default: 32 },
     color: colour('Colour of the letters.', { default: '#ffffff' }),
-    position: position('Where the text stands; its lines are aligned with that.', { default: 'southeast' }),
+    position: position('Position of the text; its lines are aligned with it.', { default: 'southeast' }),
     margin: integer(0, 4096, 'Distance from the edges in pixels.', { default: 16 }),
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),

@@ -5,7 +5,7 @@ export const threshold = defineStep({
   description: 'Makes every pixel black or white.',
   parameters: {
     threshold: integer(0, 255, 'Brightness from which a pixel becomes white.', { default: 128 }),
-    greyscale: flag('By brightness; false takes each channel for itself.', { default: true }),
+    greyscale: flag('By brightness; false takes each channel separately.', { default: true }),
   },
   grey: ({ greyscale }) => (greyscale ? 'makes' : 'keeps'),
   ...IN_PLACE,

@@ -111,7 +111,7 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   if (reached === undefined) throw new TooLate();
   const { size } = reached.written.info;
   if (size <= maxBytes) return reachedBy(reached, encode, trials);
-  const inTime = isThorough ? '' : ' in the time that there was';
+  const inTime = isThorough ? '' : ' in the available time';
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached${inTime} has ${size} bytes: allow more, or make the picture smaller.`;
   throw invalid('maxBytes', message, { reached: size });
 }
@@ -140,7 +140,7 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
   }
   if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(metric, best.likeness));
   if (nearest === undefined) throw new TooLate();
-  const inTime = isThorough ? '' : ' in the time that there was';
+  const inTime = isThorough ? '' : ' in the available time';
   const closest = rounded(nearest.likeness);
   const message = `${param} is ${least}, but the closest that was reached${inTime} is ${closest}: allow less, or ask for a lossless format.`;
   throw invalid(param, message, { reached: closest });

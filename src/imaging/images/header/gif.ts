@@ -47,7 +47,7 @@ export function readGif(bytes: Bytes): Header | null {
     progressive,
     animated: frames > 1,
     // The decoder would take the frame as complete.
-    ...(endsInFrame && { unread: 'The image ends inside of a frame; send the whole file.' }),
+    ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
   });
 }
 

@@ -35,12 +35,12 @@ const UNREAD_COLOURS: Readonly<Record<number, string>> = {
   34892: 'the raw samples of a camera (LinearRaw)',
 };
 const LOSSLESS = 'save it with LZW or Deflate compression, or as PNG';
-const EIGHT_OR_SIXTEEN = 'save it with 8 or 16 bits a sample';
+const EIGHT_OR_SIXTEEN = 'save it with 8 or 16 bits per sample';
 
 /** A sentence that says why a page is not read, and what to send instead; undefined for a page that is read. */
 export function unreadTiff(page: TiffPage): string | undefined {
   const reason = reasonOf(page);
-  return reason && `This TIFF ${reason[0]}, which is not read here: ${reason[1]}.`;
+  return reason && `This TIFF ${reason[0]}, which is not supported: ${reason[1]}.`;
 }
 
 function reasonOf(page: TiffPage): [is: string, instead: string] | undefined {
@@ -48,17 +48,17 @@ function reasonOf(page: TiffPage): [is: string, instead: string] | undefined {
   if (!READ.includes(compression))
     return [`is compressed with ${UNREAD[compression] ?? `scheme ${compression}`}`, LOSSLESS];
   if (isPlanar && samples > 1 && tile !== undefined)
-    return ['has tiles with a plane for each sample', 'save it with interleaved samples, or as PNG'];
+    return ['has tiles with one plane per sample', 'save it with interleaved samples, or as PNG'];
   const colours = UNREAD_COLOURS[photometric];
   if (colours !== undefined) return [`holds ${colours}`, 'export it as RGB'];
   if (sampleFormat > SAMPLE_FORMAT.undefined) return ['holds complex numbers', 'export it as RGB or grey'];
   const isPacked = samples > 1 && bits < 8;
   if (isPacked || ![1, 2, 4, 8, 16, 32].includes(bits))
-    return [`has ${bits} bits a sample`, EIGHT_OR_SIXTEEN];
+    return [`has ${bits} bits per sample`, EIGHT_OR_SIXTEEN];
   if (isForeign(page)) return isConvertible(page) ? undefined : foreignReasonOf(page);
   const most = (coloursOf(page) ?? samples) + 1;
   return samples > most
-    ? [`has ${samples} samples a pixel`, 'save it with at most one channel beside its colours']
+    ? [`has ${samples} samples per pixel`, 'save it with at most one channel beside its colours']
     : undefined;
 }
 
@@ -69,7 +69,7 @@ function foreignReasonOf({
   photometric,
   compression,
 }: TiffPage): [is: string, instead: string] {
-  if (isPlanar) return ['has a plane for each of its samples', 'save it with interleaved samples, or as PNG'];
-  if (bits > 8) return [`has ${bits} bits a sample of colours of kind ${photometric}`, 'export it as RGB'];
+  if (isPlanar) return ['has one plane per sample', 'save it with interleaved samples, or as PNG'];
+  if (bits > 8) return [`has ${bits} bits per sample of colours of kind ${photometric}`, 'export it as RGB'];
   return [`has colours of kind ${photometric} under compression ${compression}`, LOSSLESS];
 }

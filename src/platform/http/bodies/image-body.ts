@@ -25,7 +25,7 @@ export function checkImageBody(request: FastifyRequest): void {
   const subject = type === '' ? 'A body without Content-Type' : `The Content-Type ${type}`;
   const hint =
     type === 'application/x-www-form-urlencoded'
-      ? 'this is what curl sends with -d and --data-binary by default; add -H "Content-Type: image/jpeg" (the type of your file) and send with --data-binary, for -d strips line ends and breaks the file'
+      ? 'this is what curl sends with -d and --data-binary by default; add -H "Content-Type: image/jpeg" (the type of your file) and send with --data-binary, because -d strips line ends and breaks the file'
       : 'send an image with its own type (such as image/jpeg), multipart/form-data with a file part, or application/json with a reference such as url';
   throw new ApiError('unsupported_media_type', `${subject} is not supported: ${hint}.`, {
     param: 'Content-Type',

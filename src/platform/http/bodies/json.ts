@@ -118,7 +118,7 @@ function refuseTraps(value: unknown): void {
 function refuseHalfPairs(text: string): void {
   if (text.isWellFormed()) return;
   throw badBody(
-    'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is no character: leave it out.',
+    'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is not a character: leave it out.',
   );
 }
 

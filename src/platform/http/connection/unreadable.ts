@@ -30,7 +30,7 @@ export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
 /** An unsupported Expect header is refused like any other unreadable request. */
 export function refuseExpectations(server: Server): void {
   server.on('checkExpectation', ({ headers, socket }: IncomingMessage) => {
-    const message = `"Expect: ${headers.expect}" is not met here: leave it out.`;
+    const message = `"Expect: ${headers.expect}" is not supported here: leave it out.`;
     answerAndClose(socket, invalidParam('Expect', message));
   });
 }
@@ -38,7 +38,7 @@ export function refuseExpectations(server: Server): void {
 /** Node closes a connection with a CONNECT request without a response, so it is refused here. */
 export function refuseTunnels(server: Server): void {
   server.on('connect', (_request, socket) => {
-    const message = 'CONNECT is not a method of this server, which is no proxy: call its paths directly.';
+    const message = 'CONNECT is not a method of this server, which is not a proxy: call its paths directly.';
     const context = { param: 'request', details: { allowed: [] } };
     answerAndClose(socket as Socket, new ApiError('method_not_allowed', message, context));
   });
@@ -53,10 +53,10 @@ function refusalOf({ code = '' }: ConnectionError): ApiError {
     });
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return invalidParam('body', 'The request did not arrive whole within its time: send it without pauses.');
+    return invalidParam('body', 'The request did not arrive in time: send it without pauses.');
   }
   if (code === 'HPE_INVALID_EOF_STATE') {
-    return invalidParam('body', 'The request ended before all of it had come: send it again, and whole.');
+    return invalidParam('body', 'The request ended before all of it had arrived: send all of it again.');
   }
   const why = code.startsWith('HPE_') ? ` (${code.slice(4).toLowerCase().replaceAll('_', ' ')})` : '';
   return invalidParam('request', `What was sent is not an HTTP request${why}: the client must send one.`);

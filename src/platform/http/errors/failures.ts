@@ -88,7 +88,7 @@ export function asApiError(error: unknown): ApiError {
     );
   }
   if (error instanceof DuplicateKeyError) {
-    const message = 'Two calls met over one record: repeat the same call.';
+    const message = 'Two calls changed the same record at once: repeat the same call.';
     return new ApiError('internal_error', message, { cause: error });
   }
   return fromFastify(error as Partial<FastifyError>);
@@ -98,7 +98,7 @@ export function asApiError(error: unknown): ApiError {
 const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
-    'The Content-Type is no media type: send the header "Content-Type: application/json".',
+    'The Content-Type is not a media type: send the header "Content-Type: application/json".',
     { param: 'Content-Type', details: { supported: ['application/json'] } },
   ],
   FST_ERR_BAD_URL: ['invalid_param', 'The path is not a valid URL: percent-encode it.', { param: 'path' }],

@@ -79,7 +79,7 @@ export function validationFailure(
 ): ApiError {
   const first = errors[0] as ErrorObject | undefined;
   if (first === undefined)
-    return new ApiError('invalid_param', 'The request is not as documented.', { param: context });
+    return new ApiError('invalid_param', 'The request does not match the documentation.', { param: context });
   const param = spell(pathOf(first)) || context;
   return new ApiError('invalid_param', sentence(param, first), { param, details: detailsOf(first) });
 }

@@ -31,7 +31,7 @@ function refuseUnacceptable(accept: string, { answers }: FastifyContextConfig): 
   const supported = answers === undefined ? 'JSON' : `JSON and ${answers}`;
   throw new ApiError(
     'not_acceptable',
-    `Nothing satisfies "Accept: ${accept}": ${supported} is what this endpoint answers.`,
+    `This endpoint cannot satisfy "Accept: ${accept}": it answers ${supported}.`,
     {
       param: 'Accept',
       details: { supported: ['application/json', ...(answers === undefined ? [] : [answers])] },

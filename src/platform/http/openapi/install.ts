@@ -30,7 +30,7 @@ const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs
 
 Send \`Authorization: ApiKey <key>\`. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a closed set,
 \`error.param\` for the field to fix, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
-Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.md); a page of Markdown for each op and each endpoint lies at
+Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.md); a page of Markdown for each op and each endpoint is at
 /docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them.
 
 To generate a client, take /openapi.json as it is (openapi-typescript). With \`?form=multipart\` it is for generators that read one media type

@@ -24,11 +24,13 @@ const HealthReport = Type.Object({
   clockDifferenceMs: Type.Optional(
     Type.Integer({
       description:
-        'Milliseconds that the clock all hosts share is ahead of the one of this host; negative where it is behind.',
+        'Milliseconds by which the shared clock is ahead of the clock of this host; negative when it is late.',
     }),
   ),
   remarks: Type.Optional(
-    Type.Array(Type.String(), { description: 'What an operator should know though every part answers.' }),
+    Type.Array(Type.String(), {
+      description: 'Problems that an operator should know of, although every part answers.',
+    }),
   ),
 });
 type HealthReport = Static<typeof HealthReport>;

@@ -11,7 +11,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   forbidden: 'Ask for a new link, copy the built-in, or sign in: the message says which.',
   asset_not_found: 'Take an id of GET /api/v1/assets; it begins with `ast_`.',
   job_not_found: 'Take an id of GET /api/v1/jobs; it begins with `job_`.',
-  preset_not_found: 'Take a slug or id of GET /api/v1/presets, with a version that it has or none.',
+  preset_not_found: 'Take a slug or id of GET /api/v1/presets, with a version that exists, or without one.',
   not_found: 'Correct the path or the id: the message names the list, or the nearest path.',
   method_not_allowed: 'Use a method of `details.allowed`.',
   not_acceptable: 'Leave out `Accept`, or accept one of `details.supported`.',

@@ -10,7 +10,9 @@ export function importResultOf<T extends TSchema>(title: string, entry: T) {
   return Type.Object(
     {
       data: Type.Array(entry, { description: 'As saved, in the order sent.' }),
-      errors: Type.Optional(Type.Array(Type.String(), { description: 'Absent when all landed.' })),
+      errors: Type.Optional(
+        Type.Array(Type.String(), { description: 'Absent when every entry was imported.' }),
+      ),
       importedCount: Type.Integer({ format: 'int32' }),
     },
     { title },

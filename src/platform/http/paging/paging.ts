@@ -15,7 +15,7 @@ export const PagingQuery = {
   perPage: Type.Optional(Type.Integer({ description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.` })),
   cursor: Type.Optional(
     Type.String({
-      description: 'nextCursor of the answer before, with the same filters; never with page.',
+      description: 'nextCursor of the previous page, with the same filters; not together with page.',
       documented: CURSOR,
     }),
   ),
@@ -92,7 +92,7 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
   if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
     throw invalidParam(
       'cursor',
-      'This cursor is not of this listing: send back the nextCursor of an answer to the same path and filters of the same account.',
+      'This cursor belongs to another list: send back the nextCursor that this path answered with the same filters and account.',
     );
   }
   return values;

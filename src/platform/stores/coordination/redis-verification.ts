@@ -65,7 +65,7 @@ export async function findFault(client: Redis): Promise<RedisFault | null> {
   if (refusal !== null)
     return {
       message: `REDIS_URL names the database ${db}, which this Redis does not have (${refusal}).`,
-      remedy: 'Name one that it has: 0 to 15 where its setting `databases` is not changed.',
+      remedy: 'Name one that it has: 0 to 15 unless its setting `databases` was changed.',
     };
   if (/^role:slave/m.test(info))
     return {

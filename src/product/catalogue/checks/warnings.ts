@@ -77,7 +77,7 @@ function resizedTwice(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
     found.push({ code: 'resize_shadowed', message, steps: [earlier.index, later.index] });
   }
   if (asksForMore(earlier.step, later.step)) {
-    const message = `Step ${later.index} asks for more pixels than step ${earlier.index} leaves, and without enlarge it gets none.`;
+    const message = `Step ${later.index} asks for more pixels than step ${earlier.index} leaves, and without enlarge it does not get them.`;
     found.push({ code: 'enlarge_ignored', message, steps: [later.index, earlier.index] });
   }
   return found;
@@ -121,7 +121,7 @@ function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] 
     touching.unshift({ index: before.index, transparent: true });
   const last = touching.findLast(({ transparent }) => transparent !== undefined);
   if (last?.transparent !== true) return [];
-  const message = `Step ${last.index} makes the picture transparent, but step ${writer.index} writes jpeg, which cannot be.`;
+  const message = `Step ${last.index} makes the picture transparent, but step ${writer.index} writes jpeg, which has no transparency.`;
   return [{ code: 'alpha_lost', message, steps: distinct(last.index, writer.index) }];
 }
 
@@ -134,7 +134,7 @@ function noEffect(pass: Pass): StepWarning[] {
   );
   return idle.map(({ index }) => ({
     code: 'no_effect',
-    message: `Step ${index} changes nothing as it is written.`,
+    message: `Step ${index} changes nothing.`,
     steps: [index],
   }));
 }

@@ -17,14 +17,14 @@ export const compress = pixelOp({
       number(
         0.8,
         1,
-        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); comes with format, instead of maxBytes and ssimulacra2.',
+        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); needs format, instead of maxBytes and ssimulacra2.',
       ),
     ),
     ssimulacra2: optional(
       number(
         30,
         100,
-        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); comes with format, instead of maxBytes and minSsim. For results of 8 pixels per edge to 4 megapixels.',
+        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs format, instead of maxBytes and minSsim. For results of 8 pixels per edge to 4 megapixels.',
       ),
     ),
   },
@@ -34,7 +34,7 @@ export const compress = pixelOp({
     if (second !== undefined) {
       return {
         key: second,
-        message: `${second} stands beside ${first}: one target can be reached, send one of them.`,
+        message: `${first} and ${second} exclude each other: send one of them.`,
       };
     }
     const likeness = LIKENESSES.find((name) => given[name] !== undefined);

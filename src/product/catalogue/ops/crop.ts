@@ -15,10 +15,10 @@ export const crop = pixelOp({
     x: RECTANGLE.left,
     y: RECTANGLE.top,
     width: optional(
-      adapted(RECTANGLE.width, { description: 'Width of the rectangle in pixels; comes with height.' }),
+      adapted(RECTANGLE.width, { description: 'Width of the rectangle in pixels; needs height.' }),
     ),
     height: optional(
-      adapted(RECTANGLE.height, { description: 'Height of the rectangle in pixels; comes with width.' }),
+      adapted(RECTANGLE.height, { description: 'Height of the rectangle in pixels; needs width.' }),
     ),
     aspect: optional(
       adapted(SHAPE.aspect, {
@@ -38,7 +38,7 @@ export const crop = pixelOp({
     if (given.aspect !== undefined && rectangle !== undefined) {
       return {
         key: rectangle,
-        message: `${rectangle} stands beside aspect: send a rectangle or an aspect, not both.`,
+        message: `${rectangle} and aspect exclude each other: send a rectangle or an aspect.`,
       };
     }
     if (given.aspect !== undefined) return focalViolation(given);

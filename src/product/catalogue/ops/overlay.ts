@@ -9,7 +9,7 @@ export const overlay = operationOp('composite', {
     const missing = given.x === undefined ? 'x' : 'y';
     return {
       key: missing,
-      message: `${missing} is missing: x and y come together.`,
+      message: `${missing} is missing: send x and y together.`,
       details: { missing: [missing] },
     };
   },

@@ -20,7 +20,7 @@ export const pad = pixelOp({
   rule(given) {
     const side = SIDES.find((name) => given[name] !== undefined);
     if (given.all !== undefined && side !== undefined) {
-      return { key: side, message: `${side} stands beside all: name sides or send all, not both.` };
+      return { key: side, message: `${side} and all exclude each other: send sides or all.` };
     }
     if (given.all === undefined && side === undefined) {
       return {

@@ -16,15 +16,14 @@ export const renderTemplate: RenderOp<'render_template'> = {
     items: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
       minItems: 1,
       maxItems: 10_000,
-      description:
-        'In a job alone. Rows of data: each names the values of the placeholders and makes one image.',
+      description: 'Jobs only. Rows of data: each names the values of the placeholders and makes one image.',
     }),
   },
   syncFields: {
     templateId: TEMPLATE_ID,
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'One row: the values of the placeholders by name; there is no items here.',
+        description: 'One row: the values of the placeholders by name; items is for jobs.',
       }),
     ),
   },

@@ -10,7 +10,7 @@ export const resize = pixelOp({
   description: operations.resize.description,
   parameters: {
     ...OWN,
-    dpr: number(1, 5, 'Pixels of the screen for each pixel asked for: multiplies width and height.', {
+    dpr: number(1, 5, 'Screen pixels per pixel asked for: multiplies width and height.', {
       default: 1,
     }),
   },
@@ -45,6 +45,6 @@ export function focalViolation(given: {
     return undefined;
   return {
     key: 'gravity',
-    message: 'gravity stands beside a focal point: send gravity, or focalX and focalY.',
+    message: 'gravity and a focal point exclude each other: send gravity, or focalX and focalY.',
   };
 }

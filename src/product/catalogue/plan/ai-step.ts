@@ -66,13 +66,14 @@ function checkPrompt(op: AiOp, prompt: string | undefined, param: string): void 
   if (prompt === undefined && !op.requiresPrompt) return;
   const violation = firstViolation(PROMPTS[op.op], present({ prompt }), op.op);
   if (violation !== undefined) throw invalidParam(param, violation.message, violation.details);
-  if (prompt?.trim() === '') throw invalidParam(param, `${param} is blank: say what the model is to make.`);
+  if (prompt?.trim() === '')
+    throw invalidParam(param, `${param} is blank: describe what the model should make.`);
 }
 
 function checkAnswerSchema(model: Model, { schema }: Given, param: string): void {
   if (schema === undefined) return;
   if (model.answerSchema !== undefined) {
-    const message = `${model.id} answers in a form of its own: leave the schema out, or run another model.`;
+    const message = `${model.id} answers in its own form: leave the schema out, or run another model.`;
     throw invalidParam(param, message, { allowed: [] });
   }
   const problem = schemaProblem(schema) ?? leastAnswerProblem(schema as Given);

@@ -24,7 +24,7 @@ export interface AiStep {
 
 export type CompiledStep = DeterministicStep | AiStep;
 
-/** Adjacent deterministic steps form one process pass; each AI step is a segment of its own. */
+/** Adjacent deterministic steps form one process pass; each AI step is its own segment. */
 export function segmentsOf<S extends Pick<CompiledStep, 'kind'>>(steps: readonly S[]): S[][] {
   const segments: S[][] = [];
   for (const step of steps) {

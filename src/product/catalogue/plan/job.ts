@@ -73,8 +73,7 @@ function checkType({ type, op }: JobWork): void {
     const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.`;
     throw invalidParam('type', message, { received: type, allowed });
   }
-  if (op !== undefined)
-    throw invalidParam('type', 'type stands beside op, which decides it: leave type out.');
+  if (op !== undefined) throw invalidParam('type', 'Send either op or type: op already implies the type.');
 }
 
 const MAX_COUNT = 10;

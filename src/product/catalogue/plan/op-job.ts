@@ -61,7 +61,7 @@ function opNamed(name: string): JobOp {
   const problem =
     op === undefined
       ? `There is no op ${JSON.stringify(name)}`
-      : `${name} is no job: POST ${op.endpoint} answers it`;
+      : `${name} is not a job: POST ${op.endpoint} answers it`;
   throw invalidParam('op', `${problem}; the ops that run as jobs are ${allowed.join(', ')}.`, {
     received: name,
     allowed,

@@ -42,8 +42,7 @@ export type PresetStep = Static<typeof PresetStep>;
 export const Steps = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
-  description:
-    'Run in order. Adjacent deterministic steps are one pass; each AI step is a segment of its own.',
+  description: 'Run in order. Adjacent deterministic steps are one pass; each AI step is its own segment.',
 });
 
 /** A person or an object that prompts name, with pictures that are sent to the model. */

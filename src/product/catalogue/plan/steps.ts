@@ -110,11 +110,11 @@ function refuseMisplaced(
     if (op === undefined) continue;
     const param = `${where}[${index}].op`;
     if (op.produces === 'json' && index < steps.length - 1) {
-      const message = `${op.op} answers JSON, which no step can go on from: make it the last.`;
+      const message = `${op.op} answers JSON, which no further step can use: make it the last.`;
       throw invalidParam(param, message);
     }
     if (!op.requiresAssets && isChain) {
-      const message = `${op.op} makes its picture from words alone, so it can only be a job of its own: run it, then send its resultAssetId in assetIds of a second job.`;
+      const message = `${op.op} makes its picture from a prompt alone, so it can only be a job of its own: run it, then send its resultAssetId in assetIds of a second job.`;
       throw invalidParam(param, message);
     }
   }

@@ -102,7 +102,7 @@ export function checkMentions(prompt = '', subjects: readonly Subject[], param: 
   if (prompt.length > MAX_PROMPT_CHARACTERS || length <= MAX_PROMPT_CHARACTERS) return;
   throw invalidParam(
     param,
-    `The prompt has ${length} characters once the descriptors stand for its subjects, and a model is given at most ${MAX_PROMPT_CHARACTERS}: name them less often, or shorten the descriptors.`,
+    `The prompt has ${length} characters with the descriptors of its subjects filled in, and a model takes at most ${MAX_PROMPT_CHARACTERS}: name them less often, or shorten the descriptors.`,
     { limit: MAX_PROMPT_CHARACTERS, received: length },
   );
 }

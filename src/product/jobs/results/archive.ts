@@ -18,7 +18,7 @@ export interface ArchiveEntry {
 
 export interface Archive {
   sizeBytes: number;
-  /** The same for the same files, so that a download can go on where it broke off. */
+  /** The same for the same files, so that a download can resume where it broke off. */
   etag: string;
   /** The bytes, or a range of them. Closing the stream closes what it reads. */
   stream(range: ByteRange | null): Readable;

@@ -33,7 +33,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       config: { access: 'public', ignoresCredential: isLink, answers: TYPE, fixedWord: true },
       schema: {
         summary: 'Download all results of a job',
-        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can go on where it broke off. An account may have ${DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
+        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobPath,
         querystring: ResultsQuery,

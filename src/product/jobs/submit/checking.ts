@@ -140,14 +140,14 @@ export function createChecking({
 
 function refuseRemoved({ mode }: JobRequest): void {
   if (mode !== undefined)
-    throw invalidParam('mode', 'mode was removed: leave it out, and send wait to wait.');
+    throw invalidParam('mode', 'mode was removed: leave it out, and send wait to wait for the end.');
 }
 
 /** A render draws one page per row. The op limits their number. */
 function checkRows({ items = [] }: JobRequest): void {
   const index = items.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row));
   if (index === -1) return;
-  const message = `items[${index}] is no object: a row names the values of the template's variables.`;
+  const message = `items[${index}] is not an object: a row names the values of the template's variables.`;
   throw invalidParam(`items[${index}]`, message, { index });
 }
 
@@ -168,7 +168,9 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDr
 function checkAssetIds({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageCount: number): string[] {
   const ids = assetIds.map((id, index) => {
     if (typeof id === 'string' && id.trim() !== '') return id;
-    throw invalidParam('assetIds', `assetIds[${index}] is no id: send ids of your own assets.`, { index });
+    throw invalidParam('assetIds', `assetIds[${index}] is not an id: send ids of your own assets.`, {
+      index,
+    });
   });
   const count = ids.length + imageCount;
   if (count > MAX_ITEMS) {

@@ -57,7 +57,7 @@ export function createSandbox(): Provider {
 
 function garbageFor({ op }: ModelRequest): RawAnswer {
   if (op === 'analyze') return { kind: 'json', value: 'no object at all' };
-  return { kind: 'image', bytes: new TextEncoder().encode('This is no picture.') };
+  return { kind: 'image', bytes: new TextEncoder().encode('This is not a picture.') };
 }
 
 function taskOf(request: ModelRequest, text: string): SandboxTask {

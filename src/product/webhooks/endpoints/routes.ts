@@ -48,7 +48,7 @@ export async function endpointRoutes(
       config: { idempotency: 'unkept' },
       schema: {
         summary: 'Register a webhook endpoint',
-        description: `The answer carries the signing secret, this once. The url is checked now and before every attempt.\n\n${VERIFICATION}`,
+        description: `The response contains the signing secret, only this once. The url is checked now and before every attempt.\n\n${VERIFICATION}`,
         body: NewEndpoint,
         response: { 201: envelopeOf(EndpointWithSecret) },
       },
@@ -91,7 +91,7 @@ export async function endpointRoutes(
       schema: {
         summary: 'Change a webhook endpoint',
         description:
-          'What is left out stays. `enabled: true` clears the failures; `enabled: false` closes what is queued.',
+          'Fields that are left out keep their values. `enabled: true` clears the failures; `enabled: false` closes what is queued.',
         params: EndpointParams,
         body: EndpointChange,
         response: { 200: envelopeOf(Endpoint) },
@@ -116,7 +116,7 @@ export async function endpointRoutes(
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Delete a webhook endpoint',
-        description: 'What is queued is not sent, and its delivery records can no longer be read.',
+        description: 'Queued deliveries are not sent, and the delivery records can no longer be read.',
         params: EndpointParams,
         response: { 204: Type.Null() },
       },
@@ -137,7 +137,7 @@ export async function endpointRoutes(
       schema: {
         summary: 'Replace the signing secret',
         description:
-          'The answer carries the new secret, this once. Every later attempt is signed with it, retries too.',
+          'The response contains the new secret, only this once. Every later attempt is signed with it, retries too.',
         params: EndpointParams,
         response: { 200: envelopeOf(EndpointWithSecret) },
       },

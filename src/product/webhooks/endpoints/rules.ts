@@ -13,7 +13,7 @@ export function checkEvents(sent: readonly string[] | undefined): EventType[] {
   }
   const unknown = sent.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) {
-    const message = `"${unknown}" is no event: events may hold ${EVENT_TYPES.join(', ')}.`;
+    const message = `"${unknown}" is not an event: events may hold ${EVENT_TYPES.join(', ')}.`;
     throw invalidParam('events', message, { allowed });
   }
   return EVENT_TYPES.filter((type) => sent.includes(type));

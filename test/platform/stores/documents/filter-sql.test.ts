@@ -176,7 +176,7 @@ t.test('what SQL cannot say is refused, and never answered with other documents'
     [{ $nor: [{ other: 1 }] }, /no filter operator \$nor/],
     [{ $expr: { $eq: ['$a', 1] } }, /\$expr takes/],
     [{ $expr: { $gte: [{ $size: '$a' }, 1] } }, /A sum of \$expr/],
-    [{ 'a"b': 1 }, /no name of a field/],
+    [{ 'a"b': 1 }, /not the name of a field/],
   ];
   for (const [filter, message] of refused)
     t.throws(() => conditionOf(filter, shape), { name: 'TypeError', message }, JSON.stringify(filter));

@@ -98,13 +98,13 @@ t.test('what MongoDB refuses is refused, and says which field it is', async (t) 
     [{ $set: { _id: 'other' } }, /_id/],
     [{ $set: { a: 1 }, $inc: { a: 1 } }, /a would be changed twice/],
     [{ $set: { 'deep.n': 1 }, $unset: { deep: '' } }, /would be changed twice/],
-    [{ $inc: { word: 1 } }, /word is no number/],
-    [{ $inc: { empty: 1 } }, /empty is no number/],
-    [{ $push: { word: 1 } }, /word is no list/],
+    [{ $inc: { word: 1 } }, /word is not a number/],
+    [{ $inc: { empty: 1 } }, /empty is not a number/],
+    [{ $push: { word: 1 } }, /word is not a list/],
     [{ $set: { 'word.in': 1 } }, /word\.in leads through/],
     [{ $set: { 'list.name': 1 } }, /list\.name leads through/],
-    [{ $set: { '__proto__.seen': 1 } }, /no path/],
-    [{ $set: { 'list.$': 1 } }, /no path/],
+    [{ $set: { '__proto__.seen': 1 } }, /not a path/],
+    [{ $set: { 'list.$': 1 } }, /not a path/],
     [{ $rename: { word: 'other' } } as Update, /no update operator \$rename/],
   ];
   for (const [update, message] of refused) {

@@ -197,7 +197,7 @@ function keyAt(path: string): string {
 
 /** The names of a dotted field, as JSON paths spell them. */
 function namesIn(field: string): string {
-  if (field.includes('"')) throw new TypeError(`${field} is no name of a field.`);
+  if (field.includes('"')) throw new TypeError(`${field} is not the name of a field.`);
   return field
     .split('.')
     .map((name) => `."${name}"`)

@@ -23,7 +23,7 @@ const OPERATORS: Record<Operator, Change> = {
   $inc(parent, name, amount) {
     const before = own(parent, name) === undefined ? 0 : parent[name];
     if (typeof before !== 'number' || typeof amount !== 'number')
-      throw new TypeError(`${name} is no number to add to.`);
+      throw new TypeError(`${name} is not a number to add to.`);
     parent[name] = before + amount;
   },
   $max(parent, name, value) {
@@ -76,7 +76,7 @@ function checkPaths(paths: readonly string[]): void {
     if (path === '_id' || path.startsWith('_id.'))
       throw new TypeError('The _id of a document does not change.');
     if (path.split('.').some((name) => name === '' || name.startsWith('$') || UNSAFE.has(name)))
-      throw new TypeError(`${path} is no path that an update takes.`);
+      throw new TypeError(`${path} is not a path that an update takes.`);
     for (let other = 0; other < index; other++)
       if (overlap(path, paths[other] as string)) throw new TypeError(`${path} would be changed twice.`);
   }
@@ -126,7 +126,7 @@ function parseElements(argument: unknown): { each: unknown[]; slice?: number } {
 function listAt(parent: Parent, name: string): readonly unknown[] {
   const list = own(parent, name);
   if (list === undefined) return [];
-  if (!Array.isArray(list)) throw new TypeError(`${name} is no list.`);
+  if (!Array.isArray(list)) throw new TypeError(`${name} is not a list.`);
   return list;
 }
 
