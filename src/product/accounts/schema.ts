@@ -31,7 +31,11 @@ export const Account = component('Account', {
   credits: Credits,
   processing: Type.Object({
     limit: Type.Integer({ format: 'int64', description: unlimited }),
-    used: Type.Integer({ format: 'int64', description: 'Runs of this period, those past the limit too.' }),
+    used: Type.Integer({
+      format: 'int64',
+      description:
+        'Runs of this period, those past the limit too. Without a limit, synchronous calls of the last second may be missing.',
+    }),
     left: Type.Integer({ format: 'int64', description: unlimited }),
     periodStart: Type.String({ format: 'date-time', description: 'First instant of the month, UTC.' }),
     periodEnd: Type.String({ format: 'date-time', description: 'First instant of the next month.' }),

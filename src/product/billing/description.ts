@@ -4,12 +4,12 @@ import { creditsOf } from './answers.ts';
 import { boundsOf, leftIn, periodOf, usedIn } from './period.ts';
 import type { Plan, PlanTerms } from './plans.ts';
 import type { BillingStore, Processing } from './store.ts';
+import type { SyncRuns } from './sync-runs.ts';
 
 interface DescriptionOptions {
   accounts: AccountsStore;
   billing: BillingStore;
-  /** Makes every process store the runs that it has answered. */
-  catchUp: () => Promise<void>;
+  syncRuns: SyncRuns;
   plan: (id: string) => Plan;
   /** The number of the account's assets. */
   countAssets: (accountId: string) => Promise<number>;
@@ -19,10 +19,10 @@ interface DescriptionOptions {
 
 /** The description of an account: its identity, its balance, and what its plan allows. */
 export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
-  const { accounts, billing, catchUp, plan, countAssets, limits, now } = options;
+  const { accounts, billing, syncRuns, plan, countAssets, limits, now } = options;
 
   return async (accountId) => {
-    await catchUp();
+    await syncRuns.catchUp();
     const [account, money, stored] = await Promise.all([
       accounts.find(accountId),
       billing.find(accountId),

@@ -1,12 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Slice } from '../../platform/http/slice.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import { type Allowance, createAllowance } from './allowance.ts';
-import { openCatchUp } from './catch-up.ts';
 import { createDescription } from './description.ts';
 import { createHolds, type Holds } from './holds.ts';
 import { createMovements } from './movements.ts';
@@ -19,7 +17,6 @@ import type { UsageSource } from './usage.ts';
 
 interface BillingOptions {
   documents: Documents;
-  coordination: Coordination;
   gate: Gate;
   accounts: AccountsStore;
   /** The plan of this id. */
@@ -45,13 +42,12 @@ export interface Billing extends Slice {
 
 /** Opens billing: the credits of accounts, the ledger, and usage. */
 export async function openBilling(options: BillingOptions): Promise<Billing> {
-  const { documents, coordination, gate, plan, topUpUrl, now, log } = options;
+  const { documents, gate, plan, topUpUrl, now, log } = options;
   const store = await BillingStore.open(documents);
   const movements = createMovements(store, now);
   const syncRuns = createSyncRuns(store, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),
   );
-  const { catchUp, close: stopCatchingUp } = await openCatchUp(coordination, syncRuns);
   const allowance = createAllowance({ store, movements, syncRuns, plan, topUpUrl, now });
   const holds = createHolds({ store, movements, plan, topUpUrl, now });
   const usageSources = () => [syncUsage(store.usage), ...options.usageSources()];
@@ -59,9 +55,9 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
   return {
     allowance,
     holds,
-    describe: createDescription({ ...options, billing: store, catchUp }),
+    describe: createDescription({ ...options, billing: store, syncRuns }),
     async routes(app: FastifyInstance) {
-      await app.register(billingRoutes, { store, movements, catchUp, usageSources, gate, now });
+      await app.register(billingRoutes, { store, movements, syncRuns, usageSources, gate, now });
     },
     sweeps: [
       { name: 'usage by the hour', sweep: (instant) => store.usage.sweepHours(instant) },
@@ -69,9 +65,6 @@ export async function openBilling(options: BillingOptions): Promise<Billing> {
       { name: 'reservations', sweep: () => allowance.sweep() },
       { name: 'notes of runs', sweep: () => holds.sweep() },
     ],
-    async stop() {
-      stopCatchingUp();
-      await syncRuns.end();
-    },
+    stop: () => syncRuns.end(),
   };
 }

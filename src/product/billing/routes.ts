@@ -6,14 +6,14 @@ import { creditsOf, entryOf } from './answers.ts';
 import type { Movements } from './movements.ts';
 import { LedgerEntry, LedgerQuery, Usage, UsageQuery } from './schema.ts';
 import type { BillingStore } from './store.ts';
+import { MAX_FLUSH_DELAY_MS, type SyncRuns } from './sync-runs.ts';
 import { readUsage, type UsageSource } from './usage.ts';
 import { readWindow } from './usage-window.ts';
 
 interface BillingRoutesOptions {
   store: BillingStore;
   movements: Movements;
-  /** Makes every process store the runs that it has answered. */
-  catchUp: () => Promise<void>;
+  syncRuns: SyncRuns;
   /** Every kind of work that usage counts. */
   usageSources: () => readonly UsageSource[];
   gate: Gate;
@@ -22,7 +22,7 @@ interface BillingRoutesOptions {
 
 /** The routes of an account's balance, its ledger, and its usage. */
 export async function billingRoutes(app: FastifyInstance, options: BillingRoutesOptions): Promise<void> {
-  const { store, movements, catchUp, usageSources, gate, now } = options;
+  const { store, movements, syncRuns, usageSources, gate, now } = options;
 
   app.get(
     '/credits',
@@ -56,16 +56,19 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
     {
       schema: {
         summary: 'Read the usage of a window',
-        description: 'At most 366 days, by op, by API key or by day (UTC).',
+        description:
+          'At most 366 days, by op, by API key or by day (UTC). Complete up to asOf; the synchronous calls of the last second may be missing.',
         querystring: UsageQuery,
         response: { 200: envelopeOf(Usage) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const window = readWindow(request.query, now());
-      await catchUp();
-      return success('Usage read.', await readUsage(usageSources(), accountId, window));
+      const instant = now();
+      const window = readWindow(request.query, instant);
+      await syncRuns.catchUp();
+      const asOf = new Date(instant.getTime() - MAX_FLUSH_DELAY_MS).toISOString();
+      return success('Usage read.', { ...(await readUsage(usageSources(), accountId, window)), asOf });
     },
   );
 }

@@ -44,6 +44,11 @@ export const Usage = component('Usage', {
   groupBy: Type.String(),
   groups: Type.Array(UsageBucket, { description: 'Ordered by key; only those with usage.' }),
   total: UsageTotal,
+  asOf: Type.String({
+    format: 'date-time',
+    description:
+      'Synchronous calls that were answered before this instant are counted; later ones may be missing.',
+  }),
 });
 export type Usage = Static<typeof Usage>;
 

@@ -5,11 +5,10 @@ import type { PlanTerms } from './plans.ts';
 import type { BillingStore } from './store.ts';
 import type { MinuteCount } from './usage-store.ts';
 
-/**
- * The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. Readers trigger the
- * write of the batches first (catch-up.ts).
- */
+/** The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. */
 const FLUSH_AFTER_MS = 500;
+/** Every process has stored a run this long after its answer, while the store works: the interval, and the write. */
+export const MAX_FLUSH_DELAY_MS = 1_000;
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 5_000;
 /**
@@ -54,8 +53,10 @@ interface Batch {
 export interface SyncRuns {
   /** Counts a run; it is stored within half a second. */
   record(succeededRun: SucceededRun): void;
-  /** Resolves when everything that was counted so far is stored. */
+  /** Resolves when everything that this process counted so far is stored. */
   flush(): Promise<void>;
+  /** Flushes for a reader, who waits half a second at most: a store that is away refuses the reading by itself. */
+  catchUp(): Promise<void>;
   /**
    * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
    * `onError`.
@@ -160,6 +161,7 @@ export function createSyncRuns(
       timer ??= setTimeout(flush, FLUSH_AFTER_MS);
     },
     flush,
+    catchUp: () => Promise.race([flush(), sleep(FLUSH_AFTER_MS, undefined, { ref: false })]),
     end() {
       triesLeft = LAST_TRIES;
       ending.resolve();

@@ -15,7 +15,7 @@ export async function readUsage(
   sources: readonly UsageSource[],
   accountId: string,
   window: UsageWindow,
-): Promise<Usage> {
+): Promise<Omit<Usage, 'asOf'>> {
   const shares = (await Promise.all(sources.map((source) => source(accountId, window)))).flat();
   const groups = new Map<string, UsageBucket>();
   const total = nothing();

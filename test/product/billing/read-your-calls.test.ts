@@ -2,25 +2,25 @@
 import { Agent, request } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';
-import { startWholeService } from '../../support/whole-service.ts';
+import { startWholeService, until } from '../../support/whole-service.ts';
 
 const ROUNDS = 12;
 const FLIP = '/images/transform?op=flip';
+const service = await startWholeService(t, { PROCESSES: '3' });
+const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#c04020' } })
+  .png()
+  .toBuffer();
+let runs = 0;
 
-/** A call on a connection of its own, which the primary gives to its processes in turn. */
-function callAfresh(
-  url: string,
-  key: string,
-  path: string,
-  body?: Buffer,
-): Promise<{ status: number; text: string }> {
+/** A call over an agent; the primary gives its connections to its processes in turn. */
+function call(agent: Agent, path: string, body?: Buffer): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = {
-      authorization: `ApiKey ${key}`,
+      authorization: `ApiKey ${service.key}`,
       ...(body !== undefined && { 'content-type': 'image/png' }),
     };
     const method = body === undefined ? 'GET' : 'POST';
-    const asked = request(`${url}/api/v1${path}`, { method, headers, agent: new Agent() }, (answer) => {
+    const asked = request(`${service.url}/api/v1${path}`, { method, headers, agent }, (answer) => {
       let text = '';
       answer.setEncoding('latin1').on('data', (chunk: string) => {
         text += chunk;
@@ -31,22 +31,36 @@ function callAfresh(
   });
 }
 
-t.test('whoever saw an answer finds its run counted, whichever process is asked', async (t) => {
-  const { url, key } = await startWholeService(t, { PROCESSES: '3' });
-  const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#c04020' } })
-    .png()
-    .toBuffer();
-  const runsIn = {
-    '/account': (data: { processing: { used: number } }) => data.processing.used,
-    '/usage': (data: { total: { sync: number } }) => data.total.sync,
-  };
-  let runs = 0;
+async function flip(agent: Agent): Promise<void> {
+  const { status } = await call(agent, FLIP, png);
+  if (status !== 200) throw new Error(`A call was answered ${status}.`);
+  runs += 1;
+}
+
+async function read(agent: Agent, path: string) {
+  return JSON.parse((await call(agent, path)).text).data;
+}
+
+t.test('whoever asks on the connection of a call finds its run counted', async (t) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [path, read] of Object.entries(runsIn)) {
-      t.equal((await callAfresh(url, key, FLIP, png)).status, 200);
-      runs += 1;
-      const { text } = await callAfresh(url, key, path);
-      t.equal(read(JSON.parse(text).data), runs, `${path} after ${runs}`);
-    }
+    await flip(agent);
+    t.equal((await read(agent, '/account')).processing.used, runs, `/account after ${runs}`);
+    await flip(agent);
+    t.equal((await read(agent, '/usage')).total.sync, runs, `/usage after ${runs}`);
   }
+});
+
+t.test('a usage as of a later instant counts every run, whichever process is asked', async (t) => {
+  for (let round = 0; round < ROUNDS; round += 1) await flip(new Agent());
+  const answeredAt = new Date().toISOString();
+  let usage = await read(new Agent(), '/usage');
+  t.ok(usage.asOf < answeredAt, 'the first reading does not promise it yet');
+  await until(async () => {
+    usage = await read(new Agent(), '/usage');
+    return usage.asOf > answeredAt;
+  });
+  t.equal(usage.total.sync, runs);
+  t.equal((await read(new Agent(), '/account')).processing.used, runs);
 });

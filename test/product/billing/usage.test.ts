@@ -44,6 +44,7 @@ t.test('usage counts successful synchronous calls by op, by key and by day', asy
       { key: 'resize', ...sync(2) },
     ],
     total: sync(3),
+    asOf: new Date(clock.nowMs - 1_000).toISOString(),
   });
   const byKey = [
     { key: keyId, ...sync(1) },
