@@ -39,14 +39,8 @@ export type Work = (tools: Tools) => Perform;
 
 export function scripted(script: Script): Work {
   return ({ make }) =>
-    async (item, job, signal, published) => {
-      try {
-        await published;
-      } catch {
-        return { failure: { code: 'internal_error', message: 'There is no job.', mayPass: true } };
-      }
-      return script({ item, job, signal, make });
-    };
+    (item, job, signal) =>
+      script({ item, job, signal, make });
 }
 
 /** Ends an item as its row describes. */

@@ -56,11 +56,6 @@ export interface Holds {
    * @throws ApiError 402 insufficient_credit
    */
   take(accountId: string, jobId: string, need: JobNeed, snapshot?: AccountSnapshot | null): Promise<JobHold>;
-  /**
-   * Whether the account, as read, can pay for a job. It guarantees nothing, because other jobs may take the credits
-   * first.
-   */
-  affords(snapshot: AccountSnapshot, need: JobNeed): boolean;
   /** The highest price of a job, in credits, for the account as read. */
   priceOf(snapshot: AccountSnapshot, need: JobNeed): number;
   /** The expected result of `take`, for a dry run. */
@@ -120,12 +115,6 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       if (outcome === 'moved' && hold !== null) return hold;
       if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
       throw notCovered(hold, topUpUrl());
-    },
-
-    affords({ account }, need) {
-      if (account === null) return false;
-      const hold = holdOf(account, need, periodOf(now()));
-      return hold.past === 0 && availableOf(account) >= heldBy(hold);
     },
 
     priceOf({ account }, need) {

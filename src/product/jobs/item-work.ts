@@ -11,17 +11,10 @@ export type WorkResult =
 /**
  * Performs the work on an item. It resolves with the outcome, or with a failure that says whether a retry may succeed;
  * it never rejects.
- * @param accepted resolves when the job is accepted; before that, the work has no effect outside this process. Rejects
- *   when the work is not wanted. Absent: the job is accepted.
  */
-export type Perform = (
-  item: Claimed,
-  job: JobDocument,
-  signal: AbortSignal,
-  accepted?: Promise<unknown>,
-) => Promise<WorkResult>;
+export type Perform = (item: Claimed, job: JobDocument, signal: AbortSignal) => Promise<WorkResult>;
 
-/** The work is no longer wanted: the claim was lost, the process ends, or the job was refused. */
+/** The work is no longer wanted: the claim was lost. */
 export class Abandoned extends Error {
   override readonly name = 'Abandoned';
 }

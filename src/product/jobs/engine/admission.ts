@@ -20,7 +20,7 @@ export interface JobAdmission {
   show(
     job: JobDocument,
     set: Partial<JobDocument>,
-    turn: { isNext: boolean; preclaim: Preclaim | null },
+    turn: { isNext: boolean; preclaim: Preclaim | undefined },
   ): Promise<JobDocument | null>;
 }
 
@@ -45,7 +45,7 @@ export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument
     async show(job, set, { isNext, preclaim }) {
       const running = isNext ? await jobs.showRunning(job, set) : null;
       if (running !== null) {
-        if (preclaim === null) onStarted(running);
+        if (preclaim === undefined) onStarted(running);
         else preclaim.begin(running);
         return running;
       }

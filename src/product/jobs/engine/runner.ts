@@ -2,7 +2,6 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { randomText } from '../../../platform/ids/ids.ts';
 import { createFairQueue } from '../../../platform/queues/fair-queue.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
-import { Abandoned, type Perform } from '../item-work.ts';
 import {
   type Claimed,
   type ItemDocument,
@@ -154,13 +153,13 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   /** Works on an item whose slot is reserved, until nothing is left to do for it here. */
-  async function work(activeJob: ActiveJob, item: Claimed, begun?: ReturnType<Perform>): Promise<void> {
+  async function work(activeJob: ActiveJob, item: Claimed): Promise<void> {
     const slot = activeJob.slot(() => {
       forgetIfIdle(activeJob);
       claimMore();
     });
     owned.set(item._id, item);
-    await attempt(activeJob, item, slot, begun);
+    await attempt(activeJob, item, slot);
     disown(item);
     slot.release();
   }
@@ -171,15 +170,10 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   /** Works on an item and records its outcome. After any error, its lease runs out and another process takes it. */
-  async function attempt(
-    { job, prefetch }: ActiveJob,
-    item: Claimed,
-    slot: Slot,
-    begun: ReturnType<Perform> | undefined,
-  ): Promise<void> {
+  async function attempt({ job, prefetch }: ActiveJob, item: Claimed, slot: Slot): Promise<void> {
     const startedMs = performance.now();
     try {
-      const result = await (begun ?? perform(item, job, abandoning.signal));
+      const result = await perform(item, job, abandoning.signal);
       prefetch.took(startedMs, performance.now());
       if ('outage' in result) pauseClaims(prefetch, startedMs);
       else if (prefetch.reached()) void endWaits();
@@ -277,19 +271,11 @@ export function createRunner(options: RunnerOptions): Runner {
       const item = items.claimed(newItem, owner, LEASE_MS);
       owned.set(item._id, item);
       prefetch.claimed += 1;
-      const accepted = Promise.withResolvers<void>();
-      // It is rejected where nothing waits for it, too.
-      accepted.promise.catch(() => undefined);
-      const dropped = new AbortController();
-      let prepared: ReturnType<Perform> | undefined;
       let isOver = false;
 
       function drop(): void {
         if (isOver) return;
         isOver = true;
-        const reason = new Abandoned('There is no job to work for, or not yet.');
-        dropped.abort(reason);
-        accepted.reject(reason);
         prefetch.claimed -= 1;
         disown(item);
         claimMore();
@@ -297,20 +283,15 @@ export function createRunner(options: RunnerOptions): Runner {
 
       return {
         item,
-        prepare(job) {
-          const signal = AbortSignal.any([abandoning.signal, dropped.signal]);
-          prepared = perform(item, job, signal, accepted.promise);
-        },
         begin(job) {
           isOver = true;
-          accepted.resolve();
           prefetch.claimed -= 1;
           const activeJob = new ActiveJob(job, prefetch);
           activeJob.isExhausted = true;
           activeJob.reserve(1);
           activate(activeJob);
           metrics.claims.inc({ type }, 1);
-          void work(activeJob, item, prepared);
+          void work(activeJob, item);
         },
         giveBack: () => items.unclaim(item).finally(drop),
         drop,

@@ -154,10 +154,10 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   }
 
   /** Stores the definition and the items of the job. */
-  async function storeWork(job: JobDocument, order: Order, claim: Preclaim | null): Promise<void> {
+  async function storeWork(job: JobDocument, order: Order, claim: Preclaim | undefined): Promise<void> {
     const definition = textOf(order.definition);
     definitions.keep(job._id, definition);
-    const stored = claim === null ? insertItems(job, order.seeds()) : items.insert([claim.item]);
+    const stored = claim === undefined ? insertItems(job, order.seeds()) : items.insert([claim.item]);
     await settleAll([jobs.insertDefinition(job, definition), stored]);
   }
 
@@ -166,7 +166,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     job: JobDocument,
     order: Order,
     snapshot: AccountSnapshot,
-    claim: Preclaim | null,
+    claim: Preclaim | undefined,
   ): Promise<JobDocument> {
     const { accountId, type } = job;
     const money = settleAll([holds.take(accountId, job._id, order.need, snapshot), reserveQuota(job)]);
@@ -182,24 +182,10 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     return shown;
   }
 
-  /**
-   * Claims the only item of a job where this process can work on it at once, and begins the work during the writes that
-   * accept the job. Where the account will probably be refused, the item is only claimed, because nobody would pay.
-   */
-  function preclaim(
-    job: JobDocument,
-    order: Order,
-    snapshot: AccountSnapshot,
-    unusedQuota: number,
-  ): Preclaim | null {
+  /** Claims the only item of a job for this process, where it can work on the item at once. */
+  function preclaim(job: JobDocument, order: Order): Preclaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
-    const claim = seed && options.preclaim(newItem(job, 0, seed), job.type);
-    if (!claim) return null;
-    if (holds.affords(snapshot, order.need) && job.places <= unusedQuota) {
-      definitions.keep(job._id, textOf(order.definition));
-      claim.prepare(job);
-    }
-    return claim;
+    return (seed && options.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
   }
 
   /** Undoes a submit before it is answered, or during a store outage as soon as the store is back. */
@@ -217,25 +203,21 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
       places === 0 ? 0 : countAssets(accountId),
     ]);
     const unusedQuota = quotaLeft(job, stored);
-    const claim = preclaim(job, order, snapshot, unusedQuota);
-    let isStored = false;
+    const earlier = await insertHidden(job);
+    if (earlier !== null) return { job: earlier, isReplayed: true };
+    let claim: Preclaim | undefined;
     try {
-      const earlier = await insertHidden(job);
-      if (earlier !== null) {
-        claim?.drop();
-        return { job: earlier, isReplayed: true };
-      }
-      isStored = true;
-      // Before anything is held, by the account as it was read: the ledger has no rows of a refused job.
+      // The limit is checked before credits are held, so that a refused job leaves no rows in the ledger.
       refuseAbove(order, holds.priceOf(snapshot, order.need));
       if (places > unusedQuota) throw outputsExceedQuota(places, unusedQuota, topUpUrl());
       await refuseOverfull(job);
+      claim = preclaim(job, order);
       const shown = await startHidden(job, order, snapshot, claim);
       await quota.confirm(accountId, _id);
       return { job: shown, isReplayed: false };
     } catch (error) {
       claim?.drop();
-      if (isStored) await undo(job);
+      await undo(job);
       throw error;
     }
   };

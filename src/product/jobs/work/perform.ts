@@ -38,11 +38,6 @@ export interface ItemCall {
   job: JobDocument;
   definition: Definition;
   signal: AbortSignal;
-  /**
-   * Resolves when the job is accepted, and rejects when its work is not wanted. Every effect outside this process waits
-   * for it.
-   */
-  accepted: Promise<unknown>;
 }
 
 export interface PerformOptions {
@@ -100,10 +95,7 @@ export function createPerform(options: PerformOptions): Perform {
   }
 
   async function run(call: ItemCall, segment: Segment, input: Input): Promise<SegmentResult> {
-    if (segment.runs === 'model') {
-      await call.accepted;
-      return options.runModel(call, segment, input);
-    }
+    if (segment.runs === 'model') return options.runModel(call, segment, input);
     const bytes = await input();
     if (bytes === null) throw new Error('A pass has an image to work on.');
     return options.runPass(call, segment, bytes);
@@ -166,7 +158,6 @@ export function createPerform(options: PerformOptions): Perform {
       }
       try {
         const result = await run(call, segment, input);
-        await call.accepted;
         const after = {
           segment: segment.index + 1,
           objectKey: null,
@@ -185,7 +176,6 @@ export function createPerform(options: PerformOptions): Perform {
   }
 
   async function page(call: ItemCall): Promise<Outcome> {
-    await call.accepted;
     const result = await options.runPage(call).catch((error: unknown) => {
       throw isOutage(error) ? error : atSegment(error, undefined, NOTHING_DONE, call.job);
     });
@@ -221,10 +211,10 @@ export function createPerform(options: PerformOptions): Perform {
     };
   }
 
-  return async (item, job, signal, accepted = Promise.resolve()): Promise<WorkResult> => {
+  return async (item, job, signal): Promise<WorkResult> => {
     try {
       const definition = await definitions.of(job._id);
-      const call = { item, job, definition, signal, accepted };
+      const call = { item, job, definition, signal };
       return { outcome: await (definition.takes === 'rows' ? page(call) : runSegments(call)) };
     } catch (error) {
       if (error instanceof PutBack) return { putBackMs: error.pauseMs };

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { brokenPromises, ended, itemsOf, jobsOf, recover } from '../../../chaos/invariants.ts';
-import { orderOf } from '../../../chaos/script.ts';
+import { orderOf, performing, scripted } from '../../../chaos/script.ts';
 import { closeStores } from '../../../chaos/stores.ts';
 import { openWorld } from '../../../chaos/world.ts';
 
@@ -24,6 +24,28 @@ t.test('the only item of a job that runs at once is stored as claimed', async (t
   t.match(item, { status: 'COMPLETED', epoch: 1, tries: 0, deaths: 0 });
   await recover(world, host);
   t.same(await brokenPromises(world, caller, GRANTED), []);
+  await world.close();
+});
+
+t.test('the only item of a job is worked on when the job is shown, and not before', async (t) => {
+  const world = await openWorld();
+  const caller = await world.account(GRANTED);
+  const phases: unknown[] = [];
+  const host = await world.start(null, (tools) => {
+    const perform = scripted(performing(world.now))(tools);
+    return async (item, job, signal) => {
+      phases.push((await tools.jobs.get(job._id))?.phase);
+      return perform(item, job, signal);
+    };
+  });
+  await host.lifecycle.submit(caller, orderOf(['done']));
+  await ended(world);
+  const order = orderOf(['done']);
+  await t.rejects(host.lifecycle.submit(caller, { ...order, need: { runs: 1, credits: GRANTED + 1 } }), {
+    code: 'insufficient_credit',
+  });
+  t.same(phases, ['open'], 'a job that is refused is not worked on');
+  await recover(world, host);
   await world.close();
 });
 
