@@ -4,7 +4,12 @@ import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
 import { createBalance } from './balance.ts';
-import { cannotRescue, rescueConnections } from './handed-connections.ts';
+import {
+  cannotRescue,
+  type HandedConnections,
+  stopListening,
+  watchConnections,
+} from './handed-connections.ts';
 import { createHeartbeats } from './heartbeats.ts';
 
 /** A process that lived at least this long was healthy, so its replacement will probably live as well. */
@@ -55,7 +60,7 @@ export interface Supervisor {
   replace(processId: number): Promise<boolean>;
   /** Changes the number of processes: starts more, or drains the oldest. Resolves when this is done. */
   resize(processes: number): Promise<void>;
-  /** Drains every process and resolves when all have ended. */
+  /** Stops listening, then drains every process, and resolves when all have ended. */
   stop(): Promise<void>;
 }
 
@@ -79,6 +84,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   if (unknownNode !== null) log.error(unknownNode);
   /** The live processes with their start times. */
   const startedMs = new Map<Worker, number>();
+  const connections = new Map<Worker, HandedConnections>();
   /** Processes that drain; their exit is expected. */
   const leaving = new Set<Worker>();
   /** Processes that take connections. */
@@ -132,7 +138,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       whenServing(message.port);
       resolve();
     });
-    rescueConnections(worker, () => serving.size > 0);
+    connections.set(
+      worker,
+      watchConnections(worker, () => serving.size > 0),
+    );
     worker.once('exit', (code, signal) => {
       clearTimeout(tooSlow);
       onExit(worker, code, signal);
@@ -157,6 +166,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const everServed = serving.delete(worker) || wasHung;
     const livedMs = clock.elapsedMs() - (startedMs.get(worker) ?? 0);
     startedMs.delete(worker);
+    connections.delete(worker);
     // When a process dies while its successor starts, no other one is started.
     successors.delete(worker);
     options.onGone(worker.id);
@@ -298,6 +308,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     async stop() {
       stopping = true;
       stopStarting();
+      await stopListening([...connections.values()]);
       await Promise.all([...startedMs.keys()].map(drain));
     },
   };

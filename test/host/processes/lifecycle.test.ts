@@ -79,6 +79,29 @@ t.test('SIGTERM under load: every accepted call is answered, then the service en
   t.same(calls.failed, []);
 });
 
+t.test(
+  'SIGTERM answers the connections that wait in the kernel and in the primary, then refuses',
+  async (t) => {
+    const service = await startWholeService(t, { PROCESSES: '2' });
+    await stopped(service.pid);
+    let sent = 0;
+    const calls = Array.from({ length: 12 }, () =>
+      statusOverNewConnection(`${service.url}/healthz`, () => {
+        sent += 1;
+      }),
+    );
+    await until(() => sent === calls.length);
+    service.signal('SIGTERM');
+    service.signal('SIGCONT');
+    t.same(
+      await Promise.all(calls),
+      calls.map(() => 200),
+    );
+    t.equal(await service.ended, 0);
+    t.match(await statusOverNewConnection(`${service.url}/healthz`), /ECONNREFUSED/);
+  },
+);
+
 t.test('SIGHUP replaces every process without a failed call', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '100' });
   const before = await service.children();
@@ -177,8 +200,7 @@ t.test('a process that dies while it starts is replaced, and the service starts 
 t.test('a connection handed to a process that dies before it takes it is served by another', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2' });
   const [victim = 0] = await service.children();
-  process.kill(victim, 'SIGSTOP');
-  await until(async () => /State:\tT/.test(await readFile(`/proc/${victim}/status`, 'utf8')));
+  await stopped(victim);
   let answered = 0;
   const calls = Array.from({ length: 6 }, async () => {
     const status = await statusOverNewConnection(`${service.url}/healthz`);
@@ -273,8 +295,19 @@ function template({ url }: WholeService, key: string, method: string): Promise<R
   });
 }
 
-async function statusOverNewConnection(url: string): Promise<number | string | undefined> {
+/** Stops a process as a debugger does, and resolves when it has stopped. */
+async function stopped(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  await until(async () => /State:\tT/.test(await readFile(`/proc/${pid}/status`, 'utf8')));
+}
+
+/** The status of a call over a connection of its own, or the error. `onSent` is called when the call was sent. */
+async function statusOverNewConnection(
+  url: string,
+  onSent: () => void = () => undefined,
+): Promise<number | string | undefined> {
   const call = get(url, { agent: false, timeout: 20_000 }).on('timeout', () => call.destroy());
+  call.once('socket', (socket) => socket.once('connect', onSent));
   try {
     const [answer] = (await once(call, 'response')) as [IncomingMessage];
     answer.resume();
