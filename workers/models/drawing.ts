@@ -3,7 +3,7 @@ import { escaped } from '../image/markup.ts';
 import { encodeOutput } from '../transport/output.ts';
 import { seeded } from './random.ts';
 
-/** A picture to draw: a text on a background whose colours and shapes the seed decides. */
+/** A picture to draw: a text on a background whose colours the seed decides. */
 interface Drawing {
   text: string;
   seed: number;
@@ -11,12 +11,9 @@ interface Drawing {
   height: number;
 }
 
-/** Hues of the background, in degrees: sky, sea, dusk, leaf, sand, rose. */
-const HUES = [205, 185, 265, 140, 35, 340];
-const DISCS = 5;
 const MAX_TEXT_CHARACTERS = 400;
 
-/** Draws the text in white with a shadow, on a gradient with soft discs of light. PNG. */
+/** Draws the text in white with a shadow, on a gradient of two colours. PNG. */
 export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = drawing;
   const ground = sharp(backgroundPixels(drawing), { raw: { width, height, channels: 3 } });
@@ -26,54 +23,22 @@ export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<Arra
 
 type Rgb = readonly [number, number, number];
 
-interface Disc {
-  x: number;
-  y: number;
-  radius: number;
-  colour: Rgb;
-}
-
-const DISC_OPACITY = 0.28;
-
-/** Draws the background pixel by pixel, because the image threads of this process block libvips' SVG loader. */
+/** Two colours from corner to corner, pixel by pixel: the image threads block the SVG loader of libvips. */
 function backgroundPixels({ seed, width, height }: Drawing): Uint8Array {
   const random = seeded(seed);
-  const hue = HUES[Math.floor(random() * HUES.length)] as number;
-  const [light, dark] = [rgbOf(hue, 0.55, 0.46), rgbOf(hue + 40, 0.6, 0.26)];
-  const far = Math.hypot(width, height);
-  const discs = Array.from({ length: DISCS }, (): Disc => {
-    const [x, y, radius] = [random() * width, random() * height, far * (0.12 + random() * 0.22)];
-    return { x, y, radius, colour: rgbOf(hue + random() * 50 - 25, 0.75, 0.62) };
-  });
+  const hue = 360 * random();
+  const [light, dark] = [rgbOf(hue, 0.55, 0.46), rgbOf(hue + 20 + 60 * random(), 0.6, 0.26)];
   const data = new Uint8Array(width * height * 3);
   for (let y = 0, at = 0; y < height; y++) {
-    for (let x = 0; x < width; x++, at += 3) {
+    for (let x = 0; x < width; x++) {
       const share = (x / width + y / height) / 2;
       for (let channel = 0; channel < 3; channel++) {
         const [from, to] = [light[channel] as number, dark[channel] as number];
-        data[at + channel] = from + (to - from) * share;
+        data[at++] = from + (to - from) * share;
       }
-      for (const disc of discs) lay(disc, x, y, data, at);
     }
   }
   return data;
-}
-
-/** Draws a disc over one pixel; its edge is one pixel wide. */
-function lay(
-  { x: centreX, y: centreY, radius, colour }: Disc,
-  x: number,
-  y: number,
-  data: Uint8Array,
-  at: number,
-): void {
-  const inside = radius - Math.hypot(x - centreX, y - centreY);
-  if (inside <= 0) return;
-  const opacity = DISC_OPACITY * Math.min(1, inside);
-  for (let channel = 0; channel < 3; channel++) {
-    const below = data[at + channel] as number;
-    data[at + channel] = below + ((colour[channel] as number) - below) * opacity;
-  }
 }
 
 /** The colour of a hue in degrees, with saturation and lightness from 0 to 1 (CSS Color 4, section 7). */
@@ -132,7 +97,7 @@ function inked(mask: Uint8Array, tone: number, opacity: number): Buffer {
   return data;
 }
 
-/** The text without control characters, cut off after LONGEST_TEXT_CHARACTERS. */
+/** The text without control characters, cut off after MAX_TEXT_CHARACTERS. */
 function printable(text: string): string {
   const words = text
     .toWellFormed()

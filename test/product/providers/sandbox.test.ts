@@ -118,7 +118,9 @@ t.test('an answer is made for schemas of many forms', async (t) => {
   const manySelves = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`p${at}`, { $ref: '#' }]));
   const loop = { type: 'object', properties: { next: { $ref: '#' }, width: { type: 'number' } } };
   const schemas: object[] = [
+    {},
     { type: 'object', required: ['a', 'b'] },
+    { type: 'object', properties: { a: { allOf: [{ $ref: '#' }] } } },
     { anyOf: [{ type: 'object', properties: { a: { const: 3 } }, required: ['a'] }, { type: 'null' }] },
     {
       allOf: [
@@ -161,12 +163,19 @@ t.test('a schema whose least answer is large is refused in bounded work', (t) =>
     ['objects of themselves', { $ref: '#/$defs/a', $defs: { a: { properties: itself, required: names } } }],
     ['long texts', { type: 'array', minItems: 100, items: { type: 'string', minLength: 10_000 } }],
     ['a long constant', { type: 'array', minItems: 100, items: { const: 'x'.repeat(60_000) } }],
-    ['branches of branches', { allOf: Array.from({ length: 20 }, () => ({ $ref: '#' })) }],
+    ['objects within objects', { type: 'object', required: ['a'], properties: { a: { $ref: '#' } } }],
+    [
+      'branches of branches',
+      {
+        allOf: Array.from({ length: 2_000 }, () => ({ $ref: '#/$defs/a' })),
+        $defs: { a: { properties: itself } },
+      },
+    ],
   ];
   for (const [name, schema] of table)
     t.throws(
       () => answerFor(schema as Record<string, unknown>, {}),
-      { message: /larger than the sandbox makes/ },
+      { message: /larger than the sandbox makes.* a real model.*OPENAI_API_KEY/ },
       name,
     );
   t.end();

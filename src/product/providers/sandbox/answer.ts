@@ -1,20 +1,18 @@
 import type { Measures } from '../../../../workers/models/protocol.ts';
-import { MAX_ANSWER_VALUES } from '../../models/least-answer.ts';
-import { targetsIn } from '../../models/references.ts';
-import { ProviderFault, rejected } from '../provider.ts';
+import { type Schema, targetsIn } from '../../models/references.ts';
+import { rejected } from '../provider.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
-type Facts = Readonly<Record<string, unknown>>;
-
-/** The most levels of an answer, enough for any accepted schema; a recursive schema ends here. */
-const DEEPEST = 12;
-/** The most text of one answer, because a small schema can require more than any memory holds. */
+/** The most levels of an answer, more than any accepted schema has without references to itself. */
+const MAX_DEPTH = 40;
+/** The levels on which properties that are not required are filled as well. */
+const MAX_FULL_DEPTH = 2;
+/** The budget of one answer, in bytes, because a small schema can require more than any memory holds. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** The most keywords that are read for one answer, because references can multiply them without creating a value. */
-const MAX_KEYWORDS = 30_000;
+/** What a value or the reading of a property costs of the budget, besides its text. */
+const VALUE_BYTES = 24;
 
 /** The facts of a picture that the sandbox fills in, by the names of properties. */
-export function factsOf(measures: Measures): Facts {
+export function factsOf(measures: Measures): Schema {
   const { width, height, dominantColor, hasText } = measures;
   const tags = tagsOf(measures);
   const description = `A ${tags.slice(0, 2).join(', ')} picture of ${width} by ${height} pixels, mostly ${dominantColor}.`;
@@ -29,186 +27,113 @@ function tagsOf({ width, height, brightness, colourfulness, isTransparent }: Mea
 }
 
 /**
- * An object that is valid under the schema: facts for properties of their names, and the smallest valid value for
- * everything else. If all properties together exceed the budget, only the required ones are filled.
- * @throws ProviderFault rejected when these exceed the budget as well.
+ * An answer for a demonstration: facts for properties of their names, and the smallest value of the declared type for
+ * everything else. Of `anyOf` and `oneOf` the first schema counts; conditions and patterns are not read.
+ * @throws ProviderFault rejected when the answer is larger than the budget.
  */
-export function answerFor(schema: Schema, facts: Facts): unknown {
-  const answer = (onlyRequired: boolean) =>
-    valueFor(schema, {
-      ...{ targetOf: targetsIn(schema), resolved: new Map() },
-      ...{ facts, onlyRequired, budget: answerBudget(), name: '', depth: 0 },
-    });
-  try {
-    return answer(false);
-  } catch (error) {
-    if (!(error instanceof ProviderFault)) throw error;
-    return answer(true);
+export function answerFor(root: Schema, facts: Schema): unknown {
+  const targetOf = targetsIn(root);
+  const merged = new Map<unknown, Schema>();
+  let leftBytes = MAX_ANSWER_BYTES;
+
+  function spend(bytes: number): void {
+    leftBytes -= bytes;
+    if (leftBytes < 0) throw tooLarge();
   }
+
+  /** A schema with its references followed and its parts merged. A schema that contains itself adds nothing. */
+  function mergedOf(schema: unknown): Schema {
+    if (typeof schema !== 'object' || schema === null) return {};
+    const known = merged.get(schema);
+    if (known !== undefined) return known;
+    merged.set(schema, {});
+    const { $ref, allOf, anyOf, oneOf, ...own } = schema as Schema;
+    const parts = [
+      ...(typeof $ref === 'string' ? [targetOf($ref)] : []),
+      ...listOf(allOf),
+      ...listOf(anyOf).slice(0, 1),
+      ...listOf(oneOf).slice(0, 1),
+    ];
+    const all = [...parts.map(mergedOf), own];
+    const properties = Object.assign({}, ...all.map((part) => part.properties));
+    const required = all.flatMap((part) => listOf(part.required));
+    spend(VALUE_BYTES * (parts.length + required.length + Object.keys(properties).length));
+    const whole = { ...Object.assign({}, ...all), properties, required };
+    merged.set(schema, whole);
+    return whole;
+  }
+
+  function valueFor(part: unknown, name: string, depth: number): unknown {
+    const schema = mergedOf(part);
+    const fact = facts[name];
+    const type = typeOf(schema, depth);
+    spend(VALUE_BYTES + name.length);
+    if (depth > MAX_DEPTH) throw tooLarge();
+    if (schema.const !== undefined) return spent(schema.const);
+    if (Array.isArray(schema.enum)) return spent(schema.enum[0]);
+    if (type === 'array') return listFor(schema, Array.isArray(fact) ? fact : [], depth);
+    if (fact !== undefined && (type === undefined || isOfType(fact, type))) return spent(fact);
+    if (type === 'object') return objectFor(schema, depth);
+    if (type === 'string') return textFor(schema);
+    if (type === 'integer' || type === 'number') return numberFor(schema);
+    return type === 'boolean' ? false : null;
+  }
+
+  function spent(value: unknown): unknown {
+    spend(JSON.stringify(value)?.length ?? 0);
+    return value;
+  }
+
+  function objectFor({ properties, required }: Schema, depth: number): unknown {
+    const declared = properties as Schema;
+    const fillsAll = depth < MAX_FULL_DEPTH && leftBytes > MAX_ANSWER_BYTES / 2;
+    const names = new Set([...(required as string[]), ...(fillsAll ? Object.keys(declared) : [])]);
+    return Object.fromEntries([...names].map((name) => [name, valueFor(declared[name], name, depth + 1)]));
+  }
+
+  function listFor({ items, minItems, maxItems }: Schema, found: unknown[], depth: number): unknown[] {
+    const entries = found.slice(0, Number(maxItems ?? found.length));
+    while (entries.length < Number(minItems ?? 0)) entries.push(valueFor(items, '', depth + 1));
+    return entries;
+  }
+
+  function textFor({ minLength, maxLength }: Schema): string {
+    const text = String(facts.description ?? '');
+    spend(Math.max(text.length, Number(minLength ?? 0)));
+    return [...text.padEnd(Number(minLength ?? 0), '.')].slice(0, Number(maxLength ?? Infinity)).join('');
+  }
+
+  return valueFor(root, '', 0);
 }
 
-interface AnswerContext {
-  /** Finds the target of a reference. */
-  targetOf: (reference: string) => unknown;
-  /** Each schema with its references followed. */
-  resolved: Map<Schema, Schema>;
-  facts: Facts;
-  onlyRequired: boolean;
-  budget: Budget;
-  /** The name of the property that is being filled. */
-  name: string;
-  depth: number;
-}
-
-/** The remaining cost of one answer. Answers are made on the event loop, so the whole budget is a few milliseconds. */
-interface Budget {
-  /** Subtracts a cost. @throws ProviderFault rejected when nothing is left. */
-  spend(cost: { values?: number; bytes?: number; keywords?: number }): void;
-}
-
-function answerBudget(): Budget {
-  const left = { values: MAX_ANSWER_VALUES, bytes: MAX_ANSWER_BYTES, keywords: MAX_KEYWORDS };
-  return {
-    spend({ values = 0, bytes = 0, keywords = 0 }) {
-      left.values -= values;
-      left.bytes -= bytes;
-      left.keywords -= keywords;
-      if (left.values < 0) throw tooLarge(`${MAX_ANSWER_VALUES} values`);
-      if (left.bytes < 0) throw tooLarge(`${MAX_ANSWER_BYTES} bytes`);
-      if (left.keywords < 0) throw tooLarge(`${MAX_KEYWORDS} keywords to read`);
-    },
-  };
-}
-
-function tooLarge(what: string): Error {
+function tooLarge(): Error {
   return rejected(
-    `The least answer that fits the schema is larger than the sandbox makes (${what}): ask for shorter lists and fewer properties.`,
+    'The answer to the schema is larger than the sandbox makes: ask for shorter lists and fewer properties, or run a real model. The operator offers real models by OPENAI_API_KEY or GEMINI_API_KEY.',
   );
-}
-
-function valueFor(schema: unknown, context: AnswerContext): unknown {
-  context.budget.spend({ values: 1, bytes: context.name.length });
-  if (typeof schema !== 'object' || schema === null)
-    return chargedValue(context.facts[context.name] ?? null, context);
-  const resolved = resolvedOnce(schema as Schema, context);
-  if (resolved.const !== undefined) return chargedValue(resolved.const, context);
-  if (Array.isArray(resolved.enum)) return chargedValue(resolved.enum[0], context);
-  const fact = context.facts[context.name];
-  const { type } = resolved;
-  if (fact !== undefined && fits(fact, type))
-    return type === 'array' ? arrayFor(resolved, context, fact as unknown[]) : chargedValue(fact, context);
-  switch (type) {
-    case 'object':
-      return objectFor(resolved, context);
-    case 'array':
-      return arrayFor(resolved, context, []);
-    case 'string':
-      return textFor(resolved, context);
-    case 'integer':
-    case 'number':
-      return numberFor(resolved);
-    case 'boolean':
-      return false;
-    default:
-      return null;
-  }
-}
-
-/** Subtracts a value from the budget that is answered unchanged: a fact, or a value from the schema. */
-function chargedValue(value: unknown, { budget }: AnswerContext): unknown {
-  budget.spend({ bytes: JSON.stringify(value)?.length ?? 0 });
-  return value;
-}
-
-function objectFor(schema: Schema, context: AnswerContext): Record<string, unknown> {
-  const properties = (schema.properties ?? {}) as Record<string, unknown>;
-  const required = (schema.required ?? []) as string[];
-  // In a recursive schema, only required properties are filled.
-  const fillsAll = !context.onlyRequired && context.depth < DEEPEST;
-  const names = fillsAll ? [...Object.keys(properties), ...required] : required;
-  if (context.depth > 2 * DEEPEST) return {};
-  const depth = context.depth + 1;
-  const entryOf = (name: string) => [name, valueFor(properties[name] ?? true, { ...context, name, depth })];
-  return Object.fromEntries([...new Set(names)].map(entryOf));
-}
-
-function arrayFor(schema: Schema, context: AnswerContext, found: unknown[]): unknown[] {
-  const least = Number(schema.minItems ?? 0);
-  const most = Number(schema.maxItems ?? Number.POSITIVE_INFINITY);
-  const entry = () => valueFor(schema.items ?? true, { ...context, name: '', depth: context.depth + 1 });
-  const entries = found.slice(0, most);
-  while (entries.length < least) entries.push(entry());
-  return entries;
-}
-
-function textFor(schema: Schema, { facts, budget }: AnswerContext): string {
-  const most = Number(schema.maxLength ?? Number.POSITIVE_INFINITY);
-  const text = String(facts.description ?? '');
-  const least = Number(schema.minLength ?? 0);
-  budget.spend({ bytes: Math.max(least, text.length) });
-  return [...text.padEnd(least, '.')].slice(0, most).join('');
 }
 
 function numberFor({ minimum, exclusiveMinimum, maximum, multipleOf }: Schema): number {
   const least = exclusiveMinimum === undefined ? Number(minimum ?? 0) : Number(exclusiveMinimum) + 1;
-  const value = maximum === undefined ? least : Math.min(least, Number(maximum));
-  const step = Number(multipleOf ?? 1);
-  return multipleOf === undefined ? value : Math.ceil(value / step) * step;
+  const value = Math.min(least, Number(maximum ?? Infinity));
+  return multipleOf === undefined ? value : Math.ceil(value / Number(multipleOf)) * Number(multipleOf);
 }
 
-function resolvedOnce(schema: Schema, context: AnswerContext): Schema {
-  const known = context.resolved.get(schema);
-  if (known !== undefined) return known;
-  const joined = resolve(schema, context);
-  const resolved = { ...joined, type: typeOf(joined) };
-  context.resolved.set(schema, resolved);
-  return resolved;
-}
-
-/** Follows references within the document, takes the first schema of anyOf and oneOf, and merges allOf. */
-function resolve(schema: Schema, context: AnswerContext, hops = 0): Schema {
-  if (hops > DEEPEST) return {};
-  const { $ref, allOf, anyOf, oneOf, ...own } = schema;
-  const parts = [
-    ...(typeof $ref === 'string' ? [context.targetOf($ref)] : []),
-    ...(Array.isArray(allOf) ? allOf : []),
-    ...(Array.isArray(anyOf) ? anyOf.slice(0, 1) : []),
-    ...(Array.isArray(oneOf) ? oneOf.slice(0, 1) : []),
-  ];
-  const joined = parts
-    .filter((part): part is Schema => typeof part === 'object' && part !== null)
-    .map((part) => resolve(part, context, hops + 1));
-  const all = [...joined, own];
-  const counted = [...all, ...all.map((part) => part.properties), ...all.map((part) => part.required), parts];
-  context.budget.spend({ keywords: counted.reduce<number>((sum, one) => sum + 1 + sizeOf(one), 0) });
-  return {
-    ...Object.assign({}, ...all),
-    properties: Object.assign({}, ...all.map(({ properties }) => properties)),
-    required: all.flatMap(({ required }) => (Array.isArray(required) ? (required as string[]) : [])),
-  };
-}
-
-/** The entries of a list or the properties of an object. */
-function sizeOf(value: unknown): number {
-  if (Array.isArray(value)) return value.length;
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
-}
-
-function typeOf(schema: Schema): string | undefined {
-  const { type } = schema;
-  if (typeof type === 'string') return type;
+/** The declared type, or the one that the keywords imply. The root is an object unless it says otherwise. */
+function typeOf(schema: Schema, depth: number): unknown {
+  const { type, items, minItems, minLength, pattern, minimum, maximum } = schema;
   if (Array.isArray(type)) return type.find((one) => one !== 'null') ?? 'null';
-  if (schema.items !== undefined || schema.minItems !== undefined) return 'array';
-  if (schema.minLength !== undefined || schema.pattern !== undefined) return 'string';
-  if (schema.minimum !== undefined || schema.maximum !== undefined) return 'number';
-  const isObject =
-    Object.keys((schema.properties ?? {}) as object).length > 0 || (schema.required as string[])?.length > 0;
-  return isObject ? 'object' : undefined;
+  if (type !== undefined) return type;
+  if (depth === 0 || Object.keys(schema.properties ?? {}).length > 0 || listOf(schema.required).length > 0)
+    return 'object';
+  if (items !== undefined || minItems !== undefined) return 'array';
+  if (minLength !== undefined || pattern !== undefined) return 'string';
+  return minimum !== undefined || maximum !== undefined ? 'number' : undefined;
 }
 
-function fits(fact: unknown, type: unknown): boolean {
-  if (type === undefined) return true;
-  if (type === 'array') return Array.isArray(fact);
-  if (type === 'integer') return Number.isInteger(fact);
-  return typeof fact === type;
+function isOfType(fact: unknown, type: unknown): boolean {
+  return type === 'integer' ? Number.isInteger(fact) : typeof fact === type;
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
