@@ -9,9 +9,7 @@ import { buildApp } from '../../src/host/app.ts';
 import { newId, randomText } from '../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import type { Coordination } from '../../src/platform/stores/coordination/port.ts';
-import { connectRedisCoordination } from '../../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
-import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
 import type { Documents } from '../../src/platform/stores/documents/port.ts';
 import { openFileObjects } from '../../src/platform/stores/objects/files.ts';
 import { type Stores, together } from '../../src/platform/stores/open.ts';
@@ -145,8 +143,10 @@ async function embeddedStores(directory: string, now: () => Date): Promise<[Docu
   return [documents, await openEmbeddedCoordination(documents, () => now().getTime())];
 }
 
-/** A database and a key prefix of its own on the servers of this run. */
+/** A database and a key prefix of its own on the servers of this run. Their drivers are loaded only here. */
 async function clusterStores(now: () => Date): Promise<[Documents, Coordination]> {
+  const { connectRedisCoordination } = await import('../../src/platform/stores/coordination/redis.ts');
+  const { connectMongoDocuments } = await import('../../src/platform/stores/documents/mongodb.ts');
   const name = `test-${randomText(10)}`;
   const mongodb = new URL(process.env.MONGODB_URL ?? '');
   mongodb.pathname = `/${name}`;

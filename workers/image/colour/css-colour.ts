@@ -1,4 +1,7 @@
-import { type Color, converter, parse, toGamut } from 'culori';
+// This entry is one file; the usual one is 151 files, which every process and every thread would load.
+import culori, { type Color } from 'culori/require';
+
+const { converter, parse, toGamut } = culori;
 
 /** A colour as sharp takes it: channels 0 to 255, alpha 0 to 1. */
 export interface Rgba {
