@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { type Api, openApi } from './load/target.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
-import { percentile, type Row, round, type SuiteResult } from './suite.ts';
+import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /** Number of items of the batch. */
 const ITEMS = Number(process.env.BENCH_ITEMS ?? 1_500);
@@ -51,7 +51,7 @@ export async function run(): Promise<SuiteResult> {
     // The rest of the batch covers its start, and requests that still run when a share of it is done.
     const share = Math.floor((0.95 * ITEMS) / (probes.length + 1));
     const alone = await batch.during(share, (isOn) => waitWhile(isOn));
-    const rows: Row[] = [];
+    const rows: SuiteRow[] = [];
     for (const [index, one] of probes.entries()) {
       const { result, perSecond } = await batch.during(share, (isOn) => repeated(one, isOn));
       rows.push(rowOf(one, idle[index] ?? [], result, { meanwhile: perSecond, alone: alone.perSecond }));
@@ -69,7 +69,7 @@ function rowOf(
   idle: readonly number[],
   busy: readonly number[],
   perSecond: { meanwhile: number; alone: number },
-): Row {
+): SuiteRow {
   const [idleP50, idleP95] = [percentile(idle, 0.5), percentile(idle, 0.95)];
   const [p50, p95] = [percentile(busy, 0.5), percentile(busy, 0.95)];
   return {
@@ -86,7 +86,7 @@ function rowOf(
   };
 }
 
-function missesOf(rows: readonly Row[], probes: readonly Probe[]): string[] {
+function missesOf(rows: readonly SuiteRow[], probes: readonly Probe[]): string[] {
   return probes.flatMap(({ name, kind }, index) => {
     const ratio = rows[index]?.['ratio p95'];
     return Number(ratio) < MAX_TIMES[kind]

@@ -1,8 +1,8 @@
 import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
 import { encoded, photographs, pictureSets, readPicture, WIDTH_PX } from './encoded-pictures.ts';
-import type { Picture } from './encoder-tools.ts';
-import { type Curve, mean, type Row, round, type SuiteResult } from './suite.ts';
+import type { RasterPicture } from './encoder-tools.ts';
+import { type Curve, mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const FORMATS = listOf('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];
 const WIDTHS = listOf('BENCH_WIDTHS', [String(WIDTH_PX)]).map(Number);
@@ -20,7 +20,7 @@ const RUNS = 3;
  * step may cost more and give a larger file.
  */
 export async function run(): Promise<SuiteResult> {
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   const curves: Curve[] = [];
   for (const width of WIDTHS) {
     const sets =
@@ -41,8 +41,8 @@ export async function run(): Promise<SuiteResult> {
   };
 }
 
-async function measuredEfforts(pictures: Record<string, Picture>, format: OutputFormat, title: string) {
-  const rows: Row[] = [];
+async function measuredEfforts(pictures: Record<string, RasterPicture>, format: OutputFormat, title: string) {
+  const rows: SuiteRow[] = [];
   const points: Array<{ x: number; y: number }> = [];
   for (const effort of EFFORTS) {
     const files = [];
@@ -65,7 +65,10 @@ async function measuredEfforts(pictures: Record<string, Picture>, format: Output
 }
 
 /** The SSIMULACRA 2 of the files that a call without settings gets. */
-async function defaultLikeness(pictures: Record<string, Picture>, format: OutputFormat): Promise<Row> {
+async function defaultLikeness(
+  pictures: Record<string, RasterPicture>,
+  format: OutputFormat,
+): Promise<SuiteRow> {
   const scores: Array<readonly [string, number]> = [];
   for (const [name, picture] of Object.entries(pictures)) {
     const { data } = await encoded(picture, { format });
@@ -76,7 +79,7 @@ async function defaultLikeness(pictures: Record<string, Picture>, format: Output
 }
 
 /** The file at LIKENESS, interpolated between the two nearest qualities. */
-async function fileAt(picture: Picture, format: OutputFormat, effort: number | undefined) {
+async function fileAt(picture: RasterPicture, format: OutputFormat, effort: number | undefined) {
   const encodedAt = (quality: number) =>
     encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });
   const attempt = async (quality: number) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Raster } from '../workers/image/likeness/levels.ts';
 
 /** RGB pixels, and the same picture as a file. */
-export interface Picture extends Raster {
+export interface RasterPicture extends Raster {
   png: Buffer;
 }
 
@@ -49,13 +49,13 @@ export const TOOLS = {
 } satisfies Record<string, Tool>;
 export type ToolFormat = keyof typeof TOOLS;
 
-interface Point {
+interface MeasuredSize {
   bytes: number;
   value: number;
 }
 
 /** Files of a tool that were already measured, by picture. */
-const measuredFiles = new WeakMap<Picture, Map<string, Uint8Array>>();
+const measuredFiles = new WeakMap<RasterPicture, Map<string, Uint8Array>>();
 
 export function isInstalled(format: ToolFormat): boolean {
   try {
@@ -72,12 +72,12 @@ export function isInstalled(format: ToolFormat): boolean {
  */
 export async function sizeByTool(
   format: ToolFormat,
-  picture: Picture,
+  picture: RasterPicture,
   likeness: number,
   measure: (file: Uint8Array) => Promise<number>,
 ): Promise<number> {
   const { qualities } = TOOLS[format];
-  const pointAt = async (index: number): Promise<Point> => {
+  const pointAt = async (index: number): Promise<MeasuredSize> => {
     const file = fileBy(format, picture, qualities[index] as number);
     return { bytes: file.byteLength, value: await measure(file) };
   };
@@ -92,7 +92,7 @@ export async function sizeByTool(
   return Math.exp(Math.log(below.bytes) + share * Math.log(above.bytes / below.bytes));
 }
 
-function fileBy(format: ToolFormat, picture: Picture, quality: number): Uint8Array {
+function fileBy(format: ToolFormat, picture: RasterPicture, quality: number): Uint8Array {
   const files = measuredFiles.get(picture) ?? new Map<string, Uint8Array>();
   measuredFiles.set(picture, files);
   const key = `${format} ${quality}`;
@@ -101,7 +101,7 @@ function fileBy(format: ToolFormat, picture: Picture, quality: number): Uint8Arr
   return file;
 }
 
-function written({ program, command, reads }: Tool, picture: Picture, quality: number): Uint8Array {
+function written({ program, command, reads }: Tool, picture: RasterPicture, quality: number): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'encoder-'));
   try {
     const [source, result] = [join(folder, `picture.${reads}`), join(folder, 'result.avif')] as const;
@@ -115,6 +115,6 @@ function written({ program, command, reads }: Tool, picture: Picture, quality: n
 }
 
 /** The simplest pixel format, which cjpeg reads. */
-function ppmOf({ data, width, height }: Picture): Buffer {
+function ppmOf({ data, width, height }: RasterPicture): Buffer {
   return Buffer.concat([Buffer.from(`P6\n${width} ${height}\n255\n`), data]);
 }

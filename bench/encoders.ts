@@ -2,24 +2,24 @@ import { lumaOf, ssim } from '../workers/image/likeness/ssim.ts';
 import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { Encode } from '../workers/protocol.ts';
 import { encoded, photographs, readPicture, WIDTH_PX } from './encoded-pictures.ts';
-import { isInstalled, type Picture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
-import { mean, type Row, round, type SuiteResult } from './suite.ts';
+import { isInstalled, type RasterPicture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
+import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /** Measures at which sizes are compared; each grows with the quality. */
 const MEASURES = {
-  ssim: (one: Picture, other: Picture) => ssim(lumaOf(one.data, one), lumaOf(other.data, other)),
+  ssim: (one: RasterPicture, other: RasterPicture) => ssim(lumaOf(one.data, one), lumaOf(other.data, other)),
   ssimulacra2,
 };
-type Measure = keyof typeof MEASURES;
+type LikenessMeasure = keyof typeof MEASURES;
 
-interface Case {
+interface EncoderCase {
   name: string;
   encode: Encode;
   /** The measure at which the size is compared. */
-  at: Measure;
+  at: LikenessMeasure;
 }
 
-const CASES: readonly Case[] = [
+const CASES: readonly EncoderCase[] = [
   { name: 'default', encode: {}, at: 'ssimulacra2' },
   { name: 'minSsim 0.9', encode: { target: { minSsim: 0.9 } }, at: 'ssim' },
   { name: 'minSsim 0.97', encode: { target: { minSsim: 0.97 } }, at: 'ssim' },
@@ -33,7 +33,7 @@ const CASES: readonly Case[] = [
  */
 export async function run(): Promise<SuiteResult> {
   const pictures = Object.values(await photographs());
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   for (const format of Object.keys(TOOLS) as ToolFormat[]) {
     for (const one of CASES) {
       const row = await measure(format, one, pictures);
@@ -52,7 +52,11 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
-async function measure(format: ToolFormat, { name, encode, at }: Case, pictures: Picture[]): Promise<Row> {
+async function measure(
+  format: ToolFormat,
+  { name, encode, at }: EncoderCase,
+  pictures: RasterPicture[],
+): Promise<SuiteRow> {
   const measured = MEASURES[at];
   const scores: number[] = [];
   const trials: number[] = [];

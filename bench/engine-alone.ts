@@ -10,7 +10,7 @@ import { ACCOUNTS } from '../src/product/accounts/store.ts';
 import { JobQuota } from '../src/product/assets/job-quota.ts';
 import { createHolds } from '../src/product/billing/holds.ts';
 import { createMovements } from '../src/product/billing/movements.ts';
-import { BillingStore, type Money } from '../src/product/billing/store.ts';
+import { type BillingAccount, BillingStore } from '../src/product/billing/store.ts';
 import { type LifecycleOptions, openJobStores, openLifecycle } from '../src/product/jobs/lifecycle.ts';
 import type { Order } from '../src/product/jobs/order.ts';
 
@@ -77,7 +77,7 @@ export async function engineAlone(
     log: { warn: () => undefined },
   });
   const accountId = newId('acc');
-  const accounts = await documents.collection<Money & { email: string }>(ACCOUNTS);
+  const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS);
   await accounts.insertOne({
     ...{ _id: accountId, email: accountId, plan: PLAN.id, balance: 0, held: 0, movement: null },
     processing: { period: '', used: 0, reservations: [] },

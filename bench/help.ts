@@ -1,6 +1,6 @@
 import { didYouMean } from '../src/platform/ids/nearest.ts';
 import { importSuite } from './load/checked-suite.ts';
-import { LOAD_SUITES, MEASURED_SUITES } from './registry.ts';
+import { BASELINE_SUITES, LOAD_SUITES } from './registry.ts';
 
 /** The options by their names on the command line, with their value and what they do. */
 const OPTIONS = {
@@ -84,7 +84,7 @@ Compares Darkroom with servers that you have running: at least one of them is ne
 
 const NAMES = [
   ...Object.keys(COMMANDS).filter((name) => !name.startsWith('-')),
-  ...['peers', ...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)],
+  ...['peers', ...Object.keys(LOAD_SUITES), ...Object.keys(BASELINE_SUITES)],
 ];
 
 /** All commands and suites. */
@@ -94,7 +94,7 @@ export function mainHelp(): string {
     'npm run bench -- <suite …> or one of the commands below. Add --help to any of them for its options.',
     '',
     `Load an instance: ${Object.keys(LOAD_SUITES).join(', ')}`,
-    `Compare a part of the service with a baseline: ${Object.keys(MEASURED_SUITES).join(', ')}`,
+    `Compare a part of the service with a baseline: ${Object.keys(BASELINE_SUITES).join(', ')}`,
     '',
     'Commands:',
     ...commands,
@@ -125,7 +125,7 @@ async function loadSuite(name: string): Promise<Command> {
     const about = `${description} Its kinds of calls: ${Object.keys(cases).join(', ')}.`;
     return { usage: `${name} …`, about, options: LOAD };
   }
-  if (MEASURED_SUITES[name] === undefined) throw unknownName(name);
+  if (BASELINE_SUITES[name] === undefined) throw unknownName(name);
   const about =
     'Compares a part of the service with a baseline on this machine, in one run. README.md has the variables that make it longer.';
   return { usage: `${name} …`, about, options: RESULT };

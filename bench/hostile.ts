@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { photograph } from './photograph.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
-import { percentile, type Row, round, type SuiteResult } from './suite.ts';
+import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
 const IDLE_MS = 10_000;
@@ -18,7 +18,7 @@ const MAX_TURN_MS = 50;
 const IN_FLIGHT = 4;
 const PAUSE_MS = 25;
 
-interface Call {
+interface AttackCall {
   path: string;
   type: string;
   body: Uint8Array<ArrayBuffer> | string;
@@ -27,12 +27,12 @@ interface Call {
 interface Attack {
   name: string;
   /** The call of the other account meanwhile, sent in sequence. */
-  victim: Call;
+  victim: AttackCall;
   /** Repeats the attack until the signal aborts. */
   run(key: string, server: BenchServer, signal: AbortSignal): Promise<unknown>;
 }
 
-interface Watched {
+interface VictimTimes {
   timesMs: number[];
   refused: number;
 }
@@ -43,7 +43,7 @@ export async function run(): Promise<SuiteResult> {
     SYNC_CALLS_PER_ACCOUNT: '4',
     NODE_OPTIONS: `--import=${join(import.meta.dirname, 'exact-loop-delay.ts')}`,
   });
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   const missed: string[] = [];
   try {
     for (const attack of await attacks()) {
@@ -61,7 +61,7 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows, missed };
 }
 
-async function measure({ name, victim, run: attack }: Attack, server: BenchServer): Promise<Row> {
+async function measure({ name, victim, run: attack }: Attack, server: BenchServer): Promise<SuiteRow> {
   await watch(victim, server, 2_000);
   await longestTurnMs(server);
   const idle = await watch(victim, server, IDLE_MS);
@@ -109,8 +109,12 @@ async function longestTurnMs({ url }: BenchServer): Promise<number> {
 }
 
 /** Repeats a call, or asks /readyz, for a duration. */
-async function watch(call: Call | null, { url, key }: BenchServer, durationMs: number): Promise<Watched> {
-  const watched: Watched = { timesMs: [], refused: 0 };
+async function watch(
+  call: AttackCall | null,
+  { url, key }: BenchServer,
+  durationMs: number,
+): Promise<VictimTimes> {
+  const watched: VictimTimes = { timesMs: [], refused: 0 };
   const endsAt = performance.now() + durationMs;
   while (performance.now() < endsAt) {
     const before = performance.now();
@@ -123,7 +127,12 @@ async function watch(call: Call | null, { url, key }: BenchServer, durationMs: n
   return watched;
 }
 
-function send({ path, type, body }: Call, key: string, url: string, signal?: AbortSignal): Promise<Response> {
+function send(
+  { path, type, body }: AttackCall,
+  key: string,
+  url: string,
+  signal?: AbortSignal,
+): Promise<Response> {
   return fetch(`${url}/api/v1${path}`, {
     method: 'POST',
     headers: { authorization: `ApiKey ${key}`, 'content-type': type },
@@ -142,7 +151,7 @@ async function attacks(): Promise<Attack[]> {
   const photo = await photograph();
   const large = await sharp(photo).resize(7_000, 7_000, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer();
   const tiny = await sharp(photo).resize(200, 150, { fit: 'cover' }).jpeg({ quality: 85 }).toBuffer();
-  const small: Call = {
+  const small: AttackCall = {
     path: '/images/transform?op=grayscale',
     type: 'image/jpeg',
     body: new Uint8Array(tiny),
@@ -189,7 +198,7 @@ async function attacks(): Promise<Attack[]> {
 }
 
 /** Runs four loops that send the call, or the next one, as soon as the last one is answered, whatever the answer. */
-function repeated(call: Call | (() => Call)): Attack['run'] {
+function repeated(call: AttackCall | (() => AttackCall)): Attack['run'] {
   return (key, { url }, signal) => {
     const loop = async () => {
       while (!signal.aborted) {
@@ -242,7 +251,7 @@ async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal)
 }
 
 /** Bodies of up to 8 MB in turn, which are refused before parsing, after parsing, and as late as possible. */
-function largeBodies(): () => Call {
+function largeBodies(): () => AttackCall {
   const many = <T>(count: number, of: (index: number) => T) =>
     Array.from({ length: count }, (_, at) => of(at));
   const names = (count: number) => Object.fromEntries(many(count, (at) => [`name${at}`, at]));
@@ -259,14 +268,14 @@ function largeBodies(): () => Call {
     ['/images/render', { templateId: 'builtin-template-quote', data: names(15_000) }],
     ['/presets', { name: 'x', steps: many(150_000, () => ({ op: 'x' })) }],
   ].map(
-    ([path, body]): Call => ({
+    ([path, body]): AttackCall => ({
       path: path as string,
       type: JSON_TYPE,
       body: new TextEncoder().encode(JSON.stringify(body)),
     }),
   );
   let sent = 0;
-  return () => calls[sent++ % calls.length] as Call;
+  return () => calls[sent++ % calls.length] as AttackCall;
 }
 
 const JSON_TYPE = 'application/json';
@@ -279,7 +288,7 @@ async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal
     required: ['a', 'b'],
   }));
   let sent = 0;
-  const priced = (): Call => {
+  const priced = (): AttackCall => {
     const schema = { title: `${sent++}`, patternProperties: Object.fromEntries(patterns), oneOf: branches };
     const job = { op: 'analyze', model: 'sandbox-vision', imageCount: 1, parameters: { schema } };
     return { path: '/jobs?dryRun=true', type: JSON_TYPE, body: JSON.stringify(job) };
@@ -310,13 +319,13 @@ async function doublingAnswers(
       properties: { a: lists(2, {}, { $ref: '#/$defs/a' }) },
       $defs: { a: { type: 'boolean', ...keywords } },
     },
-  ].map((more): Call => {
+  ].map((more): AttackCall => {
     const schema = { type: 'object', required: ['a'], ...more };
     const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [data.id], parameters: { schema } };
     return { path: '/jobs', type: JSON_TYPE, body: JSON.stringify(job) };
   });
   let sent = 0;
-  await repeated(() => calls[sent++ % calls.length] as Call)(key, server, signal);
+  await repeated(() => calls[sent++ % calls.length] as AttackCall)(key, server, signal);
 }
 
 const SLOW_ITEM = '[sandbox:wait=20000] [sandbox:reject]';

@@ -10,7 +10,7 @@ import { cpuMs } from './cpu.ts';
 import { engineAlone } from './engine-alone.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
-import { median, type Row, round, type SuiteResult } from './suite.ts';
+import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /**
  * Number of items of a job that is compared with bare sharp; the engine alone gets far more, because its items take no
@@ -32,7 +32,7 @@ const RESIZE = { width: 512, format: 'jpeg', quality: 80 } as const;
  */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   try {
     const large = new Uint8Array(await photograph());
     const small = new Uint8Array(await sharp(large).resize(1152).jpeg({ quality: 85 }).toBuffer());
@@ -47,7 +47,7 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
-function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runMs: number }): Row {
+function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runMs: number }): SuiteRow {
   return {
     case: `engine alone, ${ENGINE_ITEMS} items, ${stores}`,
     'items/s': round((ENGINE_ITEMS * 1_000) / runMs, 0),
@@ -56,7 +56,7 @@ function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runM
 }
 
 /** Empty where either server cannot run here. */
-async function engineOnServers(): Promise<Row[]> {
+async function engineOnServers(): Promise<SuiteRow[]> {
   const [redis, mongo] = await Promise.all([startRedis(), startMongo()]);
   try {
     if (redis === null || mongo === null) return [];
@@ -69,7 +69,7 @@ async function engineOnServers(): Promise<Row[]> {
   }
 }
 
-async function batch(server: BenchServer, name: string, picture: Uint8Array<ArrayBuffer>): Promise<Row> {
+async function batch(server: BenchServer, name: string, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
   const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(server, picture, index)));
   const assetIds = Array.from({ length: ITEMS }, (_, index) => ids[index % ids.length] ?? '');
   // The warm-up job is large enough to count as a batch. Batches have processes of their own, which start once and stay
@@ -87,7 +87,7 @@ async function batch(server: BenchServer, name: string, picture: Uint8Array<Arra
   };
 }
 
-async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Promise<Row> {
+async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
   const assetId = await upload(server, picture, 99);
   const query = new URLSearchParams({ op: 'resize', width: '512', format: 'jpeg', quality: '80' });
   const kinds = {
@@ -138,11 +138,11 @@ async function submitted(server: BenchServer, body: object): Promise<void> {
   }
 }
 
-interface JobAnswer {
+interface JobResponse {
   data: { id: string; status: string; errorMessage?: string };
 }
 
-async function call(server: BenchServer, path: string, body?: object): Promise<JobAnswer> {
+async function call(server: BenchServer, path: string, body?: object): Promise<JobResponse> {
   const response = await fetch(`${server.url}/api/v1${path}`, {
     headers: { authorization: `ApiKey ${server.key}`, 'content-type': 'application/json' },
     ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
@@ -150,7 +150,9 @@ async function call(server: BenchServer, path: string, body?: object): Promise<J
   const bytes = await response.arrayBuffer();
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${Buffer.from(bytes)}`);
   const isJson = response.headers.get('content-type')?.includes('json') ?? false;
-  return isJson ? (JSON.parse(Buffer.from(bytes).toString()) as JobAnswer) : { data: { id: '', status: '' } };
+  return isJson
+    ? (JSON.parse(Buffer.from(bytes).toString()) as JobResponse)
+    : { data: { id: '', status: '' } };
 }
 
 async function barePerSecond(picture: Uint8Array): Promise<number> {

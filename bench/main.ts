@@ -5,7 +5,7 @@ import { mainHelp, readHelp, unknownName } from './help.ts';
 import { runLoadSuite } from './load-suite-command.ts';
 import { type BenchOptions, readBenchOptions } from './options.ts';
 import { runPeers } from './peers/command.ts';
-import { LOAD_SUITES, MEASURED_SUITES, runMeasuredSuite } from './registry.ts';
+import { BASELINE_SUITES, LOAD_SUITES, runMeasuredSuite } from './registry.ts';
 import { stopOnSignals, unlessStopped } from './stopping.ts';
 
 /**
@@ -41,7 +41,7 @@ async function main(options: BenchOptions): Promise<void> {
 async function runNamed(name: string, options: BenchOptions): Promise<void> {
   const loadFile = LOAD_SUITES[name];
   if (loadFile !== undefined) return runLoad(loadFile, options);
-  if (MEASURED_SUITES[name] !== undefined)
+  if (BASELINE_SUITES[name] !== undefined)
     return unlessStopped(runMeasuredSuite(name, options), stopping.signal);
   throw unknownName(name);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { seeded } from '../workers/models/random.ts';
 import { treeOf } from './cpu.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
-import { mean, type Row, round, type SuiteResult } from './suite.ts';
+import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const CALLS = Number(process.env.BENCH_CALLS ?? 5_000);
 const SAMPLE_EVERY = 250;
@@ -17,7 +17,7 @@ const SEED = 20_240_229;
 const IMAGES = join(import.meta.dirname, '../../shared/images');
 const MEGABYTE = 1_048_576;
 
-interface Call {
+interface MixedCall {
   path: string;
   type: string;
   body: Uint8Array<ArrayBuffer> | string;
@@ -51,7 +51,7 @@ const TYPES: Record<string, string> = {
 /** Sends a fixed mix of calls, and samples the memory of every process of the service during it. */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ TRANSFORM_TIMEOUT_MS: '60000', RENDER_TIMEOUT_MS: '60000' });
-  const samples: Sample[] = [sample(0, server.pid)];
+  const samples: MemorySample[] = [sample(0, server.pid)];
   const next = seededMix();
   let begun = 0;
   let done = 0;
@@ -81,7 +81,7 @@ export async function run(): Promise<SuiteResult> {
  * Resident megabytes of the processes, in the order of their ids, which is stable between samples while none is
  * replaced.
  */
-interface Sample {
+interface MemorySample {
   calls: number;
   primary: readonly number[];
   api: readonly number[];
@@ -89,14 +89,14 @@ interface Sample {
   browser: readonly number[];
 }
 
-function methodOf(settled: readonly Sample[]): string {
+function methodOf(settled: readonly MemorySample[]): string {
   const growth = growthOf(settled.map(totalMegabytes));
   const method = `${CALLS} calls of a fixed mix over real files, ${IN_FLIGHT} in flight, seed ${SEED}. Resident megabytes by kind of process; browsers share most of theirs. Growth of all from call ${SETTLED_AT} on: ${growth} MB (means of three samples).`;
   console.log(method);
   return method;
 }
 
-function missesOf(settled: readonly Sample[]): string[] {
+function missesOf(settled: readonly MemorySample[]): string[] {
   const processes = settled.at(-1)?.api.map((_, index) => `API process ${index + 1}`) ?? [];
   return ['primary', ...processes].flatMap((name, index) => {
     const megabytes = settled.map(({ primary, api }) => [...primary, ...api][index] ?? 0);
@@ -114,7 +114,7 @@ function growthOf(megabytes: readonly number[]): number {
 }
 
 /** The same calls in the same order in every run. */
-function seededMix(): () => Call {
+function seededMix(): () => MixedCall {
   const random = seeded(SEED);
   const calls = MIX.flatMap(([weight, path, files]) =>
     files.map((file) => ({ weight: weight / files.length, call: callOf(path, file) })),
@@ -130,7 +130,7 @@ function seededMix(): () => Call {
   };
 }
 
-function callOf(path: string, file: string): Call {
+function callOf(path: string, file: string): MixedCall {
   if (file === 'page') return { path, type: 'application/json', body: JSON.stringify(PAGE) };
   if (file === 'svg') return { path, type: 'image/svg+xml', body: DRAWING };
   const type = TYPES[file.split('.').at(-1) ?? ''] ?? '';
@@ -141,7 +141,7 @@ function callOf(path: string, file: string): Call {
  * Sends a call. On a busy machine it may be refused with 503 and is then repeated, so that every run makes the same
  * calls.
  */
-async function send({ url, key }: BenchServer, { path, type, body }: Call): Promise<void> {
+async function send({ url, key }: BenchServer, { path, type, body }: MixedCall): Promise<void> {
   let answer: Response;
   do {
     answer = await fetch(`${url}/api/v1/images/${path}`, {
@@ -155,7 +155,7 @@ async function send({ url, key }: BenchServer, { path, type, body }: Call): Prom
   } while (!answer.ok);
 }
 
-function sample(calls: number, pid: number): Sample {
+function sample(calls: number, pid: number): MemorySample {
   const members = treeOf(pid).map((member) => ({ member, kind: kindOf(member, pid) }));
   const of = (kind: string) =>
     members
@@ -170,11 +170,11 @@ const sum = (values: readonly number[]) =>
     0,
   );
 
-function totalMegabytes({ primary, api, children, browser }: Sample): number {
+function totalMegabytes({ primary, api, children, browser }: MemorySample): number {
   return sum([...primary, ...api, ...children, ...browser]);
 }
 
-function rowOf(taken: Sample): Row {
+function rowOf(taken: MemorySample): SuiteRow {
   const { calls, primary, api, children, browser } = taken;
   return {
     calls,

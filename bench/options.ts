@@ -78,7 +78,7 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
     imagesFolder: values.images,
     thresholds: values.thresholds,
     slo: values.slo,
-    speed: positive('speed', values.speed) ?? 1,
+    speed: positiveNumber('speed', values.speed) ?? 1,
     against: values.against,
     rounds,
     failOver: values['fail-over'] === '' ? null : parseShare(values['fail-over']),
@@ -86,9 +86,9 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
     formats: parseFormats(values.formats),
     baseline: values.baseline,
     overrides: {
-      seconds: positive('seconds', values.seconds),
-      rate: positive('rate', values.rate),
-      connections: positive('connections', values.connections, { isWhole: true }),
+      seconds: positiveNumber('seconds', values.seconds),
+      rate: positiveNumber('rate', values.rate),
+      connections: positiveNumber('connections', values.connections, { isWhole: true }),
     },
   };
 }
@@ -124,7 +124,7 @@ function parseFormats(text: string): Format[] {
 }
 
 /** Null where the option was not given. */
-function positive(name: string, text: string | undefined, { isWhole = false } = {}): number | null {
+function positiveNumber(name: string, text: string | undefined, { isWhole = false } = {}): number | null {
   if (text === undefined) return null;
   const value = Number(text);
   if (!(value > 0) || value === Number.POSITIVE_INFINITY || (isWhole && !Number.isInteger(value)))

@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
-import { median, type Row, round, type SuiteResult } from './suite.ts';
+import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
-interface Case {
+interface PresetCase {
   name: string;
   picture: Uint8Array<ArrayBuffer>;
   type: string;
@@ -27,7 +27,7 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
  */
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   try {
     await save(server);
     for (const benchCase of await cases()) rows.push(await measure(server, benchCase));
@@ -39,7 +39,7 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
-async function measure(server: BenchServer, { name, picture, type }: Case): Promise<Row> {
+async function measure(server: BenchServer, { name, picture, type }: PresetCase): Promise<SuiteRow> {
   const preset: number[] = [];
   const single: number[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
@@ -97,7 +97,7 @@ async function save({ url, key }: BenchServer): Promise<void> {
   if (response.status !== 201) throw new Error(`The preset was not saved: ${await response.text()}`);
 }
 
-async function cases(): Promise<Case[]> {
+async function cases(): Promise<PresetCase[]> {
   const photo = await photograph();
   const large = sharp(photo).resize(4000, 3000, { fit: 'cover' }).jpeg({ quality: 90 });
   const small = sharp(photo).resize(1152, 868, { fit: 'cover' }).png();

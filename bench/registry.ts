@@ -14,7 +14,7 @@ export const LOAD_SUITES: Record<string, string> = Object.fromEntries(
 );
 
 /** Suites that compare a part of the service with a baseline in the same run. */
-export const MEASURED_SUITES: Record<string, () => Promise<Suite>> = {
+export const BASELINE_SUITES: Record<string, () => Promise<Suite>> = {
   transform: () => import('./transform.ts'),
   encoders: () => import('./encoders.ts'),
   efforts: () => import('./efforts.ts'),
@@ -40,7 +40,7 @@ export async function runMeasuredSuite(
 ): Promise<void> {
   if (url !== '' || against !== '')
     throw new Error(`${name} compares with a baseline on this machine: leave --url and --against out.`);
-  const suite = await MEASURED_SUITES[name]?.();
+  const suite = await BASELINE_SUITES[name]?.();
   if (suite === undefined) throw new Error(`${name} is not a suite that compares with a baseline.`);
   const result = {
     suite: name,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright';
 import { createRenders } from '../src/imaging/renders/renders.ts';
 import { findExecutable } from '../workers/render/executable.ts';
-import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
+import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /** A renderer under test. `draw` returns the bytes of a PNG; `sender` is the index of the loop that calls it. */
 interface TestedRenderer {
@@ -35,7 +35,7 @@ const CARDS: Record<string, (number: number) => string> = {
  * Playwright, in turn in the same run.
  */
 export async function run(): Promise<SuiteResult> {
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   for (const [card, html] of Object.entries(CARDS)) {
     for (const inFlight of IN_FLIGHT) {
       const ours = await measure(() => renderThreads(), html, inFlight);
@@ -60,14 +60,14 @@ export async function run(): Promise<SuiteResult> {
   };
 }
 
-interface Measured {
+interface RenderMeasurement {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
   bytes: number;
 }
 
-function columnsOf({ perSecond, p50Ms, p99Ms, bytes }: Measured): Row {
+function columnsOf({ perSecond, p50Ms, p99Ms, bytes }: RenderMeasurement): SuiteRow {
   return { 'renders/s': perSecond, p50: p50Ms, p99: p99Ms, bytes };
 }
 
@@ -78,7 +78,7 @@ async function measure(
   open: () => Promise<TestedRenderer>,
   html: (number: number) => string,
   inFlight: number,
-): Promise<Measured> {
+): Promise<RenderMeasurement> {
   const renderer = await open();
   let number = 0;
   let bytes = 0;

@@ -5,7 +5,7 @@ import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
 import type { Documents } from '../src/platform/stores/documents/port.ts';
 import { dropDatabase, randomDatabase, startMongo } from '../test/support/services/mongodb.ts';
-import { percentile, type Row, round, type SuiteResult } from './suite.ts';
+import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const IN_FLIGHT = [1, 8, 64];
 const ACCOUNTS = 1_000;
@@ -23,7 +23,7 @@ export async function run(): Promise<SuiteResult> {
   return { method: METHOD, rows };
 }
 
-async function measureEmbedded(): Promise<Row[]> {
+async function measureEmbedded(): Promise<SuiteRow[]> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   try {
@@ -34,7 +34,7 @@ async function measureEmbedded(): Promise<Row[]> {
   }
 }
 
-async function measureMongo(): Promise<Row[]> {
+async function measureMongo(): Promise<SuiteRow[]> {
   const mongo = await startMongo();
   if (mongo === null) return [];
   const url = randomDatabase(mongo.url);
@@ -48,7 +48,7 @@ async function measureMongo(): Promise<Row[]> {
   }
 }
 
-async function measure(store: string, documents: Documents): Promise<Row[]> {
+async function measure(store: string, documents: Documents): Promise<SuiteRow[]> {
   const accounts = await documents.collection<{ _id: string; [field: string]: unknown }>({
     name: 'accounts',
     indexes: [
@@ -84,7 +84,7 @@ async function measure(store: string, documents: Documents): Promise<Row[]> {
     if (modified !== 1) throw new Error(`${store} did not update ${_id}.`);
   }
 
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   for (const inFlight of IN_FLIGHT) rows.push({ store, inFlight, ...(await keepInFlight(inFlight, update)) });
   return rows;
 }

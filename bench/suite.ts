@@ -1,5 +1,5 @@
 /** One measured line of a suite. */
-export type Row = Record<string, string | number>;
+export type SuiteRow = Record<string, string | number>;
 
 /** Points of a plot, in the order of a parameter such as the effort. */
 export interface Curve {
@@ -12,7 +12,7 @@ export interface Curve {
 export interface SuiteResult {
   /** The two sides that were compared, and the method, in a sentence or two. */
   method: string;
-  rows: Row[];
+  rows: SuiteRow[];
   /** Plots for the page; absent where a suite has none. */
   curves?: readonly Curve[];
   /** Aims of the suite that this run missed, a sentence each; absent where a suite has none. */

@@ -6,14 +6,14 @@ import type { BareAnswer, BareCase, BareRequest } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
-import { median, percentile, type Row, round, type SuiteResult } from './suite.ts';
+import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
-interface Measured extends BareAnswer {
+interface TransformMeasurement extends BareAnswer {
   /** CPU milliseconds of the server, or of bare sharp, per call. */
   cpuMsEach: number;
 }
 
-interface Case extends Omit<BareCase, 'input'> {
+interface TransformCase extends Omit<BareCase, 'input'> {
   name: string;
   type: string;
   input: Buffer;
@@ -22,7 +22,7 @@ interface Case extends Omit<BareCase, 'input'> {
 }
 
 /** The body that a call of a case sends. */
-interface Sent {
+interface SentBody {
   type: string;
   body: Buffer | string;
 }
@@ -46,7 +46,7 @@ export async function run(): Promise<SuiteResult> {
   const bare = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
     env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
   });
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   try {
     const all = await cases();
     await warmUp(all, server);
@@ -71,12 +71,12 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
-async function warmUp(all: readonly Case[], server: BenchServer): Promise<void> {
+async function warmUp(all: readonly TransformCase[], server: BenchServer): Promise<void> {
   const small = all.find(({ name }) => name === WARM_UP_CASE);
   if (small !== undefined) await overHttp(small, await sentFor(small, server), 4, server, WARM_UP_MS);
 }
 
-async function sentFor({ stored, type, input }: Case, server: BenchServer): Promise<Sent> {
+async function sentFor({ stored, type, input }: TransformCase, server: BenchServer): Promise<SentBody> {
   if (!stored) return { type, body: input };
   const answer = await fetch(`${server.url}/api/v1/assets/upload`, {
     method: 'POST',
@@ -88,14 +88,14 @@ async function sentFor({ stored, type, input }: Case, server: BenchServer): Prom
 }
 
 async function measure(
-  benchCase: Case,
-  sent: Sent,
+  benchCase: TransformCase,
+  sent: SentBody,
   inFlight: number,
   server: BenchServer,
   bare: ChildProcess,
-): Promise<Row> {
-  const http: Measured[] = [];
-  const plain: Measured[] = [];
+): Promise<SuiteRow> {
+  const http: TransformMeasurement[] = [];
+  const plain: TransformMeasurement[] = [];
   await barely(benchCase, inFlight, bare, CASE_WARM_UP_MS);
   await overHttp(benchCase, sent, inFlight, server, CASE_WARM_UP_MS);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -123,14 +123,14 @@ async function measure(
   };
 }
 
-async function withCpu(pid: number, run: () => Promise<BareAnswer>): Promise<Measured> {
+async function withCpu(pid: number, run: () => Promise<BareAnswer>): Promise<TransformMeasurement> {
   const before = cpuMs(pid);
   const answer = await run();
   return { ...answer, cpuMsEach: (cpuMs(pid) - before) / answer.durationsMs.length };
 }
 
 function barely(
-  { input, size, format, quality }: Case,
+  { input, size, format, quality }: TransformCase,
   inFlight: number,
   bare: ChildProcess,
   durationMs: number,
@@ -143,8 +143,8 @@ function barely(
 }
 
 async function overHttp(
-  { size, format, quality }: Case,
-  sent: Sent,
+  { size, format, quality }: TransformCase,
+  sent: SentBody,
   inFlight: number,
   server: BenchServer,
   durationMs: number,
@@ -174,7 +174,7 @@ async function overHttp(
 }
 
 /** A 12 MP camera photograph, a 1 MP PNG and a 200 px JPEG, made from one picture so that any machine has them. */
-async function cases(): Promise<Case[]> {
+async function cases(): Promise<TransformCase[]> {
   const photo = await photograph();
   const twelveMegapixels = sharp(photo).resize(4000, 3000, { fit: 'cover' }).jpeg({ quality: 90 });
   const large = await twelveMegapixels.toBuffer();

@@ -15,7 +15,7 @@ import { EndpointsStore } from '../src/product/webhooks/endpoints/store.ts';
 import { randomDatabase, startMongo } from '../test/support/services/mongodb.ts';
 import { startPrivateRedis } from '../test/support/services/redis.ts';
 import { cpuMs } from './cpu.ts';
-import { percentile, type Row, round, type SuiteResult } from './suite.ts';
+import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 import type { Load } from './webhooks/process.ts';
 import type { ReceiverReport } from './webhooks/receiver.ts';
 
@@ -53,13 +53,13 @@ const SETUPS: Setup[] = [
 ];
 
 export async function run(): Promise<SuiteResult> {
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   for (const setup of SETUPS) rows.push(...(await measure(setup)));
   console.table(rows);
   return { method: METHOD, rows };
 }
 
-async function measure(setup: Setup): Promise<Row[]> {
+async function measure(setup: Setup): Promise<SuiteRow[]> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const cleanUp = [() => rm(directory, { recursive: true, force: true })];
   try {
@@ -77,7 +77,7 @@ async function measure(setup: Setup): Promise<Row[]> {
     const accountIds = await registerEndpoints(stores.documents, receiver.url, setup.hanging);
     const processes = await startProcesses(environment);
     cleanUp.unshift(() => endProcesses(processes));
-    const rows: Row[] = [];
+    const rows: SuiteRow[] = [];
     for (const perSecond of setup.rates) {
       rows.push({
         ...labelsOf(setup),
@@ -100,7 +100,7 @@ async function measureRate(
   accountIds: string[],
   processes: readonly Worker[],
   receiver: ChildProcess,
-): Promise<Row> {
+): Promise<SuiteRow> {
   const startMs = performance.now();
   const startCpuMs = cpuMs(process.pid);
   const announced = processes.map((one) => waitForMessage(one, 'announced'));

@@ -54,7 +54,7 @@ export interface Pass {
 }
 
 /** The result of a search for a target. Fields that do not apply to the format and the target are absent. */
-export interface Achieved {
+export interface TargetResult {
   quality?: number;
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits. */
   ssim?: number;
@@ -174,7 +174,7 @@ export interface Transformed {
   /** Height of one frame. */
   height: number;
   /** Present where the pass reaches a target. */
-  achieved?: Achieved;
+  achieved?: TargetResult;
   /** Bits per channel of the result; present where the input has more than 8. */
   bitDepth?: 8 | 16;
   /** Hashes of the picture that a placeholder stands for. */

@@ -4,7 +4,7 @@ import { type Loader, openLoader } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { LoadSuite } from '../load/suite.ts';
 import { type CaseResult, type Figures, rounded } from '../load/tally.ts';
-import { environmentOf, openTarget, type Target } from '../load/target.ts';
+import { environmentOf, type LoadTarget, openTarget } from '../load/target.ts';
 import type { BenchOptions } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { plottedPage } from '../report/plotted-page.ts';
@@ -12,7 +12,7 @@ import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
 import { brokenCondition, type Condition, readObjective } from './objective.ts';
 import { queueGrowth } from './queue.ts';
-import { type Found, type Probe, searchCapacity } from './search.ts';
+import { type Found, searchCapacity, type TriedRate } from './search.ts';
 
 const OWN_SUITE = new URL('../suites/capacity.ts', import.meta.url).pathname;
 const DEFAULT_OBJECTIVE = 'p99<1s,errors<0.1%';
@@ -27,7 +27,7 @@ const CONFIRMED_TIMES = 2;
 const MEGABYTE = 1024 * 1024;
 
 /** One rate that was tried on a case. Times are milliseconds. */
-export interface CapacityProbe extends Probe {
+export interface CapacityProbe extends TriedRate {
   seconds: number;
   /** Calls that were sent per second: the rate, but for chance. */
   sentPerSecond: number;
@@ -104,7 +104,7 @@ function chosen({ name, cases }: LoadSuite, names: readonly string[]): string[] 
 interface CaseSearch {
   name: string;
   loader: Loader;
-  target: Target;
+  target: LoadTarget;
   signal: AbortSignal;
   conditions: readonly Condition[];
   /** Length of a probe. */
@@ -160,7 +160,7 @@ function probeOf(
     slices: readonly Figures[];
     result: StageResult;
     conditions: readonly Condition[];
-    target: Target;
+    target: LoadTarget;
   },
 ): CapacityProbe {
   const { figures, slices, result, conditions, target } = measured;

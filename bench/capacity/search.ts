@@ -1,12 +1,12 @@
 /** A rate that was tried. */
-export interface Probe {
+export interface TriedRate {
   /** Calls per second. */
   rate: number;
   /** Whether the service met its objective. */
   holds: boolean;
 }
 
-export interface SearchOptions<P extends Probe> {
+export interface SearchOptions<P extends TriedRate> {
   /** The rate to begin with. */
   first: number;
   /** Tries a rate. Null where the run was stopped: the search ends. */
@@ -15,7 +15,7 @@ export interface SearchOptions<P extends Probe> {
   confirm: (rate: number) => Promise<P | null>;
 }
 
-export interface Found<P extends Probe> {
+export interface Found<P extends TriedRate> {
   /** The highest rate that held, as it was confirmed; null where none did. */
   best: P | null;
   /** The lowest rate that failed; null where none did. */
@@ -36,7 +36,7 @@ const MAX_PROBES = 24;
  * a service fail. Chance can also make a rate hold, when few calls come in its time: so the highest one is confirmed
  * for longer, and the search goes on below it where it fails then.
  */
-export async function searchCapacity<P extends Probe>(options: SearchOptions<P>): Promise<Found<P>> {
+export async function searchCapacity<P extends TriedRate>(options: SearchOptions<P>): Promise<Found<P>> {
   const { first, probe, confirm } = options;
   const held: P[] = [];
   let next: P | null = null;
@@ -64,7 +64,7 @@ export async function searchCapacity<P extends Probe>(options: SearchOptions<P>)
 }
 
 /** Tries a rate that failed once more. */
-async function twice<P extends Probe>(
+async function twice<P extends TriedRate>(
   trial: (rate: number) => Promise<P | null>,
   rate: number,
 ): Promise<P | null> {
@@ -72,7 +72,7 @@ async function twice<P extends Probe>(
   return first?.holds === false ? trial(rate) : first;
 }
 
-function isPrecise(best: Probe | undefined, next: Probe | null): boolean {
+function isPrecise(best: TriedRate | undefined, next: TriedRate | null): boolean {
   return next !== null && next.rate <= (best?.rate ?? MIN_RATE) * PRECISION;
 }
 

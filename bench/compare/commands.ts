@@ -6,7 +6,7 @@ import { inspectInstance, remarksOn } from '../load/instance.ts';
 import { overridden } from '../load/overrides.ts';
 import { environmentOf, openTarget } from '../load/target.ts';
 import type { BenchOptions } from '../options.ts';
-import { type Check, skippedOf } from '../report/formats.ts';
+import { type ReportCheck, skippedOf } from '../report/formats.ts';
 import { hostFacts, type LoadReport } from '../report/load-report.ts';
 import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
@@ -113,7 +113,7 @@ async function reportComparison(
     rounds,
   };
   const worse = new Set(worseThan(rows, options.failOver));
-  const checks = rows.map((row): Check => {
+  const checks = rows.map((row): ReportCheck => {
     const what = nameOf(row);
     if (row.change === null) return { name: what, failure: null, skipped: row.conclusion };
     return { name: what, failure: worse.has(row) ? `${what} ${row.conclusion}` : null };

@@ -9,7 +9,7 @@ export interface Estimate {
 }
 
 /** The difference of two sides in one figure; ratios are B over A. */
-export interface Difference {
+export interface SideDifference {
   /** Geometric mean of the ratios. */
   ratio: number;
   /** Bounds of the 95 % confidence interval. */
@@ -77,7 +77,9 @@ export function holm(estimates: readonly Estimate[]): Array<{ falseAlarms: numbe
 }
 
 /** The 95 % interval of the mean log ratio of pairs, such as interleaved rounds. Null below two usable pairs. */
-export function pairedDifference(pairs: ReadonlyArray<readonly [a: number, b: number]>): Difference | null {
+export function pairedDifference(
+  pairs: ReadonlyArray<readonly [a: number, b: number]>,
+): SideDifference | null {
   const estimate = pairedEstimate(pairs.filter(([a, b]) => a > 0 && b > 0).map(([a, b]) => Math.log(b / a)));
   if (estimate === null) return null;
   const [low, high] = boundsOf(estimate).map(Math.exp) as [number, number];

@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { commitOf } from '../commit.ts';
-import { openTarget, startTarget, type Target, type TargetOptions } from '../load/target.ts';
+import { type LoadTarget, openTarget, startTarget, type TargetOptions } from '../load/target.ts';
 import { atExit } from '../stopping.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../..');
  * The side to compare with: an instance by its URL, or the service at a git ref, started here.
  * @throws Error for what is neither.
  */
-export async function openOtherSide(against: string, options: TargetOptions): Promise<Target> {
+export async function openOtherSide(against: string, options: TargetOptions): Promise<LoadTarget> {
   if (/^https?:\/\//.test(against)) return openTarget({ ...options, url: against });
   const commit = commitOf(against);
   if (commit === null)

@@ -1,7 +1,7 @@
 import { openLoader, type RunOptions, ratesOf } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { Stage } from '../load/suite.ts';
-import type { Target } from '../load/target.ts';
+import type { LoadTarget } from '../load/target.ts';
 
 /** The stages of both sides in one round. */
 export interface Round {
@@ -10,8 +10,8 @@ export interface Round {
 }
 
 export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onProgress'> {
-  a: Target;
-  b: Target;
+  a: LoadTarget;
+  b: LoadTarget;
   rounds: number;
   /** Called with the number of a complete round, from 1 on. */
   onRound?: (number: number, round: Round) => void;

@@ -53,7 +53,7 @@ const FAMILIES: ReadonlyArray<readonly ComparedMeasure[]> = [
   ['perSecond', 'p50', 'p95', 'p99'],
 ];
 
-interface Candidate extends Omit<ComparedRow, 'change' | 'conclusion'> {
+interface CandidateRow extends Omit<ComparedRow, 'change' | 'conclusion'> {
   estimate: Estimate | null;
   /** Reason why there is no estimate. */
   reason: string;
@@ -186,7 +186,7 @@ function candidateOf(options: {
   b: Values;
   /** Fewest right answers that a value comes from. */
   fewest: number;
-}): Candidate {
+}): CandidateRow {
   const { stage, measure, isPaired, limit, fewest } = options;
   const isShare = measure === 'errorShare';
   const scale = (value: number | null) => (value === null ? null : isShare ? value : Math.log(value));
@@ -212,8 +212,8 @@ function isMeasured(value: number | null): value is number {
   return value !== null && Number.isFinite(value);
 }
 
-function judged(candidates: readonly Candidate[]): ComparedRow[] {
-  const changes = new Map<Candidate, Change>();
+function judged(candidates: readonly CandidateRow[]): ComparedRow[] {
+  const changes = new Map<CandidateRow, Change>();
   for (const family of FAMILIES) {
     const members = candidates.flatMap((candidate) =>
       candidate.estimate !== null && family.includes(candidate.measure)

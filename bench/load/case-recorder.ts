@@ -1,4 +1,4 @@
-import type { Outcome } from './sender.ts';
+import type { CallEnd } from './sender.ts';
 import { type CaseResult, type Figures, LATE_MS, rounded, Tally } from './tally.ts';
 import { type Second, Timeline } from './timeline.ts';
 
@@ -76,7 +76,7 @@ export class CaseRecorder {
     this.#isOver = true;
   }
 
-  ended(outcome: Outcome): void {
+  ended(outcome: CallEnd): void {
     const { end, error, dueMs, timing } = outcome;
     this.#total.add(outcome);
     this.#timeline.ended(outcome);
@@ -91,14 +91,14 @@ export class CaseRecorder {
     }
   }
 
-  #countInside({ end, endMs, bytes }: Outcome): void {
+  #countInside({ end, endMs, bytes }: CallEnd): void {
     this.#bytes += bytes;
     if (end !== 'right') return;
     this.#inside += 1;
     this.#slice(endMs).inside += 1;
   }
 
-  retried(outcome: Outcome): void {
+  retried(outcome: CallEnd): void {
     this.#retries.sent += 1;
     if (outcome.end === 'right') this.#retries.right += 1;
     if (!this.#isOver) this.#countInside(outcome);

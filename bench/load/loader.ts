@@ -1,6 +1,6 @@
 import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { readPictures } from './pictures.ts';
-import { type PreparedCase, type Progress, runStage, type StageResult } from './stage.ts';
+import { type PreparedCase, runStage, type StageProgress, type StageResult } from './stage.ts';
 import type { Call, LoadCase, LoadSuite, Picture, Rate, Stage } from './suite.ts';
 import { openApi } from './target.ts';
 
@@ -17,7 +17,7 @@ export type LoaderRequest =
 export type LoaderAnswer =
   /** The pictures that the calls send, a phrase for each. */
   | { kind: 'prepared'; pictures: string[] }
-  | { kind: 'progress'; progress: Progress }
+  | { kind: 'progress'; progress: StageProgress }
   | { kind: 'done'; result: StageResult }
   | { kind: 'failed'; message: string };
 
@@ -38,7 +38,7 @@ async function handle(request: LoaderRequest): Promise<void> {
   stopping = new AbortController();
   const { signal } = stopping;
   const { stage, rates, round } = request;
-  const onProgress = (progress: Progress) => send({ kind: 'progress', progress });
+  const onProgress = (progress: StageProgress) => send({ kind: 'progress', progress });
   send({ kind: 'done', result: await runStage({ url, stage, rates, round, cases, signal, onProgress }) });
 }
 

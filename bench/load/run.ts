@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { cpuMs } from '../cpu.ts';
 import type { LoaderAnswer, LoaderRequest } from './loader.ts';
-import type { Progress, StageResult } from './stage.ts';
+import type { StageProgress, StageResult } from './stage.ts';
 import type { LoadSuite, OpenStage, Rate, Stage } from './suite.ts';
-import type { Target } from './target.ts';
-import { type Sample, watch } from './watch.ts';
+import type { LoadTarget } from './target.ts';
+import { type InstanceSample, watch } from './watch.ts';
 
 /** The range of a stage within the samples, in seconds since the watch began. */
 export interface Span {
@@ -19,7 +19,7 @@ export interface LoadResult {
   pictures: string[];
   stages: StageResult[];
   spans: Span[];
-  samples: Sample[];
+  samples: InstanceSample[];
   /** The run was stopped: the last stage is shorter than the suite asks for, and later ones were not run. */
   isStopped: boolean;
 }
@@ -30,10 +30,10 @@ export interface RunOptions {
   suiteFile: string;
   /** Empty: the built-in pictures that every machine has. */
   picturesFolder: string;
-  target: Target;
+  target: LoadTarget;
   /** Stops the run, which then answers with its results so far. */
   signal?: AbortSignal;
-  onProgress?: (stage: string, progress: Progress) => void;
+  onProgress?: (stage: string, progress: StageProgress) => void;
 }
 
 /** Runs all stages of a suite on an instance, in sequence, from a separate process. */
@@ -68,7 +68,7 @@ export interface StageRun {
   rates: Record<string, Rate>;
   /** Counts from 0; 0 in a run without rounds. */
   round?: number;
-  onProgress?: (progress: Progress) => void;
+  onProgress?: (progress: StageProgress) => void;
 }
 
 /** A loading process that has prepared the cases of a suite. A stage ends early when the run is stopped. */
@@ -115,7 +115,7 @@ export async function openLoader(
 function ask(
   child: ChildProcess,
   request: LoaderRequest,
-  onProgress?: (progress: Progress) => void,
+  onProgress?: (progress: StageProgress) => void,
 ): Promise<LoaderAnswer> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null) => reject(new Error(`The loading process ended with ${code}.`));

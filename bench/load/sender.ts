@@ -5,8 +5,8 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { errorOf, readServerTiming } from './answer.ts';
-import type { Answer, Call, LoadCase } from './suite.ts';
+import { errorOf, readServerTiming } from './response.ts';
+import type { Call, CallResponse, LoadCase } from './suite.ts';
 
 /** A call with the API key of its account. */
 export interface KeyedCall extends Call {
@@ -14,7 +14,7 @@ export interface KeyedCall extends Call {
 }
 
 /** The end of one call. Times are those of `performance.now()`. */
-export interface Outcome {
+export interface CallEnd {
   /** `unanswered`: no complete answer came before the call was given up. */
   end: 'right' | 'wrong' | 'unanswered';
   /** The error by code and reason; empty for a right answer. */
@@ -32,8 +32,8 @@ export interface Outcome {
 
 /** One call and its answer, if there was a complete one. */
 interface Exchange {
-  ending: Pick<Outcome, 'end' | 'error'>;
-  answer: Answer | undefined;
+  ending: Pick<CallEnd, 'end' | 'error'>;
+  answer: CallResponse | undefined;
 }
 
 /** Time after which a call without a complete answer is given up, in milliseconds. */
@@ -64,7 +64,7 @@ export class Sender {
    * @param dueMs when the call should have been sent, by `performance.now()`.
    * @throws Error at once where the call cannot be written as HTTP, such as a header of two lines.
    */
-  send(call: KeyedCall, dueMs: number, loadCase: LoadCase): Promise<Outcome> {
+  send(call: KeyedCall, dueMs: number, loadCase: LoadCase): Promise<CallEnd> {
     const sentMs = performance.now();
     return this.#followed(this.#exchange(call, loadCase), call, loadCase).then(({ ending, answer }) => ({
       ...ending,
@@ -93,7 +93,7 @@ export class Sender {
       const timer = setTimeout(giveUp, TIMEOUT_MS);
       this.#inFlight.add(giveUp);
 
-      const finish = (ending: Exchange['ending'], answer?: Answer) => {
+      const finish = (ending: Exchange['ending'], answer?: CallResponse) => {
         if (!this.#inFlight.delete(giveUp)) return;
         clearTimeout(timer);
         resolve({ ending, answer });
@@ -158,7 +158,7 @@ function sendBody(
 /** Reads an answer to its end. A body that breaks off emits an error, or just closes. */
 function collect(
   incoming: IncomingMessage,
-  { onAnswer, onTruncated }: { onAnswer: (answer: Answer) => void; onTruncated: () => void },
+  { onAnswer, onTruncated }: { onAnswer: (answer: CallResponse) => void; onTruncated: () => void },
 ): void {
   const chunks: Buffer[] = [];
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -170,7 +170,7 @@ function collect(
 }
 
 /** A check that throws is the fault of the suite; its calls are wrong by that name, and the stage goes on. */
-function judged(answer: Answer, call: Call, loadCase: LoadCase): string | null {
+function judged(answer: CallResponse, call: Call, loadCase: LoadCase): string | null {
   try {
     return errorOf(answer, call, loadCase);
   } catch (error) {
@@ -178,7 +178,7 @@ function judged(answer: Answer, call: Call, loadCase: LoadCase): string | null {
   }
 }
 
-function factsOf(answer: Answer | undefined): Pick<Outcome, 'bytes' | 'timing' | 'retryAfterMs'> {
+function factsOf(answer: CallResponse | undefined): Pick<CallEnd, 'bytes' | 'timing' | 'retryAfterMs'> {
   const retryAfter = Number(answer?.headers['retry-after'] ?? Number.NaN);
   return {
     bytes: answer?.body.length ?? 0,

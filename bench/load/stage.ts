@@ -4,13 +4,13 @@ import { dueTimes, meanRate } from './arrivals.ts';
 import { type CaseOptions, type CaseRecord, CaseRecorder } from './case-recorder.ts';
 import { runClosed, runOpen } from './loops.ts';
 import { seededBy } from './random.ts';
-import { type KeyedCall, type Outcome, Sender } from './sender.ts';
+import { type CallEnd, type KeyedCall, Sender } from './sender.ts';
 import type { LoadCase, Rate, Stage } from './suite.ts';
 import { type CaseResult, type Figures, rounded } from './tally.ts';
 import { percentile, type Second } from './timeline.ts';
 
 /** The last second of a running stage, all cases together, by the answers that came in it. */
-export interface Progress {
+export interface StageProgress {
   /** Seconds since the stage began. */
   at: number;
   right: number;
@@ -61,7 +61,7 @@ export interface StageOptions {
   cases: Record<string, PreparedCase>;
   /** Ends the stage before its time. */
   signal: AbortSignal;
-  onProgress: (progress: Progress) => void;
+  onProgress: (progress: StageProgress) => void;
   /** How long answers are awaited after the end of the stage; 30,000 ms by default. */
   drainMs?: number;
 }
@@ -134,7 +134,7 @@ interface RunningCase extends CaseOptions {
 
 function runCase(
   name: string,
-  context: StageOptions & { startMs: number; over: AbortSignal; onOutcome: (outcome: Outcome) => void },
+  context: StageOptions & { startMs: number; over: AbortSignal; onOutcome: (outcome: CallEnd) => void },
 ): RunningCase {
   const { url, stage, rates, round, cases, startMs, over, onOutcome } = context;
   const { loadCase, next } = requirePrepared(cases, name, stage);
@@ -213,7 +213,7 @@ function measureOwnLoad(): { stop(): { cpuShare: number; lagP99Ms: number } } {
   };
 }
 
-function showProgress(onProgress: (progress: Progress) => void) {
+function showProgress(onProgress: (progress: StageProgress) => void) {
   let at = 0;
   let errors = 0;
   let latenciesMs: number[] = [];
@@ -231,7 +231,7 @@ function showProgress(onProgress: (progress: Progress) => void) {
     latenciesMs = [];
   }, 1000);
   return {
-    add: ({ end, dueMs, endMs }: Outcome) => {
+    add: ({ end, dueMs, endMs }: CallEnd) => {
       if (end === 'right') latenciesMs.push(endMs - dueMs);
       else errors += 1;
     },

@@ -21,7 +21,7 @@ export interface Expectation {
 }
 
 /** An answer as a check sees it: complete, and with a status of success. */
-export interface Answer {
+export interface CallResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -52,12 +52,12 @@ export interface LoadCase {
    * Judges an answer beyond what its call expects.
    * @returns null for a right answer, or the error by which a wrong one is counted, in a few words.
    */
-  check?(answer: Answer, call: Call): string | null;
+  check?(answer: CallResponse, call: Call): string | null;
   /**
    * The next call of the same work, such as the question whether a job has ended. The work takes until its last answer.
    * @returns null when the answer was the last one.
    */
-  follow?(answer: Answer): Call | null;
+  follow?(answer: CallResponse): Call | null;
   /** False: each call opens a connection of its own. True by default. */
   keepAlive?: boolean;
   /** Speed at which bodies are sent, as from a phone; by default as fast as they can be. */

@@ -1,5 +1,5 @@
 import { build, type Histogram } from 'hdr-histogram-js';
-import type { Outcome } from './sender.ts';
+import type { CallEnd } from './sender.ts';
 
 /** Latencies in milliseconds. */
 export interface Latencies {
@@ -69,7 +69,7 @@ export class Tally {
     numberOfSignificantValueDigits: 3,
   });
 
-  add({ end, dueMs, endMs }: Outcome): void {
+  add({ end, dueMs, endMs }: CallEnd): void {
     this.ends[end] += 1;
     if (end === 'right')
       this.#latencies.recordValue(Math.max(1, Math.min(MAX_MS, endMs - dueMs) * MICROSECONDS));

@@ -4,7 +4,7 @@ import { openAccount, startBenchServer } from '../server.ts';
 import type { LoadSuite } from './suite.ts';
 
 /** The instance that is loaded. */
-export interface Target {
+export interface LoadTarget {
   /** Its address, or the tree that it was started from. */
   name: string;
   /** URL without a slash at the end. */
@@ -48,7 +48,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
  * Starts the service, or uses the instance at the URL.
  * @throws Error when the URL is on another machine and the person at the terminal does not agree to load it.
  */
-export async function openTarget(options: TargetOptions): Promise<Target> {
+export async function openTarget(options: TargetOptions): Promise<LoadTarget> {
   const { url, keys, yes, settings, accounts } = options;
   if (url === '') return startTarget(settings, { accounts });
   const address = parseAddress(url, '--url');
@@ -77,7 +77,7 @@ function parseAddress(text: string, option: string): URL {
 export async function startTarget(
   settings: Record<string, string>,
   options: { main?: string; name?: string; accounts?: number } = {},
-): Promise<Target> {
+): Promise<LoadTarget> {
   const { main, name = treeName(), accounts = 1 } = options;
   const server = await startBenchServer(settings, main);
   const others = Array.from({ length: accounts - 1 }, (_, index) =>

@@ -1,11 +1,11 @@
-import type { Row } from '../suite.ts';
-import type { Progress, StageResult } from './stage.ts';
+import type { SuiteRow } from '../suite.ts';
+import type { StageProgress, StageResult } from './stage.ts';
 import type { CaseResult } from './tally.ts';
 
 const NONE = 'none';
 
 /** Shows the progress line: rewritten on a terminal, printed every tenth second elsewhere. */
-export function showProgress(stage: string, { at, right, errors, p50, p99 }: Progress): void {
+export function showProgress(stage: string, { at, right, errors, p50, p99 }: StageProgress): void {
   const latency = p50 === null ? 'no right answer' : `p50 ${p50} ms  p99 ${p99} ms`;
   const line = `${stage}  ${at} s  ${right} right/s  ${errors} errors  ${latency}`;
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`);
@@ -20,13 +20,13 @@ export function showStages(stages: readonly StageResult[]): void {
 }
 
 /** One row for each case of each stage. */
-export function rowsOf(stages: readonly StageResult[]): Row[] {
+export function rowsOf(stages: readonly StageResult[]): SuiteRow[] {
   return stages.flatMap(({ name, loader, cases }) =>
     Object.entries(cases).map(([caseName, result]) => rowOf(name, caseName, result, loader.limit !== null)),
   );
 }
 
-function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: boolean): Row {
+function rowOf(stage: string, caseName: string, result: CaseResult, isLimited: boolean): SuiteRow {
   const { askedPerSecond, offeredPerSecond, latencyMs: ms, errorShare } = result;
   const figure = (value: number | null | undefined) => (isLimited ? NONE : (value ?? NONE));
   return {

@@ -1,10 +1,13 @@
-import type { Check } from '../report/formats.ts';
+import type { ReportCheck } from '../report/formats.ts';
 import type { StageResult } from './stage.ts';
 import type { LoadSuite, Measure, Threshold } from './suite.ts';
 import type { Figures } from './tally.ts';
 
 /** Checks each threshold. A case that was not measured breaks it. */
-export function checkedThresholds(thresholds: readonly Threshold[], stages: readonly StageResult[]): Check[] {
+export function checkedThresholds(
+  thresholds: readonly Threshold[],
+  stages: readonly StageResult[],
+): ReportCheck[] {
   return thresholds.map((threshold) => {
     const { stage, measure } = threshold;
     return { name: `${stage}, ${threshold.case}: ${measure}`, failure: failureOf(threshold, stages) };
@@ -15,7 +18,7 @@ export function checkedThresholds(thresholds: readonly Threshold[], stages: read
 export function checkedMemory(
   { mostMegabytesPerHour }: LoadSuite,
   memory: { megabytesPerHour: number | null } | null,
-): Check[] {
+): ReportCheck[] {
   const growth = memory?.megabytesPerHour ?? null;
   if (mostMegabytesPerHour === undefined || growth === null) return [];
   const failure =

@@ -1,4 +1,4 @@
-import type { Outcome } from './sender.ts';
+import type { CallEnd } from './sender.ts';
 import { LATE_MS, rounded } from './tally.ts';
 
 /** One second of a case. */
@@ -38,7 +38,7 @@ export class Timeline {
     if (sentMs - dueMs > LATE_MS) counts.late += 1;
   }
 
-  ended({ end, dueMs, endMs }: Outcome): void {
+  ended({ end, dueMs, endMs }: CallEnd): void {
     const { counts } = this.#at(endMs);
     if (end === 'right') {
       counts.right += 1;

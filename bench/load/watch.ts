@@ -14,7 +14,7 @@ export interface ProcessSample {
 }
 
 /** One sample of the instance. */
-export interface Sample {
+export interface InstanceSample {
   /** Seconds since the watch began. */
   at: number;
   /** Empty where the instance runs elsewhere. */
@@ -26,7 +26,7 @@ export interface Sample {
 export interface Watch {
   /** Seconds since the watch began, to place a stage in the samples. */
   seconds(): number;
-  stop(): Sample[];
+  stop(): InstanceSample[];
 }
 
 const EVERY_MS = 1_000;
@@ -35,7 +35,7 @@ const EVERY_MS = 1_000;
  * Samples the instance each second: CPU and memory of its processes where they run here, and the pools from /metrics.
  */
 export function watch(url: string, pid: number | null): Watch {
-  const samples: Sample[] = [];
+  const samples: InstanceSample[] = [];
   const startMs = performance.now();
   const seconds = () => (performance.now() - startMs) / 1000;
   let before = cpuByPid(pid);
@@ -93,14 +93,14 @@ function cpuByPid(pid: number | null): Map<number, number> {
   return new Map((pid === null ? [] : processesBelow(pid)).map((member) => [member.pid, member.cpuMs]));
 }
 
-async function readPools(url: string): Promise<Sample['pools']> {
+async function readPools(url: string): Promise<InstanceSample['pools']> {
   const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(EVERY_MS) });
   return answer.ok ? parsePools(await answer.text()) : {};
 }
 
 /** Reads the lines `darkroom_pool_<measure>{…pool="<name>"…} <value>`, summed over all other labels. */
-export function parsePools(text: string): Sample['pools'] {
-  const pools: Sample['pools'] = {};
+export function parsePools(text: string): InstanceSample['pools'] {
+  const pools: InstanceSample['pools'] = {};
   for (const [, measure = '', pool = '', value] of text.matchAll(
     /^darkroom_pool_(\w+)\{[^}]*pool="([^"]+)"[^}]*\} ([\d.eE+-]+)$/gm,
   )) {

@@ -5,10 +5,10 @@ import type { Picture } from '../load/suite.ts';
 import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
 import { startBenchServer } from '../server.ts';
-import type { Row } from '../suite.ts';
+import type { SuiteRow } from '../suite.ts';
 import { type Effort, measureCase } from './measure.ts';
 import { type PeerOptions, readPeerOptions } from './options.ts';
-import { assetSide, bodySide, type PeerCase, type PeerFormat, peerSide, type Side } from './sides.ts';
+import { assetSide, bodySide, type PeerCase, type PeerFormat, type PeerSide, peerSide } from './sides.ts';
 import { serveSources } from './sources.ts';
 
 const EFFORT: Effort = {
@@ -46,8 +46,11 @@ export async function runPeers(argv: readonly string[]): Promise<void> {
   }
 }
 
-async function measureAll(cases: readonly PeerCase[], sides: readonly [Side, ...Side[]]): Promise<Row[]> {
-  const rows: Row[] = [];
+async function measureAll(
+  cases: readonly PeerCase[],
+  sides: readonly [PeerSide, ...PeerSide[]],
+): Promise<SuiteRow[]> {
+  const rows: SuiteRow[] = [];
   for (const peerCase of cases)
     for (const row of await measureCase(peerCase, sides, EFFORT)) {
       rows.push(row);
@@ -68,7 +71,7 @@ async function prepareCases(picture: Picture): Promise<PeerCase[]> {
   }));
 }
 
-async function write(rows: Row[], { out }: PeerOptions): Promise<void> {
+async function write(rows: SuiteRow[], { out }: PeerOptions): Promise<void> {
   const { inFlight, rounds, roundMs, quality } = EFFORT;
   const result = {
     suite: 'peers',

@@ -1,6 +1,6 @@
-import { median, percentile, type Row, round } from '../suite.ts';
-import { bytesAt, checkedAnswer, type PeerAnswer, readAnswer, WrongAnswerError } from './answers.ts';
-import type { PeerCase, Side } from './sides.ts';
+import { median, percentile, round, type SuiteRow } from '../suite.ts';
+import { bytesAt, checkedAnswer, type PeerAnswer, readAnswer, WrongAnswerError } from './responses.ts';
+import type { PeerCase, PeerSide } from './sides.ts';
 
 export interface Effort {
   inFlight: number;
@@ -18,8 +18,8 @@ interface RoundResult {
 }
 
 /** The measurements of a side in one case. */
-interface Measured {
-  side: Side;
+interface SideMeasurement {
+  side: PeerSide;
   /** Null until its first right answer. */
   answer: PeerAnswer | null;
   rounds: RoundResult[];
@@ -33,10 +33,10 @@ interface Measured {
  */
 export async function measureCase(
   peerCase: PeerCase,
-  sides: readonly [Side, ...Side[]],
+  sides: readonly [PeerSide, ...PeerSide[]],
   effort: Effort,
-): Promise<Row[]> {
-  const all: Measured[] = sides.map((side) => ({ side, answer: null, rounds: [], note: '' }));
+): Promise<SuiteRow[]> {
+  const all: SideMeasurement[] = sides.map((side) => ({ side, answer: null, rounds: [], note: '' }));
   for (const one of all)
     await unlessWrong(one, async () => {
       one.answer = await checkedAnswer(one.side, peerCase, effort.quality);
@@ -49,7 +49,7 @@ export async function measureCase(
         if (number > 0) one.rounds.push(result);
       });
   const [base] = all;
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   for (const one of all) {
     const { answer, side, note } = one;
     const isCompared = base !== undefined && base !== one && base.note === '' && note === '';
@@ -63,7 +63,7 @@ export async function measureCase(
 }
 
 /** Does the work of a side that has only answered rightly so far, and notes the first wrong answer. */
-async function unlessWrong(one: Measured, work: () => Promise<void>): Promise<void> {
+async function unlessWrong(one: SideMeasurement, work: () => Promise<void>): Promise<void> {
   if (one.note !== '') return;
   try {
     await work();
@@ -80,7 +80,7 @@ function rotated<T>(items: readonly T[], by: number): T[] {
 
 async function runRound(
   peerCase: PeerCase,
-  side: Side,
+  side: PeerSide,
   { inFlight, roundMs, quality }: Effort,
 ): Promise<RoundResult> {
   const durationsMs: number[] = [];
@@ -108,10 +108,10 @@ async function runRound(
  * @param bytesOfBase size of the answer of the base at the same likeness; null where that is not known.
  */
 function figuresOf(
-  { answer, rounds, note }: Measured,
-  base: Measured | undefined,
+  { answer, rounds, note }: SideMeasurement,
+  base: SideMeasurement | undefined,
   bytesOfBase: number | null,
-): Row {
+): SuiteRow {
   const isRight = answer !== null && note === '';
   const cpu = rounds.flatMap(({ cpuMs }) => cpuMs ?? []);
   const cpuRatios = rounds.flatMap(({ cpuMs }, index) => {

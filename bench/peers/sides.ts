@@ -18,7 +18,7 @@ export interface PeerCase {
   format: PeerFormat;
 }
 
-export interface Side {
+export interface PeerSide {
   name: string;
   /** CPU time that its process trees have used, in milliseconds; null where they are not known. */
   cpuMs(): number | null;
@@ -26,7 +26,7 @@ export interface Side {
 }
 
 /** A server that is asked by GET, and fetches its source from the bench. */
-export function peerSide({ name, pattern, port, pid }: Peer, sources: Sources): Side {
+export function peerSide({ name, pattern, port, pid }: Peer, sources: Sources): PeerSide {
   const roots = pid === null ? listenersOf(port) : [pid];
   return {
     name,
@@ -43,7 +43,7 @@ export function peerSide({ name, pattern, port, pid }: Peer, sources: Sources): 
 }
 
 /** Darkroom, which is sent the picture with each call. */
-export function bodySide(server: BenchServer): Side {
+export function bodySide(server: BenchServer): PeerSide {
   return {
     name: 'Darkroom, by body',
     cpuMs: () => cpuOf([server.pid]),
@@ -57,7 +57,7 @@ export function bodySide(server: BenchServer): Side {
 }
 
 /** Darkroom, which has stored the picture before its first call. */
-export function assetSide(server: BenchServer): Side {
+export function assetSide(server: BenchServer): PeerSide {
   const bodies = new Map<Picture, Promise<string>>();
   return {
     name: 'Darkroom, by asset',

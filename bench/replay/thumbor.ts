@@ -12,9 +12,9 @@ const PARTS = {
   down: /^(top|middle|bottom)$/,
   smart: /^smart$/,
 } as const;
-type Part = keyof typeof PARTS;
+type AddressPart = keyof typeof PARTS;
 /** Parts that change pixels, and that are not replayed. */
-const NOT_REPLAYED: readonly Part[] = ['trim', 'crop', 'across', 'down', 'smart'];
+const NOT_REPLAYED: readonly AddressPart[] = ['trim', 'crop', 'across', 'down', 'smart'];
 
 /** One filter; an argument may hold slashes, such as the address of a watermark, and parentheses. */
 const FILTER = /([\w-]+)\(((?:[^()]|\([^()]*\))*)\)/g;
@@ -33,8 +33,8 @@ export function fromThumbor(path: string): RequestedTransform | Unusable | null 
   const rest = segments.slice(signature + 1);
   if (rest[0] === 'meta') return { reason: 'metadata that thumbor was asked for' };
 
-  const parts: Partial<Record<Part, string>> = {};
-  for (const part of Object.keys(PARTS) as Part[])
+  const parts: Partial<Record<AddressPart, string>> = {};
+  for (const part of Object.keys(PARTS) as AddressPart[])
     if (PARTS[part].test(rest[0] ?? '')) parts[part] = rest.shift() ?? '';
   const behind = rest.join('/');
   const [matched = ''] = FILTERS.exec(behind) ?? [];

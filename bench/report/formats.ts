@@ -1,17 +1,17 @@
-import type { Row } from '../suite.ts';
+import type { SuiteRow } from '../suite.ts';
 import { escaped } from './escaped.ts';
 
 /** A result as other programs read it: one row for each case, and the checks that it passed or failed. */
 export interface FlatResult {
   suite: string;
   at: string;
-  rows: readonly Row[];
-  checks: readonly Check[];
+  rows: readonly SuiteRow[];
+  checks: readonly ReportCheck[];
   /** The sides of a comparison by their names; absent where there are none. */
   sides?: Record<'a' | 'b', string>;
 }
 
-export interface Check {
+export interface ReportCheck {
   name: string;
   /** A sentence; null where the check passed, or could not be made. */
   failure: string | null;
@@ -20,7 +20,7 @@ export interface Check {
 }
 
 /** How many checks passed, and of a comparison how many there could be, as a sentence. */
-export function countsOf(checks: readonly Check[]): string {
+export function countsOf(checks: readonly ReportCheck[]): string {
   const made = checks.filter(({ skipped }) => skipped === undefined);
   const failed = made.filter(({ failure }) => failure !== null).length;
   return made.length === checks.length
@@ -29,7 +29,7 @@ export function countsOf(checks: readonly Check[]): string {
 }
 
 /** The reasons for which checks could not be made, each with the number of them. */
-export function skippedOf(checks: readonly Check[]): string[] {
+export function skippedOf(checks: readonly ReportCheck[]): string[] {
   const counts = new Map<string, number>();
   for (const { skipped } of checks)
     if (skipped !== undefined) counts.set(skipped, (counts.get(skipped) ?? 0) + 1);
@@ -47,10 +47,10 @@ export const FORMATS = {
 export type Format = keyof typeof FORMATS;
 
 function asCsv({ rows: own, sides }: FlatResult): string {
-  const names: Row = sides === undefined ? {} : { 'a is': sides.a, 'b is': sides.b };
-  const rows: Row[] = own.map((row) => ({ ...row, ...names }));
+  const names: SuiteRow = sides === undefined ? {} : { 'a is': sides.a, 'b is': sides.b };
+  const rows: SuiteRow[] = own.map((row) => ({ ...row, ...names }));
   const columns = columnsOf(rows);
-  const cell = (value: Row[string] | undefined) => {
+  const cell = (value: SuiteRow[string] | undefined) => {
     const text = String(value ?? '');
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
@@ -79,7 +79,7 @@ function asJUnit({ suite, at, checks }: FlatResult): string {
 
 function asMarkdown({ suite, at, rows, checks, sides }: FlatResult): string {
   const columns = columnsOf(rows);
-  const cell = (value: Row[string] | undefined) => String(value ?? '').replaceAll('|', '\\|');
+  const cell = (value: SuiteRow[string] | undefined) => String(value ?? '').replaceAll('|', '\\|');
   const line = (values: readonly string[]) => `| ${values.join(' | ')} |`;
   const remarks = [...checks.flatMap(({ failure }) => failure ?? []), ...skippedOf(checks)];
   return [
@@ -157,7 +157,7 @@ function snake(text: string): string {
   return text.trim().replaceAll(/\W+/g, '_').toLowerCase();
 }
 
-function columnsOf(rows: readonly Row[]): string[] {
+function columnsOf(rows: readonly SuiteRow[]): string[] {
   return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }
 

@@ -6,7 +6,7 @@ import type { InstanceFacts } from '../load/instance.ts';
 import type { LoadResult } from '../load/run.ts';
 import type { LoadSuite, Threshold } from '../load/suite.ts';
 import { rounded } from '../load/tally.ts';
-import type { Sample } from '../load/watch.ts';
+import type { InstanceSample } from '../load/watch.ts';
 import { mean } from '../suite.ts';
 
 /** The result of a run as JSON. The HTML page shows only data from it. */
@@ -98,7 +98,7 @@ export function hostFacts(): HostFacts {
 }
 
 /** The trend of the memory. A run of hours shows whether there is a leak. */
-export function memoryTrend(samples: readonly Sample[]): MemoryTrend | null {
+export function memoryTrend(samples: readonly InstanceSample[]): MemoryTrend | null {
   const points = samples
     .filter(({ processes }) => processes.length > 0)
     .map(({ at, processes }) => ({

@@ -1,14 +1,14 @@
-import type { Difference } from '../compare/interval.ts';
+import type { SideDifference } from '../compare/interval.ts';
 import { type Candidate, keyOf } from '../tune/candidates.ts';
 import type { CaseFigures } from '../tune/figures.ts';
 import type { Weights } from '../tune/goodness.ts';
-import type { Outcome, Trial } from '../tune/search.ts';
+import type { CandidateTrial, Recommendation } from '../tune/search.ts';
 import { escaped } from './escaped.ts';
 import type { HostFacts } from './load-report.ts';
 import { htmlTable, staticPage } from './static-page.ts';
 
 /** The result of a tune run as it is written as JSON. */
-export interface TuneResult extends Outcome {
+export interface TuneResult extends Recommendation {
   at: string;
   seconds: number;
   host: HostFacts;
@@ -63,7 +63,7 @@ ${result.trials.map(details).join('\n')}`;
   return staticPage({ title: `tune ${result.at}`, body, report: result });
 }
 
-function details(trial: Trial): string {
+function details(trial: CandidateTrial): string {
   const rows = trial.figures.map((one) => [
     escaped(one.stage),
     escaped(one.case),
@@ -80,13 +80,13 @@ function pair([a, b]: CaseFigures['p50']): string {
   return `${a ?? 'none'} → ${b ?? 'none'}`;
 }
 
-function figure(difference: Difference | null): string {
+function figure(difference: SideDifference | null): string {
   if (difference === null) return 'none';
   const { ratio, low, high } = difference;
   return `${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
 }
 
-function plot(difference: Difference | null): string {
+function plot(difference: SideDifference | null): string {
   if (difference === null) return '';
   const at = (ratio: number) => (Math.min(WIDEST, Math.max(0, ratio)) / WIDEST) * 300;
   const { ratio, low, high } = difference;

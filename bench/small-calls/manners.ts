@@ -2,8 +2,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { startBenchServer } from '../server.ts';
-import { median, type Row, round, type SuiteResult } from '../suite.ts';
-import { CONNECTIONS, ratios, type Shot, type Side, shoot } from './shot.ts';
+import { median, round, type SuiteResult, type SuiteRow } from '../suite.ts';
+import { type CallCost, CONNECTIONS, measureCall, ratios, type ServerUnderTest } from './call-cost.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
@@ -19,7 +19,7 @@ interface Route {
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ PROCESSES: '1' });
   const bare = fork(join(import.meta.dirname, 'bare-fastify.ts'));
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   try {
     const [bareUrl] = (await once(bare, 'message')) as [string];
     const key = { authorization: `ApiKey ${server.key}` };
@@ -40,16 +40,20 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
-async function measure({ path, headers }: Route, service: Side, bare: Side): Promise<Row> {
-  const ours: Shot[] = [];
-  const plain: Shot[] = [];
-  await shoot(service, { path, headers }, 1_000);
+async function measure(
+  { path, headers }: Route,
+  service: ServerUnderTest,
+  bare: ServerUnderTest,
+): Promise<SuiteRow> {
+  const ours: CallCost[] = [];
+  const plain: CallCost[] = [];
+  await measureCall(service, { path, headers }, 1_000);
   for (let turn = 0; turn < ROUNDS; turn += 1) {
-    plain.push(await shoot(bare, { path, headers: {} }, ROUND_MS));
-    ours.push(await shoot(service, { path, headers }, ROUND_MS));
+    plain.push(await measureCall(bare, { path, headers: {} }, ROUND_MS));
+    ours.push(await measureCall(service, { path, headers }, ROUND_MS));
   }
-  const speeds = (shots: Shot[]) => shots.map(({ perSecond }) => perSecond);
-  const costs = (shots: Shot[]) => shots.map(({ cpuMsEach }) => cpuMsEach);
+  const speeds = (shots: CallCost[]) => shots.map(({ perSecond }) => perSecond);
+  const costs = (shots: CallCost[]) => shots.map(({ cpuMsEach }) => cpuMsEach);
   return {
     route: `GET ${path}`,
     'service/s': round(median(speeds(ours)), 0),

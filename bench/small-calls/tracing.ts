@@ -3,8 +3,15 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { startBenchServer } from '../server.ts';
-import { median, type Row, round, type SuiteResult } from '../suite.ts';
-import { type Call, CONNECTIONS, ratios, type Shot, type Side, shoot } from './shot.ts';
+import { median, round, type SuiteResult, type SuiteRow } from '../suite.ts';
+import {
+  type CallCost,
+  CONNECTIONS,
+  measureCall,
+  ratios,
+  type ServerUnderTest,
+  type SmallCall,
+} from './call-cost.ts';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
@@ -19,7 +26,7 @@ export async function run(): Promise<SuiteResult> {
   const [endpoint] = (await once(sink, 'message')) as [string];
   const on = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
   const off = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: '' });
-  const rows: Row[] = [];
+  const rows: SuiteRow[] = [];
   try {
     for (const call of await readCalls(on.key)) rows.push(await measure(call, on, off));
     sink.send('how much');
@@ -35,7 +42,7 @@ export async function run(): Promise<SuiteResult> {
 }
 
 /** A call that does almost nothing, and one that makes a picture. */
-async function readCalls(key: string): Promise<Call[]> {
+async function readCalls(key: string): Promise<SmallCall[]> {
   const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
   const create = { width: 200, height: 200, channels: 3, background: '#888', noise } as const;
   const authorization = `ApiKey ${key}`;
@@ -49,16 +56,16 @@ async function readCalls(key: string): Promise<Call[]> {
   ];
 }
 
-async function measure(call: Call, on: Side, off: Side): Promise<Row> {
-  const traced: Shot[] = [];
-  const plain: Shot[] = [];
-  for (const side of [on, off]) await shoot(side, call, WARM_MS);
+async function measure(call: SmallCall, on: ServerUnderTest, off: ServerUnderTest): Promise<SuiteRow> {
+  const traced: CallCost[] = [];
+  const plain: CallCost[] = [];
+  for (const side of [on, off]) await measureCall(side, call, WARM_MS);
   for (let turn = 0; turn < ROUNDS; turn += 1) {
     // The sides take turns to be first.
     for (const side of turn % 2 === 0 ? [off, on] : [on, off])
-      (side === on ? traced : plain).push(await shoot(side, call, ROUND_MS));
+      (side === on ? traced : plain).push(await measureCall(side, call, ROUND_MS));
   }
-  const costs = (shots: readonly Shot[]) => shots.map(({ cpuMsEach }) => cpuMsEach);
+  const costs = (shots: readonly CallCost[]) => shots.map(({ cpuMsEach }) => cpuMsEach);
   const more = costs(traced).map((cost, turn) => cost - (costs(plain)[turn] ?? Number.NaN));
   return {
     call: `${call.body === undefined ? 'GET' : 'POST'} ${call.path}`,

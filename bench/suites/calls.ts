@@ -1,6 +1,6 @@
 import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { cameraFiles } from '../load/pictures.ts';
-import type { Answer, Call, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
+import type { Call, CallResponse, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
 
 /** The kinds of calls that several suites send. */
 
@@ -164,16 +164,16 @@ export const questions: LoadCase = {
 
 const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
-interface JobAnswer {
+interface JobResponse {
   data: { id: string; status: string; outcome?: string };
 }
 
-function jobOf(answer: Answer): JobAnswer['data'] {
-  return (JSON.parse(answer.body.toString('utf8')) as JobAnswer).data;
+function jobOf(answer: CallResponse): JobResponse['data'] {
+  return (JSON.parse(answer.body.toString('utf8')) as JobResponse).data;
 }
 
 /** A job whose items were not all made is wrong. */
-function jobError(answer: Answer): string | null {
+function jobError(answer: CallResponse): string | null {
   const { status, outcome } = jobOf(answer);
   return ENDED.includes(status) && outcome !== 'all' ? `job ${status}, outcome ${outcome}` : null;
 }

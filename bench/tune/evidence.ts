@@ -1,4 +1,4 @@
-import { boundsOf, type Difference, type Estimate, pairedEstimate } from '../compare/interval.ts';
+import { boundsOf, type Estimate, pairedEstimate, type SideDifference } from '../compare/interval.ts';
 
 /** The ratios of one round, B over A. */
 export interface RoundRatios {
@@ -10,8 +10,8 @@ export interface RoundRatios {
 
 /** The difference that some rounds show in each measure; null below two rounds with a figure. */
 export interface Evidence {
-  goodness: Difference | null;
-  cpu: Difference | null;
+  goodness: SideDifference | null;
+  cpu: SideDifference | null;
 }
 
 export type Conclusion = 'better' | 'worse' | 'open';
@@ -23,7 +23,7 @@ const COSTLY = 1.05;
 
 /** @param falseAlarms share of false alarms of each interval. */
 export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Evidence {
-  const difference = (read: (round: RoundRatios) => number | null): Difference | null => {
+  const difference = (read: (round: RoundRatios) => number | null): SideDifference | null => {
     const estimate = estimateOf(rounds.map(read));
     if (estimate === null) return null;
     const [low, high] = boundsOf(estimate, falseAlarms).map(Math.exp) as [number, number];

@@ -10,7 +10,7 @@ export type Weights = Record<string, number>;
 const MAX_TAIL_RATIO = 1.5;
 
 /** A stage of both sides. */
-type Pair = readonly [a: StageResult, b: StageResult];
+type StagePair = readonly [a: StageResult, b: StageResult];
 
 /**
  * The ratios of B over A in one round. Its goodness is the weighted geometric mean of the ratios of right answers per
@@ -18,7 +18,7 @@ type Pair = readonly [a: StageResult, b: StageResult];
  * the loader was the limit do not count for it; what a call costs does not depend on the loader.
  */
 export function ratiosOf(round: Round, weights: Weights): RoundRatios {
-  const pairs = round.a.flatMap((a): Pair[] => {
+  const pairs = round.a.flatMap((a): StagePair[] => {
     const b = round.b.find(({ name }) => name === a.name);
     return b === undefined ? [] : [[a, b]];
   });
@@ -26,7 +26,7 @@ export function ratiosOf(round: Round, weights: Weights): RoundRatios {
   return { goodness: goodnessOf(unlimited, weights), cpu: cpuOf(pairs, weights) };
 }
 
-function goodnessOf(pairs: readonly Pair[], weights: Weights): number | null {
+function goodnessOf(pairs: readonly StagePair[], weights: Weights): number | null {
   const ratios = pairs.flatMap(([a, b]) =>
     Object.keys(a.cases).map((name): Weighed => [caseRatio(a, b, name), weights[name] ?? 0]),
   );
@@ -34,7 +34,7 @@ function goodnessOf(pairs: readonly Pair[], weights: Weights): number | null {
 }
 
 /** CPU time per right answer, each stage with the weight of its cases. */
-function cpuOf(pairs: readonly Pair[], weights: Weights): number | null {
+function cpuOf(pairs: readonly StagePair[], weights: Weights): number | null {
   const ratios = pairs.map(([a, b]): Weighed => {
     const weight = Object.keys(a.cases).reduce((sum, name) => sum + (weights[name] ?? 0), 0);
     const [costA, costB] = [cpuMsPerCall(a), cpuMsPerCall(b)];

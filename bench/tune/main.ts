@@ -17,7 +17,13 @@ import type { RoundRatios } from './evidence.ts';
 import { figuresOf } from './figures.ts';
 import { ratiosOf, readWeights, type Weights } from './goodness.ts';
 import { powerAfter, powerBefore, roundSentence } from './power.ts';
-import { type Measured, type Outcome, search, type Trial, type TrialProgress } from './search.ts';
+import {
+  type CandidateTrial,
+  type Recommendation,
+  search,
+  type TrialMeasurement,
+  type TrialProgress,
+} from './search.ts';
 import { type CurrentSettings, TUNED, takeCurrentSettings, writeRecommended } from './settings.ts';
 import { stagesFor } from './stages.ts';
 import { createTrialClock } from './trial-clock.ts';
@@ -117,7 +123,7 @@ interface TrialOptions {
 }
 
 /** Measures a candidate against a base. A trial that is stopped answers with the rounds that are complete. */
-async function measured(options: TrialOptions): Promise<Measured> {
+async function measured(options: TrialOptions): Promise<TrialMeasurement> {
   try {
     return await runTrial(options);
   } catch (error) {
@@ -133,7 +139,7 @@ async function runTrial({
   weights,
   folder,
   onRound,
-}: TrialOptions): Promise<Measured> {
+}: TrialOptions): Promise<TrialMeasurement> {
   const { signal } = stopping;
   const suiteFile = join(import.meta.dirname, '../suites/tune.ts');
   const stages = stagesFor(suite.stages, { candidate, base, weights });
@@ -158,7 +164,7 @@ async function runTrial({
 
 /** `3 of 11, 7 min left: IMAGE_THREADS=2 against the default: 1.03 (0.98 to 1.08), CPU 0.99, in 2 rounds`. */
 function sentenceOf(
-  { candidate, base, rounds, goodness, cpu }: Trial,
+  { candidate, base, rounds, goodness, cpu }: CandidateTrial,
   progress: TrialProgress,
   leftMs: number,
 ) {
@@ -173,7 +179,7 @@ function sentenceOf(
 }
 
 async function reportOutcome(
-  outcome: Outcome,
+  outcome: Recommendation,
   context: { startMs: number; current: CurrentSettings; weights: Weights; file: string; folder: string },
 ): Promise<void> {
   const seconds = Math.round((performance.now() - context.startMs) / 1000);

@@ -1,7 +1,7 @@
 import suite from '../suites/tune.ts';
 import { deviationOf, type RoundRatios, shownBy } from './evidence.ts';
 import type { Weights } from './goodness.ts';
-import type { Trial } from './search.ts';
+import type { CandidateTrial } from './search.ts';
 import { stagesFor } from './stages.ts';
 
 /** How much the goodness of one round differs from the next, on a host without other work and on a busy one. */
@@ -26,7 +26,7 @@ export function powerBefore(budgetMs: number, weights: Weights): string {
 }
 
 /** What the time that is left can show, by the noise of a trial. */
-export function powerAfter({ ratios }: Trial, roundsLeft: number): string {
+export function powerAfter({ ratios }: CandidateTrial, roundsLeft: number): string {
   const deviation = deviationOf(ratios);
   if (deviation === null) return 'The trial has too few figures to tell how noisy this host is.';
   const percent = (share: number) => `${Math.ceil(share * 100)} %`;

@@ -11,16 +11,20 @@ import type { CaseFigures } from './figures.ts';
 import { sentencesOf } from './sentences.ts';
 
 /** The rounds of a trial. There are fewer than asked for where the run was stopped. */
-export interface Measured {
+export interface TrialMeasurement {
   rounds: RoundRatios[];
   /** Means of all rounds, by stage and case. */
   figures: CaseFigures[];
 }
 
 /** Measures a candidate against a base: both are instances of their own, which run in turn. */
-export type Measure = (candidate: Candidate, base: Candidate, rounds: number) => Promise<Measured>;
+export type MeasureTrial = (
+  candidate: Candidate,
+  base: Candidate,
+  rounds: number,
+) => Promise<TrialMeasurement>;
 
-export interface Trial extends Evidence {
+export interface CandidateTrial extends Evidence {
   candidate: Candidate;
   /** The settings that it was measured against; empty: the default. */
   base: Candidate;
@@ -36,7 +40,7 @@ export interface TrialProgress {
   of: number;
 }
 
-export interface Outcome {
+export interface Recommendation {
   /** The settings to use; empty: the default. */
   recommended: Candidate;
   /** Whether they differ from those that are set now. */
@@ -44,17 +48,17 @@ export interface Outcome {
   /** The reason, in sentences. */
   reason: string;
   /** Every trial, in the order in which they were made. */
-  trials: Trial[];
+  trials: CandidateTrial[];
 }
 
 export interface SearchOptions {
   candidates: readonly Candidate[];
   /** The settings of the operator's file and environment; empty where they set none. */
   current?: Candidate;
-  measure: Measure;
+  measure: MeasureTrial;
   /** False when there is no time for more trials with this number of rounds. */
   hasTimeFor: (...trials: number[]) => boolean;
-  onTrial?: (trial: Trial, progress: TrialProgress) => void;
+  onTrial?: (trial: CandidateTrial, progress: TrialProgress) => void;
 }
 
 /** The findings of the search, from which the sentences of its outcome are made. */
@@ -104,7 +108,7 @@ const CONTENDERS = 3;
  * to be worse. When time is short, it confirms the best so far; what is left of the time goes to the present settings
  * again.
  */
-export async function search(options: SearchOptions): Promise<Outcome> {
+export async function search(options: SearchOptions): Promise<Recommendation> {
   const { candidates, current = {}, hasTimeFor } = options;
   const log = trialLog(options);
 
@@ -146,7 +150,7 @@ export async function search(options: SearchOptions): Promise<Outcome> {
 
 /** The trials so far, with the rounds of all trials of a pair together. */
 interface TrialLog {
-  trials: Trial[];
+  trials: CandidateTrial[];
   /** @param later number of trials that are planned behind this one, at most. */
   run(candidate: Candidate, base: Candidate, rounds: number, later: number): Promise<RoundRatios[]>;
   roundsOf(candidate: Candidate, base: Candidate): RoundRatios[];
@@ -155,7 +159,7 @@ interface TrialLog {
 }
 
 function trialLog({ measure, onTrial }: SearchOptions): TrialLog {
-  const trials: Trial[] = [];
+  const trials: CandidateTrial[] = [];
   const byPair = new Map<string, RoundRatios[]>();
   const pairOf = (candidate: Candidate, base: Candidate) => `${keyOf(candidate)} against ${keyOf(base)}`;
   const roundsOf = (candidate: Candidate, base: Candidate) => byPair.get(pairOf(candidate, base)) ?? [];

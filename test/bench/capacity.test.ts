@@ -2,14 +2,14 @@
 import t from 'tap';
 import { brokenCondition, readObjective } from '../../bench/capacity/objective.ts';
 import { queueGrowth } from '../../bench/capacity/queue.ts';
-import { type Probe, searchCapacity } from '../../bench/capacity/search.ts';
+import { searchCapacity, type TriedRate } from '../../bench/capacity/search.ts';
 import { caseOf, stageOf } from './results.ts';
 
 /** Searches for the capacity of a service that holds up to a rate, and counts the rates that were tried. */
 async function search(capacity: number, first: number, isDisturbed: (turn: number) => boolean = () => false) {
   const rates: number[] = [];
   const confirmed: number[] = [];
-  const found = await searchCapacity<Probe>({
+  const found = await searchCapacity<TriedRate>({
     first,
     probe: async (rate) => {
       rates.push(rate);
@@ -43,7 +43,7 @@ t.test('a rate that fails once by chance does not count as failed', async (t) =>
 
 t.test('a rate that holds by chance is not reported: it fails when it is confirmed', async (t) => {
   const tried: number[] = [];
-  const { best, next } = await searchCapacity<Probe>({
+  const { best, next } = await searchCapacity<TriedRate>({
     first: 50,
     // Short trials are lenient by a fifth.
     probe: async (rate) => {
@@ -74,7 +74,7 @@ const noAnswer = { ...caseOf({ perSecond: 0, p50: 1 }), right: 0, latencyMs: nul
 t.test('a service that holds nothing, and a run that is stopped, end the search', async (t) => {
   t.match(await search(0, 8), { best: null, isCutShort: false });
   t.match(await search(Number.POSITIVE_INFINITY, 8), { next: null, isCutShort: true });
-  const stopped = await searchCapacity<Probe>({
+  const stopped = await searchCapacity<TriedRate>({
     first: 8,
     probe: async () => null,
     confirm: async () => null,

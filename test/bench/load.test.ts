@@ -2,13 +2,13 @@
 import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';
-import { errorOf, readServerTiming, refusalOf } from '../../bench/load/answer.ts';
 import { CaseRecorder } from '../../bench/load/case-recorder.ts';
 import { seededBy } from '../../bench/load/random.ts';
+import { errorOf, readServerTiming, refusalOf } from '../../bench/load/response.ts';
 import { ratesOf } from '../../bench/load/run.ts';
-import type { Outcome } from '../../bench/load/sender.ts';
+import type { CallEnd } from '../../bench/load/sender.ts';
 import { loaderLoad, runStage } from '../../bench/load/stage.ts';
-import type { Answer, Call, LoadCase, Stage } from '../../bench/load/suite.ts';
+import type { Call, CallResponse, LoadCase, Stage } from '../../bench/load/suite.ts';
 import { openTarget } from '../../bench/load/target.ts';
 import { Timeline } from '../../bench/load/timeline.ts';
 import { parsePools } from '../../bench/load/watch.ts';
@@ -111,7 +111,7 @@ t.test('work of several calls ends with the last one, and counts its items', asy
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ hasEnded: asked % 3 === 0, isBroken: asked % 6 === 0 }));
   });
-  const read = ({ body }: Answer) => JSON.parse(body.toString());
+  const read = ({ body }: CallResponse) => JSON.parse(body.toString());
   const loadCase: LoadCase = {
     ...anyCase,
     items: 50,
@@ -176,7 +176,7 @@ t.test('an answer is right by its status, its type, its width and the check of i
   const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: '#888' } })
     .webp()
     .toBuffer();
-  const got = (type: string, body: Buffer | string, status = 200): Answer => ({
+  const got = (type: string, body: Buffer | string, status = 200): CallResponse => ({
     status,
     headers: { 'content-type': type },
     body: Buffer.from(body),
@@ -207,7 +207,7 @@ t.test('an answer is right by its status, its type, its width and the check of i
   t.equal(errorOf({ status: 204, headers: {}, body: Buffer.alloc(0) }, plain, anyCase), null);
   t.equal(errorOf(got('text/plain', '', 429), plain, { ...anyCase, expected: [429] }), null);
   t.equal(errorOf(got('text/plain', 'no json', 500), plain, anyCase), 'status 500');
-  const check = ({ body }: Answer) => (body.includes('"done":true') ? null : 'not done');
+  const check = ({ body }: CallResponse) => (body.includes('"done":true') ? null : 'not done');
   t.equal(errorOf(got('application/json', '{"done":true}'), plain, { ...anyCase, check }), null);
   t.equal(errorOf(got('application/json', '{}'), plain, { ...anyCase, check }), 'not done');
 });
@@ -235,7 +235,7 @@ t.test('refusals and parts of timings are read as the service writes them', asyn
   t.same(readServerTiming(undefined), {});
 });
 
-const outcome: Outcome = {
+const outcome: CallEnd = {
   ...{ end: 'right', error: '', dueMs: 0, sentMs: 0, endMs: 0, bytes: 10 },
   ...{ timing: { queue: 2 }, retryAfterMs: null },
 };

@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { listenersOf } from '../../bench/peers/listeners.ts';
 import { readPeerOptions } from '../../bench/peers/options.ts';
-import type { Row } from '../../bench/suite.ts';
+import type { SuiteRow } from '../../bench/suite.ts';
 import { serve } from '../support/loopback.ts';
 
 const MAIN = join(import.meta.dirname, '../../bench/main.ts');
@@ -35,7 +35,7 @@ async function patternOf(t: Test, answer: RequestListener): Promise<[name: strin
 }
 
 /** Runs the command as a user does. @returns the rows of its result, and its page. */
-async function peers(t: Test, patterns: readonly string[]): Promise<{ rows: Row[]; page: string }> {
+async function peers(t: Test, patterns: readonly string[]): Promise<{ rows: SuiteRow[]; page: string }> {
   const out = t.testdir();
   const words = ['peers', '--cases', 'small.jpg to 64 px jpeg', '--out', out];
   await promisify(execFile)(
@@ -47,7 +47,7 @@ async function peers(t: Test, patterns: readonly string[]): Promise<{ rows: Row[
     const name = readdirSync(out).find((file) => file.endsWith(ending)) ?? ending;
     return readFileSync(join(out, name), 'utf8');
   };
-  const { rows } = JSON.parse(written('.json')) as { rows: Row[] };
+  const { rows } = JSON.parse(written('.json')) as { rows: SuiteRow[] };
   return { rows, page: written('.html') };
 }
 

@@ -7,13 +7,13 @@ import { chromium, type Page } from 'playwright';
 import t, { type Test } from 'tap';
 import type { CapacityProbe, CapacityResult } from '../../bench/capacity/command.ts';
 import { compareRuns, conclusionOf } from '../../bench/compare/rows.ts';
-import type { Sample } from '../../bench/load/watch.ts';
+import type { InstanceSample } from '../../bench/load/watch.ts';
 import { hostFacts, type LoadReport, memoryTrend } from '../../bench/report/load-report.ts';
 import { plottedPage } from '../../bench/report/plotted-page.ts';
 import { findExecutable } from '../../workers/render/executable.ts';
 import { stageOf } from './results.ts';
 
-const samples: Sample[] = [0, 1, 2].map((at) => ({
+const samples: InstanceSample[] = [0, 1, 2].map((at) => ({
   at,
   processes: [{ pid: 7, name: 'node', cpuShare: 0.5, rssBytes: (100 + at) * 1024 * 1024 }],
   pools: { image: { busy: 1, queued: at, threads: 1 } },

@@ -12,7 +12,7 @@ import { cameraFiles } from '../../bench/load/pictures.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
 import { openApi } from '../../bench/load/target.ts';
 import { readBenchOptions } from '../../bench/options.ts';
-import { LOAD_SUITES, MEASURED_SUITES } from '../../bench/registry.ts';
+import { BASELINE_SUITES, LOAD_SUITES } from '../../bench/registry.ts';
 import { writeResult } from '../../bench/results.ts';
 import { serve } from '../support/loopback.ts';
 
@@ -141,7 +141,7 @@ t.test('keys come from a file, the command line or the environment', async (t) =
 t.test(
   'each command and suite has a help of its own, and a name that is none gets the nearest one',
   async (t) => {
-    const suites = [...Object.keys(LOAD_SUITES), ...Object.keys(MEASURED_SUITES)];
+    const suites = [...Object.keys(LOAD_SUITES), ...Object.keys(BASELINE_SUITES)];
     for (const name of ['capacity', 'replay', 'compare', 'peers', '--suite', ...suites]) {
       t.match(await readHelp(name), `npm run bench -- ${name}`);
       t.match(mainHelp(), name, 'the main help lists it');

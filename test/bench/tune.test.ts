@@ -8,7 +8,12 @@ import suite from '../../bench/suites/tune.ts';
 import { type Candidate, firstCandidates, joined, keyOf } from '../../bench/tune/candidates.ts';
 import { conclusionOf, falseAlarmsOf } from '../../bench/tune/evidence.ts';
 import { powerAfter, powerBefore } from '../../bench/tune/power.ts';
-import { CONFIRMING_ROUNDS, type Outcome, search, type Trial } from '../../bench/tune/search.ts';
+import {
+  type CandidateTrial,
+  CONFIRMING_ROUNDS,
+  type Recommendation,
+  search,
+} from '../../bench/tune/search.ts';
 import { takeCurrentSettings, writeRecommended } from '../../bench/tune/settings.ts';
 import { stagesFor } from '../../bench/tune/stages.ts';
 import { createTrialClock } from '../../bench/tune/trial-clock.ts';
@@ -51,7 +56,7 @@ function host({ goodness = () => 1, cpu = () => 1, noise, seed, budget = Number.
   };
 }
 
-function searched(truth: Truth, current: Candidate = {}, onTrial?: (trial: Trial) => void) {
+function searched(truth: Truth, current: Candidate = {}, onTrial?: (trial: CandidateTrial) => void) {
   const { measured, ...host_ } = host(truth);
   const outcome = search({ candidates: CANDIDATES, current, ...host_, ...(onTrial && { onTrial }) });
   return outcome.then((found) => ({ ...found, measured }));
@@ -277,7 +282,7 @@ t.test('many looks at the figures together have the false alarms of one', async 
 t.test('each trial says its place among those that are planned', async (t) => {
   const places: Array<{ number: number; of: number }> = [];
   const { measure, hasTimeFor } = host({ noise: 0.05, seed: 1 });
-  const onTrial = (_: Trial, place: { number: number; of: number }) => places.push(place);
+  const onTrial = (_: CandidateTrial, place: { number: number; of: number }) => places.push(place);
   const { trials } = await search({ candidates: CANDIDATES, measure, hasTimeFor, onTrial });
   t.equal(places.length, trials.length);
   t.same(
@@ -335,7 +340,7 @@ t.test('the page has the figures, the cases, the weights and the host', async (t
     { goodness: 1.1, cpu: 0.9 },
     { goodness: 1.2, cpu: 0.9 },
   ];
-  const outcome: Outcome = await search({
+  const outcome: Recommendation = await search({
     candidates: [{ PROCESSES: '3' }],
     measure: async () => ({ rounds, figures }),
     hasTimeFor: () => true,

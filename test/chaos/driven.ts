@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from '../../src/platform/http/errors/errors.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
-import type { LedgerRow, Money } from '../../src/product/billing/store.ts';
+import type { BillingAccount, LedgerRow } from '../../src/product/billing/store.ts';
 import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import { all, itemsOf, jobsOf } from './invariants.ts';
 import { orderOf, performing, type Script, type ScriptCall, scripted } from './script.ts';
@@ -259,7 +259,9 @@ async function agreeOnEvents({ id, status, items }: ModelJob, { world }: Driven)
 
 /** Balance, holds, runs and places are what the table says, and the ledger sums to the balance. */
 async function agreeOnMoney({ account }: StateTable, { world, caller }: Driven) {
-  const [money] = (await all<Money>(world, 'accounts')).filter(({ _id }) => _id === caller.accountId);
+  const [money] = (await all<BillingAccount>(world, 'accounts')).filter(
+    ({ _id }) => _id === caller.accountId,
+  );
   const [places] = await all<{ _id: string; stored: number }>(world, 'assetPlaces');
   const { balance, held, processing } = money ?? {};
   assert.deepEqual(

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from '../../src/platform/stores/documents/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import type { AssetDocument } from '../../src/product/assets/asset.ts';
-import type { LedgerRow, Money } from '../../src/product/billing/store.ts';
+import type { BillingAccount, LedgerRow } from '../../src/product/billing/store.ts';
 import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import type { Host, World } from './world.ts';
 
@@ -125,7 +125,7 @@ export async function brokenPromises(
     'assets are left over',
   );
 
-  const [money] = (await all<Money>(world, 'accounts')).filter(({ _id }) => _id === accountId);
+  const [money] = (await all<BillingAccount>(world, 'accounts')).filter(({ _id }) => _id === accountId);
   const charged = jobs.reduce((sum, job) => sum + job.chargedCredits, 0);
   const runs = jobs.reduce((sum, job) => sum + job.usedRuns, 0);
   expect(money?.held === 0, `${money?.held} credits are held`);

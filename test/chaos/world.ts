@@ -18,7 +18,7 @@ import { AssetsStore } from '../../src/product/assets/store.ts';
 import { createOutputs } from '../../src/product/assets/uploads/outputs.ts';
 import { createHolds } from '../../src/product/billing/holds.ts';
 import { createMovements } from '../../src/product/billing/movements.ts';
-import { BillingStore, type Money } from '../../src/product/billing/store.ts';
+import { type BillingAccount, BillingStore } from '../../src/product/billing/store.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
 import {
   type JobStores,
@@ -165,7 +165,7 @@ export async function openWorld({
     async account(credits) {
       const accountId = newId('acc');
       const billing = await BillingStore.open(documents);
-      const accounts = await documents.collection<Money & { email: string }>(ACCOUNTS);
+      const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS);
       await accounts.insertOne({
         ...{ _id: accountId, email: accountId, plan: LIMITED.id, balance: 0, held: 0, movement: null },
         processing: { period: '', used: 0, reservations: [] },

@@ -4,7 +4,7 @@ import { pngChunks } from './png.ts';
 
 /** The meaning of a PNG's colours (third edition, section 11.3.2), given by chunks before its palette and pixels. */
 
-type Point = readonly [x: number, y: number];
+type Chromaticity = readonly [x: number, y: number];
 
 export interface PngColours {
   bitDepth: number;
@@ -15,7 +15,7 @@ export interface PngColours {
   isSrgb: boolean;
   /** The exponent from light to value, such as 0.45455. */
   gamma?: number;
-  chromaticities?: { white: Point; red: Point; green: Point; blue: Point };
+  chromaticities?: { white: Chromaticity; red: Chromaticity; green: Chromaticity; blue: Chromaticity };
 }
 
 /** Types of chunks that give the meaning of colours. */
@@ -49,7 +49,7 @@ export function pngColours(bytes: Bytes): PngColours | undefined {
 }
 
 function pointsAt(bytes: Bytes, start: number): NonNullable<PngColours['chromaticities']> {
-  const pointAt = (index: number): Point => [
+  const pointAt = (index: number): Chromaticity => [
     bytes.u32(start + 8 * index) / UNIT,
     bytes.u32(start + 8 * index + 4) / UNIT,
   ];

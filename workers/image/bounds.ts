@@ -7,7 +7,7 @@ import { invalid, Refusal, refusedArgument } from './refusal.ts';
 import { assertReachable } from './search/smallest-file.ts';
 
 /** The picture of a file before the first step. */
-interface Input extends Shape {
+interface InputShape extends Shape {
   fileBytes: number;
 }
 
@@ -19,7 +19,7 @@ interface Input extends Shape {
  * @param encode how the result is written.
  */
 export function findMisfit(
-  picture: Input,
+  picture: InputShape,
   { steps }: Pick<Pass, 'steps'>,
   encode: Encode & { format: OutputFormat },
 ): Failure | undefined {
@@ -69,7 +69,7 @@ export function mismatchOf(one: Size, other: Size): Failure | undefined {
  * @throws Refusal where the format cannot hold a picture of that size, or the target cannot be measured on it or
  * reached. A target that the input itself reaches is left to the pass, because the input may be the result.
  */
-function assertWritable(made: Shape, encode: Encode & { format: OutputFormat }, input: Input): void {
+function assertWritable(made: Shape, encode: Encode & { format: OutputFormat }, input: InputShape): void {
   assertEncodable(encode, made);
   const { target } = encode;
   if (target === undefined) return;

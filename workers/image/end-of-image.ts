@@ -9,7 +9,7 @@ import { encodeLocalOutput } from '../transport/output.ts';
  * cameras and from uploads that stop two bytes early.
  */
 
-const END = Buffer.from([0xff, END_OF_IMAGE]);
+const END_MARKER = Buffer.from([0xff, END_OF_IMAGE]);
 /** Bytes without a marker, which change the picture where a decoder needs them. */
 const FILLER = Buffer.alloc(64, 0x5a);
 /** More rows than libvips decodes at once; it reports what is missing before them. */
@@ -19,11 +19,11 @@ const COEFFICIENTS = 64;
 /** The file with its end marker, where no row and no scan is missing; any other file as it is. */
 export async function withEndOfImage(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const file = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
-  if (file.subarray(-END.length).equals(END) || !endsInCompleteScan(file)) return input;
+  if (file.subarray(-END_MARKER.length).equals(END_MARKER) || !endsInCompleteScan(file)) return input;
   // The first byte of the marker may be there.
   const data = file.at(-1) === 0xff ? file.subarray(0, -1) : file;
-  const whole = Buffer.concat([data, END]);
-  const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER, END])).catch(() => false);
+  const whole = Buffer.concat([data, END_MARKER]);
+  const isWhole = await isSamePicture(whole, Buffer.concat([data, FILLER, END_MARKER])).catch(() => false);
   return isWhole ? whole : input;
 }
 

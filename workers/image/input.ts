@@ -21,7 +21,7 @@ export function closeOtherLoaders(): void {
 }
 
 /** Facts from the header of an input. */
-export interface Source extends Size {
+export interface InputFacts extends Size {
   /** The format as named by libvips; `raw` for pixels. */
   format: string;
   /** Number of frames or pages in the file. Width and height are of one of them, upright. */
@@ -57,7 +57,7 @@ function isMoving(format: string): boolean {
  * Reads the header, or uses the one that the sender has read.
  * @throws Refusal unsupported_format when the file is not a readable image, or one frame of it is too large.
  */
-export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<Source> {
+export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<InputFacts> {
   const { raw, header } = task;
   if (raw !== undefined) return sourceOfHeader({ ...RAW_HEADER, ...raw });
   // The sender's header lacks the colour space and the profile, which matter only for kept metadata and deep channels.
@@ -67,7 +67,7 @@ export async function readSource(task: TransformTask, keepsMetadata: boolean): P
   return source;
 }
 
-async function readHeader(input: Uint8Array, page = 0): Promise<Source> {
+async function readHeader(input: Uint8Array, page = 0): Promise<InputFacts> {
   const header = await sharp(input, { ...STRICT, page })
     .metadata()
     .catch((error: Error) => {
@@ -76,7 +76,7 @@ async function readHeader(input: Uint8Array, page = 0): Promise<Source> {
   return sourceOfMetadata(header);
 }
 
-function sourceOfMetadata(header: Metadata): Source {
+function sourceOfMetadata(header: Metadata): InputFacts {
   const { width, height } = header.autoOrient;
   return {
     format: header.format,
@@ -99,7 +99,7 @@ function sourceOfMetadata(header: Metadata): Source {
 /** The facts of pixels that have no file. */
 const RAW_HEADER = { format: 'raw', orientation: 1, hasAlpha: true, isGrey: false, isIndexed: false };
 
-function sourceOfHeader(header: Omit<InputHeader, 'format' | 'bitDepth'> & { format: string }): Source {
+function sourceOfHeader(header: Omit<InputHeader, 'format' | 'bitDepth'> & { format: string }): InputFacts {
   const { format, width, height, orientation, hasAlpha, isGrey, isIndexed } = header;
   const isSideways = orientation >= 5;
   return {
@@ -131,7 +131,7 @@ export interface Chosen {
  */
 export function chooseFrames(
   frame: Decode['frame'],
-  source: Source,
+  source: InputFacts,
   canMove: boolean,
   outputFormat: string,
 ): Chosen {
@@ -160,10 +160,10 @@ export function chooseFrames(
  * @throws Refusal unsupported_format when the chosen frames have too many pixels in total.
  */
 export async function chosenPage(
-  source: Source,
+  source: InputFacts,
   input: Uint8Array,
   { first, count }: Chosen,
-): Promise<Source> {
+): Promise<InputFacts> {
   if (source.width * source.height * count > LIMIT_PIXELS) throw tooLarge();
   if (first === 0 || isMoving(source.format)) return source;
   return { ...(await readHeader(input, first)), frames: source.frames };

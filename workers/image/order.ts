@@ -40,20 +40,20 @@ const SLOTS = [
   'negate',
 ] as const;
 
-export type Slot = (typeof SLOTS)[number];
+export type PipelineSlot = (typeof SLOTS)[number];
 
 /**
  * With transparency, a pipeline that uses a slot of the first list works from `scale` to `sharpen` on premultiplied
  * colours. The slots of the second list would then give other colours than in a pipeline of their own.
  */
-const PREMULTIPLYING: readonly Slot[] = ['scale', 'blur', 'convolve', 'sharpen'];
-const STRAIGHT: readonly Slot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];
+const PREMULTIPLYING: readonly PipelineSlot[] = ['scale', 'blur', 'convolve', 'sharpen'];
+const STRAIGHT: readonly PipelineSlot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];
 
 /**
  * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline that is asked for pixels returns only its
  * first channel, whatever was painted since. All other slots have to wait for the next pipeline.
  */
-const COLOURLESS: readonly Slot[] = [
+const COLOURLESS: readonly PipelineSlot[] = [
   'scale',
   'mirror',
   'turn',
@@ -70,8 +70,12 @@ const COLOURLESS: readonly Slot[] = [
  * Whether a call that works at `slot` has to wait for the next pipeline, given the slots that this one uses already.
  * @param hasAlpha whether the picture is or may be transparent.
  */
-export function needsNextPipeline(slot: Slot, used: ReadonlySet<Slot>, hasAlpha: boolean): boolean {
-  const uses = (slots: readonly Slot[]) => slots.some((one) => used.has(one));
+export function needsNextPipeline(
+  slot: PipelineSlot,
+  used: ReadonlySet<PipelineSlot>,
+  hasAlpha: boolean,
+): boolean {
+  const uses = (slots: readonly PipelineSlot[]) => slots.some((one) => used.has(one));
   if (uses(SLOTS.slice(SLOTS.indexOf(slot)))) return true;
   if (used.has('greyscale') && !COLOURLESS.includes(slot)) return true;
   const mixesAlpha =

@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels, toSrgb } from './input.ts';
-import { needsNextPipeline, type Slot } from './order.ts';
+import { needsNextPipeline, type PipelineSlot } from './order.ts';
 import { assertSize, type Size } from './pixels/geometry.ts';
 import {
   type DeepPixels,
@@ -39,7 +39,7 @@ const UPRIGHT: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
 };
 
 /** Slots at which sharp works after it has converted to the colour space of the output. */
-const BY_CHANNEL: readonly Slot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];
+const BY_CHANNEL: readonly PipelineSlot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];
 
 /**
  * A picture during a pass: a sharp pipeline that has not run yet, and the facts about its result. Steps are collected
@@ -54,7 +54,7 @@ export class Picture {
   /** The colour space in which the result is written. */
   writtenIn: string | undefined;
   #pipeline: Sharp;
-  #used = new Set<Slot>();
+  #used = new Set<PipelineSlot>();
   #oriented: boolean;
   /** Whether the size is an estimate until the pipeline has run. */
   #guessed = false;
@@ -108,7 +108,7 @@ export class Picture {
   }
 
   /** Whether the pipeline has a call that works at this slot. */
-  uses(slot: Slot): boolean {
+  uses(slot: PipelineSlot): boolean {
     return this.#used.has(slot);
   }
 
@@ -116,7 +116,7 @@ export class Picture {
    * The pipeline, ready for a call that works at `slot`, up to and including `last` where the call uses several slots.
    * A pipeline that is past the slot is run first.
    */
-  async at(slot: Slot, last: Slot = slot): Promise<Sharp> {
+  async at(slot: PipelineSlot, last: PipelineSlot = slot): Promise<Sharp> {
     if (needsNextPipeline(slot, this.#used, this.hasAlpha)) await this.handOver();
     this.#used.add(slot).add(last);
     return this.#pipeline;

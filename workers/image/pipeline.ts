@@ -14,7 +14,7 @@ import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { staysGrey, writeResult } from './encode/writing.ts';
 import { argumentFailure, failureOf } from './failure.ts';
-import { chooseFrames, chosenPage, openOptions, readMetadata, readSource, type Source } from './input.ts';
+import { chooseFrames, chosenPage, type InputFacts, openOptions, readMetadata, readSource } from './input.ts';
 import { layersOf } from './layers.ts';
 import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
@@ -23,13 +23,13 @@ import { Picture } from './picture.ts';
 import { readableFile } from './readable.ts';
 import { invalid } from './refusal.ts';
 import type { Written } from './search/target.ts';
-import { isSamePicture, type PlannedStep, secondsLeft, type Work, writableFormat } from './work.ts';
+import { isSamePicture, type PassWork, type PlannedStep, secondsLeft, writableFormat } from './work.ts';
 
 /**
  * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
  * its EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
-const STAGES: readonly ((work: Work) => void | Promise<void>)[] = [
+const STAGES: readonly ((work: PassWork) => void | Promise<void>)[] = [
   convertColours,
   turnFrames,
   flattenEarly,
@@ -86,7 +86,7 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
-async function open(sent: TransformTask): Promise<Work> {
+async function open(sent: TransformTask): Promise<PassWork> {
   const { decode, encode: asked } = foldSettings(sent.pass);
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
   const { input, formerFormat, isHdr, isConverted } = await readableFile(sent.input, { ...sent, page });
@@ -139,7 +139,7 @@ async function open(sent: TransformTask): Promise<Work> {
 
 /** Warns of a file that grew, though it shows the same picture in no more pixels. */
 function sizeWarnings(
-  { source, chosen, steps }: Work,
+  { source, chosen, steps }: PassWork,
   { raw, input }: TransformTask,
   { data, info }: Written,
 ): PassWarning[] {
@@ -169,13 +169,13 @@ function planSteps(steps: readonly Step[]): PlannedStep[] {
   });
 }
 
-type Painting = Pick<Work, 'steps' | 'encode'>;
+type Painting = Pick<PassWork, 'steps' | 'encode'>;
 
 /** The steps with their colours converted to the profile in which the pixels stay. */
 async function paintable(
   painting: Painting,
   { input }: TransformTask,
-  source: Source,
+  source: InputFacts,
   profile: CarriedProfile,
 ): Promise<Painting> {
   const { steps, encode } = painting;
@@ -208,7 +208,7 @@ function coloursOf({ operation, params }: PlannedStep): [string, string][] {
   );
 }
 
-function backgroundsOf(encode: Work['encode']): { ground: Rgba | undefined; fill: Rgba } {
+function backgroundsOf(encode: PassWork['encode']): { ground: Rgba | undefined; fill: Rgba } {
   const asked = encode.background === undefined ? undefined : parseColour(encode.background, 'background');
   if (canBeTransparent(encode)) return { ground: undefined, fill: asked ?? TRANSPARENT };
   const ground = { ...(asked ?? WHITE), alpha: 1 };
@@ -216,12 +216,12 @@ function backgroundsOf(encode: Work['encode']): { ground: Rgba | undefined; fill
 }
 
 /** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
-function convertColours({ picture, source, profile }: Work): void {
+function convertColours({ picture, source, profile }: PassWork): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 
 /** Turns the frames of an animation upright. */
-async function turnFrames({ picture, source }: Work): Promise<void> {
+async function turnFrames({ picture, source }: PassWork): Promise<void> {
   if (picture.frames > 1 && source.orientation > 1) await picture.turnFrames(source.orientation);
 }
 
@@ -229,13 +229,13 @@ async function turnFrames({ picture, source }: Work): Promise<void> {
  * Flattens first where no step depends on it, because three channels are less work than four. An opaque picture loses
  * nothing by it, but only a JPEG is known to be opaque.
  */
-function flattenEarly({ picture, source, ground, steps }: Work): void {
+function flattenEarly({ picture, source, ground, steps }: PassWork): void {
   if (ground === undefined || source.format === 'jpeg') return;
   if (steps.every(({ operation, params }) => operation.commutesWithFlatten(params)))
     picture.flattenAnytime(ground);
 }
 
-async function runSteps({ steps, picture, context }: Work): Promise<void> {
+async function runSteps({ steps, picture, context }: PassWork): Promise<void> {
   for (const { operation, params, index } of steps) {
     await picture.settle();
     if (!operation.commutesWithFlatten(params)) await picture.makePlain();
@@ -248,7 +248,7 @@ async function runSteps({ steps, picture, context }: Work): Promise<void> {
   }
 }
 
-async function flattenLate({ picture, ground }: Work): Promise<void> {
+async function flattenLate({ picture, ground }: PassWork): Promise<void> {
   if (ground === undefined || !picture.hasAlpha) return;
   (await picture.at('flatten')).flatten({ background: ground });
   picture.hasAlpha = false;

@@ -47,7 +47,7 @@ export class BadArgument extends Error {
 }
 
 /** An operation, with the schema of its arguments. */
-interface Described {
+interface DescribedOperation {
   parameters: { properties: object };
 }
 
@@ -55,7 +55,7 @@ interface Described {
 export function refusedArgument(
   { key, message, details }: BadArgument,
   path: string,
-  operation: Described,
+  operation: DescribedOperation,
   params: object,
 ): Refusal {
   return invalid(`${path}.${ownKey(key, operation, params)}`, message, details);
@@ -65,7 +65,7 @@ export function refusedArgument(
  * The parameter to name. A size may be out of bounds through a parameter with another name; the first one sent is named
  * then.
  */
-function ownKey(key: string, operation: Described, params: object): string {
+function ownKey(key: string, operation: DescribedOperation, params: object): string {
   if (key in params) return key;
   return Object.keys(params)[0] ?? (key in operation.parameters.properties ? key : '');
 }

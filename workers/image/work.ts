@@ -1,7 +1,7 @@
 import type { Encode, OutputFormat, Step, TransformTask } from '../protocol.ts';
 import type { Rgba } from './colour/colour.ts';
 import { TooLate } from './failure.ts';
-import type { Chosen, Source } from './input.ts';
+import type { Chosen, InputFacts } from './input.ts';
 import type { CarriedBlocks, CarriedProfile } from './metadata/carried-metadata.ts';
 import type { StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
@@ -15,11 +15,11 @@ export interface PlannedStep {
 }
 
 /** A pass in progress: every choice is made, and the picture goes from stage to stage. */
-export interface Work {
+export interface PassWork {
   task: TransformTask;
   steps: PlannedStep[];
   encode: Encode & { format: OutputFormat };
-  source: Source;
+  source: InputFacts;
   /** Whether the input was written anew to be read, so that it is no result. */
   isConverted: boolean;
   chosen: Chosen;

@@ -4,7 +4,7 @@ import { encodeOutput } from '../transport/output.ts';
 import { seeded } from './random.ts';
 
 /** A picture to draw: a text on a background whose colours the seed decides. */
-interface Drawing {
+interface TextPicture {
   text: string;
   seed: number;
   width: number;
@@ -14,7 +14,7 @@ interface Drawing {
 const MAX_TEXT_CHARACTERS = 400;
 
 /** Draws the text in white with a shadow, on a gradient of two colours. PNG. */
-export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<ArrayBuffer>> {
+export async function drawPlaceholder(drawing: TextPicture): Promise<Uint8Array<ArrayBuffer>> {
   const { width, height } = drawing;
   const ground = sharp(backgroundPixels(drawing), { raw: { width, height, channels: 3 } });
   const layers = await drawLetters(drawing);
@@ -24,7 +24,7 @@ export async function drawPlaceholder(drawing: Drawing): Promise<Uint8Array<Arra
 type Rgb = readonly [number, number, number];
 
 /** Two colours from corner to corner, pixel by pixel: the image threads block the SVG loader of libvips. */
-function backgroundPixels({ seed, width, height }: Drawing): Uint8Array {
+function backgroundPixels({ seed, width, height }: TextPicture): Uint8Array {
   const random = seeded(seed);
   const hue = 360 * random();
   const [light, dark] = [rgbOf(hue, 0.55, 0.46), rgbOf(hue + 20 + 60 * random(), 0.6, 0.26)];
@@ -52,7 +52,7 @@ function rgbOf(hue: number, saturation: number, lightness: number): Rgb {
 }
 
 /** The text as large as it fits, centred, with its shadow below it. */
-async function drawLetters({ text, width, height }: Drawing): Promise<OverlayOptions[]> {
+async function drawLetters({ text, width, height }: TextPicture): Promise<OverlayOptions[]> {
   const words = printable(text);
   if (words === '') return [];
   const room = { width: Math.round(width * 0.84), height: Math.round(height * 0.76) };

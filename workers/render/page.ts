@@ -1,7 +1,7 @@
 import type { BrowserContext, CDPSession, Page as Tab } from 'playwright';
 import type { Browser } from './browser.ts';
 import {
-  type Allowance,
+  type AllowedRequests,
   assetHeaders,
   decide,
   leavesTraces,
@@ -23,7 +23,7 @@ export class LoadError extends Error {
   override readonly name = 'LoadError';
 }
 
-type Drawing = Pick<RenderTask, 'html' | 'width' | 'height' | 'scale' | 'assets'>;
+type PageContent = Pick<RenderTask, 'html' | 'width' | 'height' | 'scale' | 'assets'>;
 
 export interface Drawn {
   png: Buffer;
@@ -56,7 +56,7 @@ export class Page {
   readonly #session: CDPSession;
   /** Id of the main frame. */
   readonly #frameId: string;
-  #allowance: Allowance = { shellUrl: undefined, drawing: 0, assets: {} };
+  #allowance: AllowedRequests = { shellUrl: undefined, drawing: 0, assets: {} };
   #shells = 0;
   /** Resolves when the page is empty and may be drawn on. */
   #empty: Promise<void> = Promise.resolve();
@@ -124,7 +124,7 @@ export class Page {
    * Draws one document and returns a PNG of at least its size (Chromium's fast encoding, which gives large files).
    * @throws LoadError, PageLostError
    */
-  async draw(drawing: Drawing): Promise<Drawn> {
+  async draw(drawing: PageContent): Promise<Drawn> {
     this.#cancelEmptying();
     const startedAt = performance.now();
     await this.#unlessLost(this.#load(drawing));
@@ -169,7 +169,7 @@ export class Page {
     ]);
   }
 
-  async #load({ html, width, height, scale = 1, assets }: Drawing): Promise<void> {
+  async #load({ html, width, height, scale = 1, assets }: PageContent): Promise<void> {
     await this.#resize(width, height, scale);
     await this.#empty;
     this.#allowance = { shellUrl: undefined, drawing: this.#allowance.drawing + 1, assets };

@@ -21,7 +21,7 @@ type Decision =
   | { kind: 'block' };
 
 /** The requests that a page is allowed at this moment. */
-export interface Allowance {
+export interface AllowedRequests {
   /** URL of the shell that is being opened; it is answered once. */
   shellUrl: string | undefined;
   /**
@@ -40,13 +40,13 @@ export function shellUrl(number: number): string {
  * Replaces each reference to an asset of the task by a URL of the page's own origin, because browsers do not fetch
  * `asset://`.
  */
-export function withAssetUrls(html: string, { drawing, assets }: Allowance): string {
+export function withAssetUrls(html: string, { drawing, assets }: AllowedRequests): string {
   return html.replace(ASSET_REFERENCE, (reference, assetId: string) =>
     Object.hasOwn(assets, assetId) ? `${assetsUrl(drawing)}${assetId}` : reference,
   );
 }
 
-export function decide(request: { url: string; resourceType: string }, allowance: Allowance): Decision {
+export function decide(request: { url: string; resourceType: string }, allowance: AllowedRequests): Decision {
   if (request.resourceType === 'Document') {
     return request.url === allowance.shellUrl ? { kind: 'shell' } : { kind: 'stay' };
   }

@@ -135,7 +135,7 @@ function written(png: Buffer, encode: PageEncode): Sharp {
 }
 
 /** Ends a drawing before it is finished. */
-interface Ending {
+interface DrawingLimits {
   /** Aborts with a LateError or a MemoryError. */
   signal: AbortSignal;
   /** Ends the drawing, which begins now, when its browser holds too much memory. */
@@ -144,7 +144,7 @@ interface Ending {
   forget(): void;
 }
 
-function endingOf(deadlineMs: number, clientGone: AbortSignal): Ending {
+function endingOf(deadlineMs: number, clientGone: AbortSignal): DrawingLimits {
   const controller = new AbortController();
   const end = (message: string) => controller.abort(new LateError(message));
   const timers: NodeJS.Timeout[] = [

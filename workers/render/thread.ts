@@ -13,18 +13,18 @@ const renderer = createRenderer(keeper);
  * A call with its port `client`: a message on it means that nobody waits for the answer any more; one is sent back when
  * the drawing begins.
  */
-type Watched = RenderCall & { client?: MessagePort };
+type WatchedCall = RenderCall & { client?: MessagePort };
 
 /**
  * Runs a render thread, which owns one browser. It never throws: a failure is an answer. The bytes of a picture are
  * transferred to the receiver, not copied.
  */
-export default async function run(call: Watched): Promise<RenderAnswer> {
+export default async function run(call: WatchedCall): Promise<RenderAnswer> {
   const answer = await answerTo(call);
   return answer.kind === 'rendered' ? moved(answer) : answer;
 }
 
-function answerTo(call: Watched): Promise<RenderAnswer> {
+function answerTo(call: WatchedCall): Promise<RenderAnswer> {
   switch (call.kind) {
     case 'render':
       return renderer.render(call, call.client && clientOf(call.client));

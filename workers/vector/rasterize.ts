@@ -20,14 +20,14 @@ const MAX_SIDE_PX = 32_767;
 /** Factor that keeps a drawing at the limit below the limit when its sides are rounded up. */
 const ROUNDING_ROOM = 0.999;
 
-interface Raster {
+interface DrawnPixels {
   reply: Rasterized;
   /** RGBA, row by row. */
   pixels: Uint8Array;
 }
 
 /** Draws one SVG. A file that is no SVG, is unsafe or is too large returns a failure `unsupported_format`. */
-export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<Raster | Failure> {
+export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<DrawnPixels | Failure> {
   try {
     const drawing = sanitize(input);
     const natural = drawing.size ?? (await measured(drawing));
@@ -62,7 +62,7 @@ async function measured(drawing: Drawing): Promise<Size> {
   return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
 }
 
-async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<Raster> {
+async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<DrawnPixels> {
   const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
   const opened = sharp(Buffer.from(text), OPENED);
   const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());

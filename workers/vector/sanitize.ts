@@ -54,7 +54,7 @@ const LENGTHS =
 const IN_Q = /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+))Q(?=$|[\s;,!}])/gi;
 
 /** What a drawing and those inside of it may use together. */
-interface Allowance {
+interface EntityAllowance {
   /** Characters that entities may still expand to. */
   unfolded: number;
 }
@@ -69,7 +69,7 @@ export function sanitize(file: Uint8Array): Drawing {
 }
 
 /** @param depth the number of drawings that this one is inside of. */
-function sanitizeAt(depth: number, file: Uint8Array, allowance: Allowance): Drawing {
+function sanitizeAt(depth: number, file: Uint8Array, allowance: EntityAllowance): Drawing {
   const text = decode(file).trimStart();
   const writer = new DrawingWriter((address) => embedded(address, depth + 1, allowance));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
@@ -85,7 +85,7 @@ function sanitizeAt(depth: number, file: Uint8Array, allowance: Allowance): Draw
 }
 
 /** A data address of pixels or of a drawing, which is made safe as well; empty for anything else. */
-function embedded(address: string, depth: number, allowance: Allowance): string {
+function embedded(address: string, depth: number, allowance: EntityAllowance): string {
   const data = dataIn(address);
   if (data === null || depth > MAX_DRAWING_DEPTH) return '';
   const isUnknown = UNKNOWN_TYPES.includes(data.type);
@@ -122,21 +122,21 @@ function decode(file: Uint8Array): string {
  * Collects the entities that stand for plain text, which drawing programs use for their namespaces. All others are
  * refused.
  */
-function parseEntities(doctype: string, text: string, allowance: Allowance): Map<string, string> {
+function parseEntities(doctype: string, text: string, allowance: EntityAllowance): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {
     const value = double ?? single;
-    if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) throw unsafeEntities();
+    if (parameter !== undefined || value === undefined || /[&%<]/.test(value)) throw unsafeEntitiesError();
     values.set(name, value);
     longest = Math.max(longest, value.length);
   }
   if (longest > 0) allowance.unfolded -= longest * (text.split('&').length - 1);
-  if (allowance.unfolded < 0) throw unsafeEntities();
+  if (allowance.unfolded < 0) throw unsafeEntitiesError();
   return values;
 }
 
-function unsafeEntities(): UnsafeDrawing {
+function unsafeEntitiesError(): UnsafeDrawing {
   return new UnsafeDrawing(
     'The drawing declares entities that load, nest or unfold; save it without its DOCTYPE.',
   );

@@ -10,8 +10,8 @@ import {
   type Command,
   type CommandAnswer,
   type CommandContext,
-  type Given,
   listed,
+  type ParsedArguments,
   UsageError,
 } from './command.ts';
 
@@ -147,7 +147,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
 
 /** A command that changes one account. */
 async function changed(
-  { words: [accountId = ''] }: Given,
+  { words: [accountId = ''] }: ParsedArguments,
   { documents, coordination, now }: CommandContext,
   state: string,
   change: (operator: Operator, accountId: string) => Promise<boolean>,

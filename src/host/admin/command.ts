@@ -32,7 +32,7 @@ export class UsageError extends Error {
 }
 
 /** The arguments and options of a command line. */
-export interface Given {
+export interface ParsedArguments {
   /** The arguments, one for each name in `takes`. */
   words: readonly string[];
   options: Readonly<Record<string, string | true | undefined>>;
@@ -47,7 +47,7 @@ export interface Command {
   takes?: readonly string[];
   /** Its options by name, with the name of the value that each takes; null for a flag. Absent: none. */
   options?: Readonly<Record<string, string | null>>;
-  run(given: Given, context: CommandContext): Promise<CommandAnswer>;
+  run(given: ParsedArguments, context: CommandContext): Promise<CommandAnswer>;
 }
 
 /** The usage line of a command. */
@@ -59,7 +59,7 @@ export function usageOf({ name, takes = [], options = {} }: Command): string {
 }
 
 /** @throws UsageError for an option that the command does not have, and for a wrong number of arguments. */
-export function givenTo(command: Command, words: readonly string[]): Given {
+export function givenTo(command: Command, words: readonly string[]): ParsedArguments {
   const { takes = [] } = command;
   const { positionals, values } = parsed(command, words);
   const missing = takes.slice(positionals.length);
@@ -77,7 +77,7 @@ function parsed(command: Command, words: readonly string[]) {
   try {
     const options = { ...Object.fromEntries(own), json: { type: 'boolean' } } as const;
     const { positionals, values } = parseArgs({ args: joined(words), allowPositionals: true, options });
-    return { positionals, values: values as Given['options'] };
+    return { positionals, values: values as ParsedArguments['options'] };
   } catch (error) {
     const [sentence = ''] = (error as Error).message.split('. ');
     throw wrong(command, sentence);

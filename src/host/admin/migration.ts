@@ -8,7 +8,7 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { StoresToCopy } from '../../platform/stores/open.ts';
-import { createProgress, type Progress } from '../../platform/stores/progress.ts';
+import { type CopyProgress, createProgress } from '../../platform/stores/progress.ts';
 
 /** One side of a migration. No service may use its stores meanwhile. */
 export type MigrationSide = Omit<StoresToCopy, 'close'>;
@@ -77,7 +77,7 @@ async function beginIn(documents: ListedDocuments): Promise<Collection<Document>
 async function copyDocuments(
   source: Collection<Document>,
   target: Collection<Document>,
-  progress: Progress,
+  progress: CopyProgress,
 ): Promise<void> {
   for await (const page of readPages(source)) {
     const { duplicates } = await target.insertMany(page);

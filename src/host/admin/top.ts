@@ -39,7 +39,7 @@ export interface Observed {
 }
 
 /** The differences of counters and the gauges at the end. */
-interface Difference {
+interface SnapshotDifference {
   seconds: number;
   values: Record<string, number>;
 }
@@ -94,7 +94,7 @@ function rowOf(name: string, observed: readonly Observed[]): LoadRow {
   };
 }
 
-function differenceOf({ before, after }: Observed): Difference {
+function differenceOf({ before, after }: Observed): SnapshotDifference {
   const values = Object.entries(after.values).map(([key, value]) => [
     key,
     GAUGES.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),
@@ -106,7 +106,7 @@ function differenceOf({ before, after }: Observed): Difference {
 }
 
 /** The sum of several processes: their counts add up, the duration does not. */
-function sumOf(parts: readonly Difference[]): Difference {
+function sumOf(parts: readonly SnapshotDifference[]): SnapshotDifference {
   const values: Record<string, number> = {};
   for (const part of parts)
     for (const [key, value] of Object.entries(part.values)) values[key] = (values[key] ?? 0) + value;

@@ -7,8 +7,8 @@ import type { Settings } from '../../../config/index.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import { measureTimes, medianOf } from './answers.ts';
 import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
+import { measureTimes, medianOf } from './times.ts';
 
 /** File systems in memory, by their statfs type. */
 const MEMORY_FILE_SYSTEMS = new Map([
@@ -24,7 +24,7 @@ const MIN_FREE_BYTES = 1_024 * MEGABYTE;
 
 /** DATA_DIR and the folder of temporary files. */
 export async function checkDisk(settings: Settings): Promise<Finding[]> {
-  return [...(await checkData(settings)), ...(await checkTemporary(tmpdir()))];
+  return [...(await checkDataDirectory(settings)), ...(await checkTemporary(tmpdir()))];
 }
 
 /** The folder in which browsers keep their profiles, and image threads their colour profiles. */
@@ -40,7 +40,7 @@ export function checkTemporary(directory: string): Promise<Finding[]> {
 }
 
 /** The disk of DATA_DIR: kind, space, and the time of a synced write, which every document pays when embedded. */
-function checkData({ stores }: Settings): Promise<Finding[]> {
+function checkDataDirectory({ stores }: Settings): Promise<Finding[]> {
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = stores;
   return orProblem(
     async () => {

@@ -5,8 +5,8 @@ import type { Settings } from '../../../config/index.ts';
 import { createSignatures, LINK_SECRET, type Signatures } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
-import { request } from './answers.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
+import { request } from './times.ts';
 
 const LINK_LIFE_MS = 60_000;
 

@@ -2,8 +2,8 @@ import { MongoClient } from 'mongodb';
 import type { Settings } from '../../../config/index.ts';
 import type { CollectionSpec, IndexSpec } from '../../platform/stores/documents/port.ts';
 import { COLLECTIONS } from '../collections.ts';
-import { judgeClock, judgeLatency, measureTimes } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 /** The versions that the driver speaks to: 4.2 and later. */

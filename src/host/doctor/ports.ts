@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
 import { checkAddress } from '../processes/free-port.ts';
-import { request } from './answers.ts';
 import { type Finding, ok, problem, reasonOf } from './finding.ts';
+import { request } from './times.ts';
 
 const REMEDY = 'Stop the program that listens there, or give the service another port.';
 

@@ -1,6 +1,6 @@
 import type { Settings } from '../../../config/index.ts';
-import { request } from './answers.ts';
 import { type Finding, ok, orProblem } from './finding.ts';
+import { request } from './times.ts';
 
 const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
 

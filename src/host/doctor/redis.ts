@@ -5,9 +5,9 @@ import { askRedis, findFault } from '../../platform/stores/coordination/redis-ve
 import { connectCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { APART, deploymentMark } from '../processes/deployment.ts';
-import { judgeClock, judgeLatency, measureTimes } from './answers.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 import { signaturesIn } from './identity.ts';
+import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 /** One for commands, one for messages. */
 const CONNECTIONS_PER_PROCESS = 2;
@@ -37,7 +37,7 @@ async function judgeRedis(client: Redis, processes: number, now: () => Date): Pr
     judgeVersion(facts.get('redis_version') ?? ''),
     judgeConnections(facts.has('maxclients') ? Number(facts.get('maxclients')) : null, processes),
     judgeEviction(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
-    judgePersistence(facts.get('aof_enabled') === '1'),
+    judgeAppendOnlyFile(facts.get('aof_enabled') === '1'),
     judgeClock('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
     judgeLatency('Redis', await measureTimes(() => client.ping())),
   ];
@@ -118,7 +118,7 @@ function judgeEviction(maxMemory: string, policy: string): Finding {
   return policy === 'noeviction' ? ok(message) : problem(message, remedy);
 }
 
-function judgePersistence(hasAppendOnlyFile: boolean): Finding {
+function judgeAppendOnlyFile(hasAppendOnlyFile: boolean): Finding {
   if (hasAppendOnlyFile) return ok('Redis keeps an append-only file.');
   const message = 'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.';
   return warning(message, 'Set appendonly to yes.');

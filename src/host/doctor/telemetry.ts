@@ -1,5 +1,5 @@
-import { request } from './answers.ts';
 import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';
+import { request } from './times.ts';
 
 /** The port of OTLP over gRPC, which the service does not speak. */
 const GRPC_PORT = '4317';

@@ -12,7 +12,7 @@ interface TinyCall {
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_DEADLINE_MS = 10_000;
 /** How long an answer proves that the threads work. */
-const PROOF_MS = 5_000;
+const PROOF_TTL_MS = 5_000;
 
 /** Finds out whether the threads work. */
 export class SelfTest {
@@ -33,7 +33,7 @@ export class SelfTest {
 
   /** Resolves when they work; otherwise rejects as the tiny call does. Concurrent runs share one call. */
   async run(): Promise<void> {
-    if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_MS) return;
+    if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_TTL_MS) return;
     this.#testing ??= this.#testOnce();
     return this.#testing;
   }

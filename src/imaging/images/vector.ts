@@ -17,7 +17,7 @@ import { createChildProcessPool } from './pools/child-process-pool.ts';
 import type { WorkerTime } from './pools/worker-time.ts';
 import type { WorkClass } from './slots.ts';
 
-export interface Drawing extends Rasterized {
+export interface RasterizedDrawing extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */
   pixels: Uint8Array<ArrayBuffer>;
   queueMs: number;
@@ -41,7 +41,7 @@ interface Rasterizer {
    * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
    * worker_unreachable); the signal's reason when it aborts.
    */
-  draw(request: DrawingRequest, caller: DrawingCaller): Promise<Drawing>;
+  draw(request: DrawingRequest, caller: DrawingCaller): Promise<RasterizedDrawing>;
   /** Waits for the drawings under way, then ends the process. */
   close(): Promise<void>;
 }

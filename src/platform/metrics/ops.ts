@@ -1,5 +1,5 @@
 import { Counter, Histogram } from 'prom-client';
-import type { Part, Tracing } from '../tracing/tracing.ts';
+import type { SpanPart, Tracing } from '../tracing/tracing.ts';
 
 const PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'] as const;
 
@@ -59,9 +59,9 @@ export function createOpMeter(tracing: Tracing): OpMeter {
   };
 }
 
-function partsOf(run: OpRun): Part[] {
+function partsOf(run: OpRun): SpanPart[] {
   let agoMs = 0;
-  return PARTS.toReversed().flatMap((name): Part[] => {
+  return PARTS.toReversed().flatMap((name): SpanPart[] => {
     const ms = run[`${name}Ms`];
     if (ms === undefined) return [];
     agoMs += ms;

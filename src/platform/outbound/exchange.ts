@@ -6,7 +6,7 @@ import { abortionOf, OutboundError, targetRefused, tooSlow } from './errors.ts';
 import { watchStatus } from './status-line.ts';
 import { isAllowed, type Target } from './target.ts';
 
-export interface Call {
+export interface OutboundRequest {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body?: Uint8Array;
@@ -48,7 +48,11 @@ const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
  * the environment are not used, and the connection is not kept. The exchange always ends within the two timeouts.
  * @throws OutboundError; the signal's reason when the caller aborted.
  */
-export function exchange(target: Target, call: Call, allowed: BlockList): Promise<IncomingMessage> {
+export function exchange(
+  target: Target,
+  call: OutboundRequest,
+  allowed: BlockList,
+): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const client = open(target, call);
   let begun: () => number | undefined = () => undefined;
@@ -112,7 +116,7 @@ export function faultOf(error: unknown, signal?: AbortSignal, status?: number): 
 }
 
 /** Node connects to the checked addresses, because `lookup` returns them instead of resolving the name. */
-function open({ url, addresses }: Target, { method, headers, signal }: Call): ClientRequest {
+function open({ url, addresses }: Target, { method, headers, signal }: OutboundRequest): ClientRequest {
   const [first] = addresses;
   const lookup: LookupFunction = (_hostname, { all }, answer) => {
     if (all) answer(null, [...addresses]);

@@ -1,5 +1,5 @@
 /** Reports how much of a copy is done. */
-export interface Progress {
+export interface CopyProgress {
   done(count: number): void;
 }
 
@@ -7,7 +7,11 @@ export interface Progress {
  * Calls back with a line such as `objects: 1200 of 4800 (25 %)` at each further tenth, and at the end.
  * @param name what is counted.
  */
-export function createProgress(name: string, total: number, onProgress: (line: string) => void): Progress {
+export function createProgress(
+  name: string,
+  total: number,
+  onProgress: (line: string) => void,
+): CopyProgress {
   let done = 0;
   let reported = 0;
   return {

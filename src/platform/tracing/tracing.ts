@@ -2,7 +2,7 @@
 type Attributes = Record<string, string | number | boolean>;
 
 /** An ended part of a span. Times are milliseconds before now. */
-export interface Part {
+export interface SpanPart {
   name: string;
   startedAgoMs: number;
   endedAgoMs: number;
@@ -27,7 +27,7 @@ export interface Tracing {
   /** Runs background work in a trace of its own, because it is no part of the call that triggered it. */
   trace<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
   /** Adds ended parts to the current span. */
-  parts(parts: readonly Part[]): void;
+  parts(parts: readonly SpanPart[]): void;
   /** The headers that propagate the current trace: `traceparent`, and `tracestate` if there is one. */
   headers(): Record<string, string>;
   /** The ids of the current span, for the log. */

@@ -49,13 +49,13 @@ export type Labels = Pick<
 >;
 
 /** The sums of bytes, both made while they are stored. */
-export interface Sums {
+export interface Checksums {
   digest: string;
   crc32: number;
 }
 
 /** The fields that are known once the bytes are stored. */
-export type Content = Pick<AssetDocument, 'image' | 'metadata'> & Sums;
+export type ContentFields = Pick<AssetDocument, 'image' | 'metadata'> & Checksums;
 
 /** A new asset, before its upload. */
 export function newAsset(

@@ -1,4 +1,4 @@
-import { type Page, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, readPage } from '../../platform/http/paging/paging.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -7,7 +7,7 @@ import {
   order,
 } from '../../platform/stores/documents/port.ts';
 import { present } from '../../platform/values/present.ts';
-import type { AssetDocument, AssetStatus, Content } from './asset.ts';
+import type { AssetDocument, AssetStatus, ContentFields } from './asset.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
@@ -56,7 +56,7 @@ export class AssetsStore {
   }
 
   /** One page of assets: newest first, or the outputs of one job in the order of its items. */
-  async list(accountId: string, query: AssetListQuery): Promise<Page<AssetDocument>> {
+  async list(accountId: string, query: AssetListQuery): Promise<ListPage<AssetDocument>> {
     const { collection, status, origin, jobId } = query;
     const filters = present({ collection, status, origin, jobId });
     const filter = { accountId, state: 'kept', ...filters };
@@ -93,7 +93,7 @@ export class AssetsStore {
    */
   async keep(
     { _id, accountId }: AssetDocument,
-    content: Content & Pick<AssetDocument, 'identity'>,
+    content: ContentFields & Pick<AssetDocument, 'identity'>,
   ): Promise<AssetDocument | null> {
     return this.#assets.findOneAndUpdate(
       { _id, accountId, state: 'arriving' },
@@ -124,7 +124,7 @@ export class AssetsStore {
   /** Records the result of a PUT; null when the asset has changed meanwhile. */
   async endPut(
     { _id, accountId, status, objectKey }: AssetDocument,
-    end: Partial<Content> & Partial<Pick<AssetDocument, 'status' | 'objectKey' | 'expiresAt'>>,
+    end: Partial<ContentFields> & Partial<Pick<AssetDocument, 'status' | 'objectKey' | 'expiresAt'>>,
   ): Promise<AssetDocument | null> {
     const asItWas = { _id, accountId, state: 'kept', status, objectKey };
     return this.#assets.findOneAndUpdate(asItWas, { $set: end });

@@ -4,7 +4,13 @@ import { insufficientCredit } from './errors.ts';
 import type { Movements } from './movements.ts';
 import { periodOf, turnBackPeriods } from './period.ts';
 import { type PlanTerms, UNLIMITED } from './plans.ts';
-import { availableOf, type BillingStore, covering, type Money, type Reservation } from './store.ts';
+import {
+  availableOf,
+  type BillingAccount,
+  type BillingStore,
+  covering,
+  type RunReservation,
+} from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
 
 /**
@@ -52,11 +58,11 @@ export function createAllowance(options: AllowanceOptions): Allowance {
   const { store, movements, syncRuns, plan, now } = options;
 
   /** Counts the run and holds what it costs. Null when the account does not cover it. */
-  async function reserve(accountId: string, terms: PlanTerms): Promise<Reservation | null> {
+  async function reserve(accountId: string, terms: PlanTerms): Promise<RunReservation | null> {
     const period = periodOf(now());
     const until = new Date(now().getTime() + RESERVATION_LIFE_MS).toISOString();
-    const inside: Reservation = { id: randomText(20), period, credits: 0, until };
-    const past: Reservation = { ...inside, credits: terms.overageCredits ?? 0 };
+    const inside: RunReservation = { id: randomText(20), period, credits: 0, until };
+    const past: RunReservation = { ...inside, credits: terms.overageCredits ?? 0 };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       if (await count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } })) return inside;
       const usedUp = { 'processing.used': { $gte: terms.processLimit } };
@@ -67,7 +73,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
   }
 
   /** The period of the account may be one month ahead, when the clock of another host is: it is then used as it is. */
-  async function count(accountId: string, reservation: Reservation, condition: object): Promise<boolean> {
+  async function count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return store.change(
       accountId,
       { 'processing.period': { $gte: reservation.period }, ...condition },
@@ -87,7 +93,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     return freed > 0 || hasAllowance(account, period, plan(account.plan));
   }
 
-  async function releaseExpired(account: Money): Promise<number> {
+  async function releaseExpired(account: BillingAccount): Promise<number> {
     const instant = now().toISOString();
     const expired = account.processing.reservations.filter(({ until }) => until < instant);
     for (const reservation of expired) await giveBack(account._id, reservation);
@@ -95,7 +101,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
   }
 
   /** Subtracts a reservation from the count of its own period. */
-  async function giveBack(accountId: string, { id, period, credits }: Reservation): Promise<void> {
+  async function giveBack(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
     const here = { 'processing.reservations': { $elemMatch: { id } } };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
     const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
@@ -103,7 +109,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     if (!wasCounted) await store.change(accountId, here, freed);
   }
 
-  async function charge(accountId: string, { id, credits }: Reservation): Promise<void> {
+  async function charge(accountId: string, { id, credits }: RunReservation): Promise<void> {
     if (credits === 0) {
       await store.change(accountId, {}, { $pull: { 'processing.reservations': { id } } });
       return;
@@ -148,7 +154,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
 }
 
 /** Whether a refusal is outdated, because the account can pay for a run by now. */
-function hasAllowance(account: Money, period: string, terms: PlanTerms): boolean {
+function hasAllowance(account: BillingAccount, period: string, terms: PlanTerms): boolean {
   if (account.processing.period < period) return false;
   return account.processing.used < terms.processLimit || availableOf(account) >= (terms.overageCredits ?? 0);
 }

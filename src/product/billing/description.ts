@@ -1,8 +1,8 @@
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import { creditsOf } from './answers.ts';
 import { boundsOf, leftIn, periodOf, usedIn } from './period.ts';
 import type { Plan, PlanTerms } from './plans.ts';
+import { creditsOf } from './responses.ts';
 import type { BillingStore, Processing } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
 

@@ -3,7 +3,13 @@ import { insufficientCredit } from './errors.ts';
 import type { AccountSnapshot, Movement, Movements } from './movements.ts';
 import { leftIn, periodOf } from './period.ts';
 import { type PlanTerms, UNLIMITED } from './plans.ts';
-import { availableOf, type BillingStore, type LedgerRow, type Money, type MovementType } from './store.ts';
+import {
+  availableOf,
+  type BillingAccount,
+  type BillingStore,
+  type LedgerRow,
+  type MovementType,
+} from './store.ts';
 
 /** The runs and credits that a job needs before it may run. */
 export interface JobNeed {
@@ -70,7 +76,11 @@ export interface Holds {
 
 export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions): Holds {
   /** Computes the hold: runs use the allowance first, and credits are held for the runs past it. */
-  function holdOf({ plan: planId, processing }: Money, { runs, credits }: JobNeed, period: string): JobHold {
+  function holdOf(
+    { plan: planId, processing }: BillingAccount,
+    { runs, credits }: JobNeed,
+    period: string,
+  ): JobHold {
     const terms = plan(planId);
     const left = leftIn(period, processing, terms);
     return {
@@ -100,7 +110,7 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       const period = periodOf(now());
       if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
       let hold: JobHold | null = null;
-      const planned = (account: Money): Movement => {
+      const planned = (account: BillingAccount): Movement => {
         if (account.processing.period < period) throw new PeriodIsOver();
         hold = holdOf(account, need, period);
         const runs = { period: hold.period, change: hold.runs, past: hold.past };

@@ -5,10 +5,10 @@ import type { Filter } from '../../platform/stores/documents/port.ts';
 import { present } from '../../platform/values/present.ts';
 import {
   availableOf,
+  type BillingAccount,
   type BillingStore,
   covering,
   type LedgerRow,
-  type Money,
   type MovementType,
 } from './store.ts';
 
@@ -42,19 +42,19 @@ interface RunsChange {
  * A movement, or a function that computes it from the account. The function is called again when another movement came
  * first.
  */
-type MovementPlan = Movement | ((account: Money) => Movement);
+type MovementPlan = Movement | ((account: BillingAccount) => Movement);
 
 /**
  * An account, read before a reference existed. A movement under that reference skips the look-up of an earlier one,
  * because it succeeds only if the account has not moved since.
  */
 export interface AccountSnapshot {
-  account: Money | null;
+  account: BillingAccount | null;
   /** How often this process had moved the account by then. */
   moves: number;
 }
 
-type MovementOutcome = 'moved' | 'already' | 'insufficient';
+type MovementResult = 'moved' | 'already' | 'insufficient';
 
 const MAX_ATTEMPTS = 400;
 const MAX_PAUSE_MS = 20;
@@ -81,11 +81,7 @@ export interface Movements {
    * @param snapshot only for a reference that was created since then.
    * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
    */
-  move(
-    accountId: string,
-    movement: MovementPlan,
-    snapshot?: AccountSnapshot | null,
-  ): Promise<MovementOutcome>;
+  move(accountId: string, movement: MovementPlan, snapshot?: AccountSnapshot | null): Promise<MovementResult>;
   /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
   rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null>;
   /** Writes the row of the account's last movement, if a crash prevented that. */
@@ -122,7 +118,7 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
     accountId: string,
     plan: MovementPlan,
     snapshot: AccountSnapshot | null,
-  ): Promise<MovementOutcome | 'overtaken'> {
+  ): Promise<MovementResult | 'overtaken'> {
     const isFresh = snapshot !== null && snapshot.moves === movesOf(accountId);
     const account = isFresh ? snapshot.account : await store.find(accountId);
     if (account === null) return 'insufficient';
@@ -211,7 +207,7 @@ function spentBy({ credits, heldChange }: Movement): number {
  * credits and the reservation that the movement removes. Where runs are counted, its period and, on a plan with a
  * limit, its count have not changed either.
  */
-function unchanged({ movement: last, processing }: Money, movement: Movement): Filter {
+function unchanged({ movement: last, processing }: BillingAccount, movement: Movement): Filter {
   const { reservationId, runs, isUnlimited = false } = movement;
   const spent = spentBy(movement);
   const isLimited = runs !== undefined && runs.change > 0 && !isUnlimited;
@@ -224,11 +220,11 @@ function unchanged({ movement: last, processing }: Money, movement: Movement): F
   };
 }
 
-function usedChange({ processing }: Money, { runs }: Movement): number {
+function usedChange({ processing }: BillingAccount, { runs }: Movement): number {
   return runs?.period === processing.period ? runs.change : 0;
 }
 
-function rowOf(account: Money, movement: Movement, now: Date): LedgerRow {
+function rowOf(account: BillingAccount, movement: Movement, now: Date): LedgerRow {
   const { reference, type, credits, heldChange, jobId = null, runs, note = null } = movement;
   const movesBalance = type !== 'hold' && type !== 'release';
   return {

@@ -1,4 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -36,7 +36,7 @@ export interface LedgerRow {
 /**
  * An admitted run that has not ended: it is counted as used and its credits are held, until it ends or `until` passes.
  */
-export interface Reservation {
+export interface RunReservation {
   id: string;
   /** `YYYY-MM`: the billing period in which it was counted. */
   period: string;
@@ -45,7 +45,7 @@ export interface Reservation {
 }
 
 /** The money of an account: the billing view of its document in ACCOUNTS. Billing alone changes it. */
-export interface Money {
+export interface BillingAccount {
   _id: string;
   plan: string;
   balance: number;
@@ -59,7 +59,7 @@ export interface Money {
 export interface Processing {
   period: string;
   used: number;
-  reservations: Reservation[];
+  reservations: RunReservation[];
   /** The last batches of runs that were added to `used` (see sync-runs.ts), so that no batch is added twice. */
   batches?: string[];
 }
@@ -83,14 +83,14 @@ export const RUN_MOVEMENTS: DeclaredCollection = {
  * each movement to `change` together.
  */
 export class BillingStore {
-  readonly #money: Collection<Money>;
+  readonly #money: Collection<BillingAccount>;
   readonly #ledger: Collection<LedgerRow>;
   /** Movements of runs without credits. They are not in the ledger, but each is made once as well. */
   readonly #runMovements: Collection<LedgerRow>;
   readonly usage: UsageStore;
 
   private constructor(
-    money: Collection<Money>,
+    money: Collection<BillingAccount>,
     ledger: Collection<LedgerRow>,
     runMovements: Collection<LedgerRow>,
     usage: UsageStore,
@@ -111,13 +111,13 @@ export class BillingStore {
   }
 
   /** The money of an account; null when there is no such account. */
-  find(accountId: string): Promise<Money | null> {
+  find(accountId: string): Promise<BillingAccount | null> {
     const fields = ['plan', 'balance', 'held', 'movement', 'processing'];
     return this.#money.findOne({ _id: accountId }, { fields });
   }
 
   /** The credits of an account; none when there is no such account. */
-  async findCredits(accountId: string): Promise<Pick<Money, 'balance' | 'held'>> {
+  async findCredits(accountId: string): Promise<Pick<BillingAccount, 'balance' | 'held'>> {
     const account = await this.#money.findOne({ _id: accountId }, { fields: ['balance', 'held'] });
     return account ?? { balance: 0, held: 0 };
   }
@@ -157,7 +157,7 @@ export class BillingStore {
   }
 
   /** Rows of the ledger, newest first. */
-  listRows(accountId: string, query: PagingQuery): Promise<Page<LedgerRow>> {
+  listRows(accountId: string, query: PagingQuery): Promise<ListPage<LedgerRow>> {
     const listing = { name: 'ledger', accountId, filters: {}, sort: order('-sequence') };
     return readPage(this.#ledger, { accountId }, listing, query);
   }
@@ -169,7 +169,7 @@ export class BillingStore {
   }
 
   /** For the sweep: some accounts with a reservation that ended before an instant. */
-  findWithExpiredReservations(before: Date, limit: number): Promise<Money[]> {
+  findWithExpiredReservations(before: Date, limit: number): Promise<BillingAccount[]> {
     const expired = { $elemMatch: { until: { $lt: before.toISOString() } } };
     return this.#money.find({ 'processing.reservations': expired }, { limit });
   }
@@ -190,7 +190,7 @@ export class BillingStore {
 }
 
 /** The credits that an account can spend. */
-export function availableOf({ balance, held }: Pick<Money, 'balance' | 'held'>): number {
+export function availableOf({ balance, held }: Pick<BillingAccount, 'balance' | 'held'>): number {
   return balance - held;
 }
 

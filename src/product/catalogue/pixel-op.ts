@@ -9,7 +9,7 @@ import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './p
 type Shared<P extends TProperties> = Omit<PassParameters, keyof P>;
 
 /** The definition of one op on pixels; `pixelOp` adds what all of them share. */
-interface Source<N extends string, P extends TProperties> {
+interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
   example: Sent<P> & Shared<P>;
   /** A rule across several parameters. */
@@ -19,7 +19,7 @@ interface Source<N extends string, P extends TProperties> {
 }
 
 interface PixelOpSource<N extends string, P extends TProperties, S extends StepOf<object>>
-  extends Source<N, P> {
+  extends PixelOpDefinition<N, P> {
   description: string;
   /** The op's own parameters; they replace a shared one of the same name. */
   parameters: P;
@@ -85,7 +85,7 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
  */
 export function operationOp<const N extends string, O extends StepName>(
   operation: O,
-  source: Source<N, (typeof operations)[O]['declared']> & { description?: string },
+  source: PixelOpDefinition<N, (typeof operations)[O]['declared']> & { description?: string },
 ): PixelOp<N> {
   const { description, declared, rule } = operations[operation];
   const own = Object.keys(declared);
@@ -93,7 +93,7 @@ export function operationOp<const N extends string, O extends StepName>(
     description,
     parameters: declared,
     rule,
-    ...(source as unknown as Source<N, TProperties>),
+    ...(source as unknown as PixelOpDefinition<N, TProperties>),
     compile(params) {
       const sent = present(Object.fromEntries(own.map((name) => [name, params[name]])));
       return { steps: [{ operation, params: sent }] };

@@ -1,4 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
 import { newId } from '../../platform/ids/ids.ts';
 import {
   type Collection,
@@ -58,7 +58,7 @@ export class FeedbackStore {
   }
 
   /** Newest first. */
-  async list(accountId: string, query: PagingQuery): Promise<Page<Feedback>> {
+  async list(accountId: string, query: PagingQuery): Promise<ListPage<Feedback>> {
     const listing = { name: 'feedback', accountId, filters: {}, sort: order('-_id') };
     const { rows, meta } = await readPage(this.#reports, { accountId }, listing, query);
     return { rows: rows.map(feedbackOf), meta };

@@ -1,10 +1,10 @@
 import type { Claimed, JobDocument, Outcome } from './job.ts';
-import type { Failure } from './rules.ts';
+import type { FailedWork } from './rules.ts';
 
 /** The result of the work on an item. An item that is put back, or that a store outage stopped, counts as not tried. */
 export type WorkResult =
   | { outcome: Outcome }
-  | { failure: Failure }
+  | { failure: FailedWork }
   | { putBackMs: number }
   | { outage: unknown };
 

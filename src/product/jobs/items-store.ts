@@ -1,4 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import {
   type Collection,
@@ -64,7 +64,7 @@ export class ItemsStore {
     { _id: jobId, accountId }: Pick<JobDocument, '_id' | 'accountId'>,
     status: ItemStatus | undefined,
     query: PagingQuery,
-  ): Promise<Page<ItemDocument>> {
+  ): Promise<ListPage<ItemDocument>> {
     const filter = { jobId, ...present({ status }) };
     const listing = { name: 'job-items', accountId, filters: { jobId, status }, sort: order('index') };
     return readPage(this.#items, filter, listing, query);

@@ -4,7 +4,7 @@ import type { Slice } from '../../platform/http/slice.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { UsageSource } from '../billing/usage.ts';
-import type { UsageOf } from '../presets/answers.ts';
+import type { UsageOf } from '../presets/responses.ts';
 import type { Providers } from '../providers/open.ts';
 import type { EngineOptions } from './engine/options.ts';
 import type { Perform } from './item-work.ts';

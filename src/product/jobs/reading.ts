@@ -1,4 +1,4 @@
-import type { Page, PagingQuery } from '../../platform/http/paging/paging.ts';
+import type { ListPage, PagingQuery } from '../../platform/http/paging/paging.ts';
 import type { Completion } from './engine/completion.ts';
 import type { Outcomes } from './engine/outcomes.ts';
 import { jobNotFound } from './errors.ts';
@@ -22,7 +22,7 @@ export interface Reading {
    */
   findWithStatuses(accountId: string, jobId: string): Promise<JobDocument>;
   /** One page, newest first. */
-  list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>>;
+  list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<ListPage<JobDocument>>;
   /** Number of jobs by status and type. */
   counts(accountId: string, filters: JobFilters): Promise<JobCount[]>;
   /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */

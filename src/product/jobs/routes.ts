@@ -8,12 +8,12 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { Presets } from '../presets/open.ts';
-import { itemOf, jobOf, messageOf, summaryOf } from './answers.ts';
 import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import { isTerminal, type JobDocument } from './job.ts';
 import type { JobStores, Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
+import { itemOf, jobOf, messageOf, summaryOf } from './responses.ts';
 import {
   INLINE_ITEMS,
   Job,

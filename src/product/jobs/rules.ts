@@ -17,13 +17,13 @@ const MAX_LOST_WORKERS = 3;
 const WAIT_MS = { first: 1_000, longest: 30_000 };
 
 /** The usage of the work on an item: billable runs and credits. */
-interface Usage {
+interface ItemUsage {
   runs: number;
   credits: number;
 }
 
 /** A failure of the work on an item. */
-export interface Failure {
+export interface FailedWork {
   code: ErrorCode;
   message: string;
   /** Whether a retry may succeed. */
@@ -35,17 +35,17 @@ export interface Failure {
   /** Whether the thread, process or browser was lost, perhaps because of another item. */
   lostWorker?: true;
   /** Billable usage in spite of the failure. */
-  usage?: Usage;
+  usage?: ItemUsage;
   /** The step of a chain that failed. */
   failedStep?: number;
   /** Whether nothing was begun, so that no run is billed. */
   isUnstarted?: true;
 }
 
-const NOTHING_USED: Usage = { runs: 0, credits: 0 };
+const NOTHING_USED: ItemUsage = { runs: 0, credits: 0 };
 
 /** The failure of an item for an error of the API. */
-export function failureOf(error: ApiError): Failure {
+export function failureOf(error: ApiError): FailedWork {
   const { code, message, retryable, retryAfterSeconds, details } = error;
   return {
     code,
@@ -57,12 +57,12 @@ export function failureOf(error: ApiError): Failure {
 }
 
 /** Whether a failure does not count as a try: the worker was lost, but too seldom for the item to be the cause. */
-export function isForgiven({ lostWorker }: Failure, { waits = 0 }: Pick<ItemDocument, 'waits'>): boolean {
+export function isForgiven({ lostWorker }: FailedWork, { waits = 0 }: Pick<ItemDocument, 'waits'>): boolean {
   return lostWorker === true && waits < MAX_LOST_WORKERS;
 }
 
 /** Milliseconds until a failed item is retried; null when it has failed permanently. */
-export function retryAfterMs(failure: Failure, triesBefore: number): number | null {
+export function retryAfterMs(failure: FailedWork, triesBefore: number): number | null {
   const isLast = failure.isLast ?? triesBefore + 1 >= MAX_TRIES;
   if (!failure.mayPass || isLast) return null;
   return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
@@ -104,7 +104,7 @@ export function poisoned(
  * finished segments of a chain are billed.
  */
 export function failed(
-  { code, message, usage = NOTHING_USED, failedStep }: Failure,
+  { code, message, usage = NOTHING_USED, failedStep }: FailedWork,
   item: Pick<ItemDocument, 'startedAt'>,
   now: Date,
 ): Outcome {
@@ -161,7 +161,7 @@ export function wasNeverShown({ shown, completedAt }: JobDocument): boolean {
 }
 
 /** The sums of a batch of outcomes, for the counters of its job. */
-export interface Tally {
+export interface OutcomeSums {
   completedItems: number;
   failedItems: number;
   settledItems: number;
@@ -170,7 +170,7 @@ export interface Tally {
   outputs: number;
 }
 
-export function tallyOf(outcomes: readonly Outcome[]): Tally {
+export function tallyOf(outcomes: readonly Outcome[]): OutcomeSums {
   const count = (matches: (outcome: Outcome) => boolean) => outcomes.filter(matches).length;
   const completedItems = count(({ status }) => status === 'COMPLETED');
   const failedItems = count(({ status }) => status === 'FAILED');

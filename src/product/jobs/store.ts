@@ -1,4 +1,4 @@
-import { type Page, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -125,7 +125,7 @@ export class JobsStore {
   }
 
   /** One page, newest first. */
-  async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<Page<JobDocument>> {
+  async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<ListPage<JobDocument>> {
     const listing = { name: 'jobs', accountId, filters: { ...filters }, sort: order('-_id') };
     return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
   }

@@ -1,6 +1,6 @@
 import { present } from '../../platform/values/present.ts';
 import { CONSOLE_KEY, type UsageSource } from '../billing/usage.ts';
-import type { UsageOf } from '../presets/answers.ts';
+import type { UsageOf } from '../presets/responses.ts';
 import type { Reading } from './reading.ts';
 import type { JobsStore } from './store.ts';
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { modelOf } from './answers.ts';
 import { type ModelMode, type Models, modelsOf } from './models.ts';
+import { modelOf } from './responses.ts';
 import { ModelDTO } from './schema.ts';
 
 const ModelsQuery = Type.Object({

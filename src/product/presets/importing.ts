@@ -16,7 +16,7 @@ import {
   readContent,
 } from './rules.ts';
 import { MAX_VERSIONS, PresetEntry } from './schema.ts';
-import { type Draft, PRESET } from './store.ts';
+import { PRESET, type PresetDraft } from './store.ts';
 
 /** The most ids of one query for assets. */
 const ASSETS_PER_QUERY = 1_000;
@@ -25,7 +25,7 @@ const checkEntry = checkOf(PresetEntry, 'entry');
 
 /** An entry that can be stored if its assets exist. */
 interface ReadEntry extends Omit<ReadContent, 'content'> {
-  draft: Draft;
+  draft: PresetDraft;
 }
 
 /** The most answer schemas of one import. Each occupies a thread for up to half a second. */
@@ -42,7 +42,7 @@ export async function checkEntries(
   accountId: string,
   { models, missingAssets, answerSchemas }: ContentRules,
   now: Date,
-): Promise<{ drafts: Draft[]; errors: string[] }> {
+): Promise<{ drafts: PresetDraft[]; errors: string[] }> {
   checkEntryCount(PRESET, entries.length);
   const read = await partition(entries.entries(), (entry) => readEntry(checkEntry(entry), models, now));
   const entriesRead = read.accepted.map(([, entry]) => entry);

@@ -1,6 +1,6 @@
-import { dataOf, exportOf, type UsageOf, withUsage } from './answers.ts';
 import { BUILT_INS } from './builtins.ts';
 import type { Preset } from './preset.ts';
+import { dataOf, exportOf, type UsageOf, withUsage } from './responses.ts';
 import type { PresetData, PresetListQuery } from './schema.ts';
 import type { PresetsStore } from './store.ts';
 

@@ -1,13 +1,13 @@
 import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
 
 /** The content of one version of a preset. A version never changes. */
-export interface Content {
+export interface PresetContent {
   steps: PresetStep[];
   subjects: Subject[];
 }
 
 /** A preset with its current version. Instants are ISO-8601. */
-export interface Preset extends Content {
+export interface Preset extends PresetContent {
   _id: string;
   slug: string;
   name: string;
@@ -22,7 +22,7 @@ export interface Preset extends Content {
 }
 
 /** A version with its number, the current one or an earlier one. */
-export interface PresetVersion extends Content {
+export interface PresetVersion extends PresetContent {
   version: number;
   /** When this version was saved. */
   updatedAt: string;

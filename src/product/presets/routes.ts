@@ -6,12 +6,12 @@ import { importResultOf, sendImported } from '../../platform/http/paging/imports
 import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './answers.ts';
 import { presetNotFound, presetVersionNotFound } from './errors.ts';
 import { checkEntries } from './importing.ts';
 import { listPresets } from './listing.ts';
 import type { Preset } from './preset.ts';
 import { checkWritable, pathReference, pathVersion, resolve } from './reading.ts';
+import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './responses.ts';
 import { type ContentRules, checkedContent, checkName, checkRevision, checkSlug } from './rules.ts';
 import {
   NewPreset,

@@ -8,7 +8,7 @@ import { type ReadSteps, readSteps } from '../catalogue/plan/steps.ts';
 import { readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
-import type { Content, Preset } from './preset.ts';
+import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { Revision } from './store.ts';
 
@@ -38,7 +38,7 @@ export type SentContent = Pick<NewPreset, 'steps' | 'subjects'>;
  * schemas, which are still to be compiled.
  */
 export interface ReadContent extends Pick<ReadSteps, 'named' | 'schemas'> {
-  content: Content;
+  content: PresetContent;
 }
 
 /**
@@ -49,7 +49,7 @@ export async function checkedContent(
   sent: SentContent,
   accountId: string,
   { models, missingAssets, answerSchemas }: ContentRules,
-): Promise<Content> {
+): Promise<PresetContent> {
   const { content, named, schemas } = readContent(sent, models);
   await checkNamedAssets(named, accountId, missingAssets);
   await answerSchemas.check(accountId, schemas);
@@ -140,7 +140,7 @@ export function isOwnSlug(sent: unknown): sent is string {
   return SLUG.test(sent) && !isReservedSlug(sent);
 }
 
-function checkSize(content: Content, where: string): void {
+function checkSize(content: PresetContent, where: string): void {
   const sizeBytes = Buffer.byteLength(JSON.stringify(content));
   if (sizeBytes <= MAX_CONTENT_BYTES) return;
   const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${MAX_CONTENT_BYTES} are allowed.`;

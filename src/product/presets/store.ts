@@ -12,25 +12,25 @@ import {
   type Named,
   updateNamed,
 } from '../versioned-resources/documents.ts';
-import type { Kind } from '../versioned-resources/errors.ts';
+import type { ResourceKind } from '../versioned-resources/errors.ts';
 import { tooManyVersions } from './errors.ts';
-import { type Content, currentVersion, type Preset, type PresetVersion } from './preset.ts';
+import { currentVersion, type Preset, type PresetContent, type PresetVersion } from './preset.ts';
 import { MAX_VERSIONS } from './schema.ts';
 
 /** The most presets of an account. */
-export const PRESET: Kind = { noun: 'preset', limit: 1000, guard: 'revision' };
+export const PRESET: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
 
 /**
  * Steps and subjects are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
  * `$ref`, a key with a dot).
  */
-type Stored<T extends Content> = Omit<T, keyof Content> & { content: string };
+type Stored<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
 
 interface PresetDocument extends Stored<Preset>, Named {
   revision: number;
 }
 
-interface VersionDocument extends Stored<PresetVersion> {
+interface PresetVersionDocument extends Stored<PresetVersion> {
   /** `<preset id>@<version>`. As the primary key, it ensures that a version never changes. */
   _id: string;
   accountId: string;
@@ -38,7 +38,7 @@ interface VersionDocument extends Stored<PresetVersion> {
 }
 
 /** A preset to be stored, with its history. */
-export interface Draft extends Pick<Preset, 'name' | 'description' | 'version' | keyof Content> {
+export interface PresetDraft extends Pick<Preset, 'name' | 'description' | 'version' | keyof PresetContent> {
   slug: string;
   /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
   takesSuffix: boolean;
@@ -47,7 +47,7 @@ export interface Draft extends Pick<Preset, 'name' | 'description' | 'version' |
 }
 
 /** The fields of a preset that a save replaces. */
-export type Revision = Pick<Preset, 'slug' | 'name' | 'description' | keyof Content>;
+export type Revision = Pick<Preset, 'slug' | 'name' | 'description' | keyof PresetContent>;
 
 export const PRESETS: DeclaredCollection = {
   name: 'presets',
@@ -63,9 +63,9 @@ export const PRESET_VERSIONS: DeclaredCollection = {
 /** The presets of the accounts. Each method takes the account first and returns only its own presets. */
 export class PresetsStore {
   readonly #presets: Collection<PresetDocument>;
-  readonly #versions: Collection<VersionDocument>;
+  readonly #versions: Collection<PresetVersionDocument>;
 
-  private constructor(presets: Collection<PresetDocument>, versions: Collection<VersionDocument>) {
+  private constructor(presets: Collection<PresetDocument>, versions: Collection<PresetVersionDocument>) {
     this.#presets = presets;
     this.#versions = versions;
   }
@@ -112,7 +112,7 @@ export class PresetsStore {
   }
 
   /** Stores one draft, as `insert` does. */
-  async insertOne(accountId: string, draft: Draft, now: Date): Promise<Preset> {
+  async insertOne(accountId: string, draft: PresetDraft, now: Date): Promise<Preset> {
     const [preset] = await this.insert(accountId, [draft], now);
     return preset as Preset;
   }
@@ -122,7 +122,7 @@ export class PresetsStore {
    * missing version; no version is reachable without its preset.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
    */
-  async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Preset[]> {
+  async insert(accountId: string, drafts: readonly PresetDraft[], now: Date): Promise<Preset[]> {
     const named = drafts.map((draft) => ({
       document: newDocument(draft, now),
       slug: draft.slug,
@@ -193,7 +193,7 @@ export class PresetsStore {
   }
 }
 
-function newDocument(draft: Draft, now: Date): Omit<PresetDocument, 'accountId' | 'slug' | 'slot'> {
+function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accountId' | 'slug' | 'slot'> {
   const { name, description, version, steps, subjects, history } = draft;
   const at = now.toISOString();
   const superseded = history.map((stored) => stored.version);
@@ -223,18 +223,18 @@ function versionId(presetId: string, version: number): string {
   return `${presetId}@${version}`;
 }
 
-function versionDocument(accountId: string, presetId: string, version: PresetVersion): VersionDocument {
+function versionDocument(accountId: string, presetId: string, version: PresetVersion): PresetVersionDocument {
   return { _id: versionId(presetId, version.version), accountId, presetId, ...stored(version) };
 }
 
-function stored<T extends Content>({ steps, subjects, ...rest }: T): Stored<T> {
+function stored<T extends PresetContent>({ steps, subjects, ...rest }: T): Stored<T> {
   return { ...rest, content: JSON.stringify({ steps, subjects }) };
 }
 
 function presetOf({ content, accountId: _, slot: __, revision: ___, ...rest }: PresetDocument): Preset {
-  return { ...rest, ...(JSON.parse(content) as Content) };
+  return { ...rest, ...(JSON.parse(content) as PresetContent) };
 }
 
-function versionOf({ version, content, updatedAt }: VersionDocument): PresetVersion {
-  return { version, ...(JSON.parse(content) as Content), updatedAt };
+function versionOf({ version, content, updatedAt }: PresetVersionDocument): PresetVersion {
+  return { version, ...(JSON.parse(content) as PresetContent), updatedAt };
 }

@@ -1,7 +1,7 @@
 import { misconfigured, type ProviderFault, rejected, unavailable } from './provider.ts';
 
 /** A response of a provider whose status is not 2xx. */
-export interface Refusal {
+export interface ProviderRefusal {
   status: number;
   /** The code and the type of its error object, if present. */
   kind: string;
@@ -15,7 +15,7 @@ const REJECTING = [400, 413, 422];
 const PASSING = [408, 409, 425, 429];
 
 /** Classifies a refusal: caused by the item's input, by the provider for now, or by this service's configuration. */
-export function faultOf({ status, kind, message, retryAfterMs }: Refusal): ProviderFault {
+export function faultOf({ status, kind, message, retryAfterMs }: ProviderRefusal): ProviderFault {
   const text = message === '' ? `HTTP ${status}` : message;
   if (PASSING.includes(status) || status >= 500) return unavailable(text, retryAfterMs);
   if (status === 403 && CONTENT.test(kind)) return rejected(text);

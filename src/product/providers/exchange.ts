@@ -37,7 +37,7 @@ export function endpointUrl(set: string, fallback: string): string {
 }
 
 /** One call of an endpoint. */
-export interface Call {
+export interface EndpointRequest {
   path: string;
   method?: 'GET' | 'POST';
   json?: unknown;
@@ -53,7 +53,7 @@ export interface Call {
  */
 export async function ask(
   { baseUrl, headers, secrets }: Endpoint,
-  call: Call,
+  call: EndpointRequest,
   signal: AbortSignal,
 ): Promise<unknown> {
   const sent = await writeHttpRequest(call, headers);
@@ -106,7 +106,7 @@ export function isOk({ statusCode = 0 }: IncomingMessage): boolean {
 }
 
 async function writeHttpRequest(
-  { method = 'POST', json, form }: Call,
+  { method = 'POST', json, form }: EndpointRequest,
   own: Endpoint['headers'],
 ): Promise<HttpRequest> {
   const headers = { accept: 'application/json', ...own };

@@ -7,7 +7,7 @@ import type { ProviderName } from '../models/models.ts';
  */
 export type ProviderMeter = (provider: ProviderName, outcome: string, elapsedMs: number) => void;
 
-const DURATIONS = 'darkroom_provider_call_seconds';
+const DURATION_METRIC = 'darkroom_provider_call_seconds';
 const CALLS = 'darkroom_provider_calls_total';
 /** What an alert names, and what it compares with. */
 const ALERTED_VERDICTS = ['answered', 'provider_unavailable', 'service_misconfigured'];
@@ -18,9 +18,9 @@ const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
  * @param offered the names of the providers with models that are offered.
  */
 export function createProviderMeter(offered: readonly string[]): ProviderMeter {
-  for (const name of [DURATIONS, CALLS]) register.removeSingleMetric(name);
+  for (const name of [DURATION_METRIC, CALLS]) register.removeSingleMetric(name);
   const durations = new Histogram({
-    name: DURATIONS,
+    name: DURATION_METRIC,
     help: 'Time of one try of a model call.',
     labelNames: ['provider'],
     buckets: BUCKETS_SECONDS,

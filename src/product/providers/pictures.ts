@@ -1,7 +1,7 @@
 import { readHeader } from '../../imaging/images/header/header.ts';
 import type { Pixels } from '../../imaging/images/pixels.ts';
 import type { Model } from '../models/models.ts';
-import type { Picture } from './provider.ts';
+import type { ModelPicture } from './provider.ts';
 
 /** Formats that every provider reads; others are re-encoded. */
 const READ_BY_ALL = ['jpeg', 'png', 'webp'] as const;
@@ -19,7 +19,7 @@ export async function preparedPicture(
   bytes: Uint8Array<ArrayBuffer>,
   { maxInputEdge }: Model,
   { pixels, accountId, signal }: { pixels: Pixels; accountId: string; signal: AbortSignal },
-): Promise<Picture> {
+): Promise<ModelPicture> {
   const asIs = pictureAsIs(bytes, maxInputEdge);
   if (asIs !== undefined) return asIs;
   const box = { width: maxInputEdge, height: maxInputEdge, fit: 'inside' };
@@ -39,7 +39,10 @@ export async function preparedPicture(
   return { bytes: data, mimeType: 'image/webp', width, height };
 }
 
-function pictureAsIs(bytes: Uint8Array<ArrayBuffer>, maxInputEdge: number | undefined): Picture | undefined {
+function pictureAsIs(
+  bytes: Uint8Array<ArrayBuffer>,
+  maxInputEdge: number | undefined,
+): ModelPicture | undefined {
   const header = readHeader(bytes);
   const format = READ_BY_ALL.find((known) => known === header?.format);
   if (header === null || format === undefined || header.orientation !== 1 || header.frames > 1)
@@ -50,6 +53,6 @@ function pictureAsIs(bytes: Uint8Array<ArrayBuffer>, maxInputEdge: number | unde
 }
 
 /** A picture as a data URL in a JSON body. */
-export function dataUrl({ mimeType, bytes }: Picture): string {
+export function dataUrl({ mimeType, bytes }: ModelPicture): string {
   return `data:${mimeType};base64,${Buffer.from(bytes).toString('base64')}`;
 }

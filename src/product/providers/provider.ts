@@ -1,7 +1,7 @@
 import type { ModelCategory } from '../models/models.ts';
 
 /** A picture for a model: JPEG, PNG or WebP, upright, and no larger than the model accepts. */
-export interface Picture {
+export interface ModelPicture {
   bytes: Uint8Array<ArrayBuffer>;
   mimeType: 'image/jpeg' | 'image/png' | 'image/webp';
   width: number;
@@ -30,7 +30,7 @@ export interface ModelRequest extends ModelTask {
   /** The names of this model's inputs, at providers where they differ by model. */
   fields: Readonly<Record<string, string>>;
   /** The item's picture, if it has one, followed by the references. */
-  pictures: readonly Picture[];
+  pictures: readonly ModelPicture[];
 }
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { pictureAt } from './answered-pictures.ts';
 import { redacted } from './error-class.ts';
-import { ask, type Call, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
+import { ask, type Endpoint, type EndpointRequest, endpointUrl, objectOf } from './exchange.ts';
 import { dataUrl } from './pictures.ts';
 import {
   type CallContext,
@@ -73,7 +73,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   }
 
   /** The prediction that a call answers. The output of a finished one may contain its picture. */
-  async function requestPrediction(call: Call, signal: AbortSignal): Promise<Prediction> {
+  async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
     const answer = await ask(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOf(answer);
     if (typeof id === 'string' && typeof status === 'string') return { id, status, error, output };

@@ -6,7 +6,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
  * while no other account used the provider recently. In contrast to the slots of calls
  * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
  */
-interface Slots {
+interface ProviderSlots {
   /**
    * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none. So
    * a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
@@ -30,14 +30,14 @@ const WAIT_MS = 3_000;
  */
 const SEEN_MS = 60_000;
 
-interface SlotsOptions {
+interface ProviderSlotsOptions {
   coordination: Coordination;
   hostId: string;
   processId: string;
   limit: number;
 }
 
-export function createSlots({ coordination, hostId, processId, limit }: SlotsOptions): Slots {
+export function createSlots({ coordination, hostId, processId, limit }: ProviderSlotsOptions): ProviderSlots {
   const waiting = new Map<string, FairQueue<() => void>>();
   let counter = 0;
 

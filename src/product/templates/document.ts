@@ -1,9 +1,9 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import { FilledTooLargeError, fillPlaceholders, type Row } from './placeholders.ts';
+import { FilledTooLargeError, fillPlaceholders, type TemplateRow } from './placeholders.ts';
 
 /** The parts of a page. */
-export interface Page {
+export interface TemplatePage {
   html: string;
   css: string;
 }
@@ -19,7 +19,7 @@ const BASE_CSS = 'html,body{margin:0;padding:0}';
  * put into the body as it is: the HTML parser merges the attributes of its html and body tags and drops the tags.
  * Throws 400 invalid_param on data when the filled page would be too large to render.
  */
-export function fill(template: Page, row: Row): string {
+export function fill(template: TemplatePage, row: TemplateRow): string {
   try {
     const html = fillPlaceholders(template.html, row, MAX_FILLED_CHARACTERS);
     const css = fillPlaceholders(template.css, row, MAX_FILLED_CHARACTERS);
@@ -31,7 +31,7 @@ export function fill(template: Page, row: Row): string {
   }
 }
 
-function documentOf({ html, css }: Page): string {
+function documentOf({ html, css }: TemplatePage): string {
   return [
     '<!doctype html>',
     '<html>',

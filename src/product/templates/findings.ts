@@ -1,13 +1,13 @@
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/values/json.ts';
-import type { Page } from './document.ts';
-import { isEmpty, namesChangedByEscaping, type Row, variablesOf } from './placeholders.ts';
+import type { TemplatePage } from './document.ts';
+import { isEmpty, namesChangedByEscaping, type TemplateRow, variablesOf } from './placeholders.ts';
 import type { RenderTemplate } from './reading.ts';
 
 /** The names in a row that no placeholder uses, and the placeholders that the row leaves empty. */
 export function variableWarnings(
   { html, css, variables }: Pick<RenderTemplate, 'html' | 'css' | 'variables'>,
-  row: Row,
+  row: TemplateRow,
 ): Warning[] {
   const placeholders = variablesOf(html, css);
   const known = [...new Set([...variables, ...placeholders])];
@@ -38,7 +38,7 @@ function numbered(name: string): readonly [stem: string, number: number] {
   return [stem, Number(number)];
 }
 
-function unknownNames(row: Row, known: readonly string[], within: string): string[] {
+function unknownNames(row: TemplateRow, known: readonly string[], within: string): string[] {
   return Object.entries(row).flatMap(([key, value]) => {
     const name = `${within}${key}`;
     if (known.includes(name)) return [];
@@ -54,7 +54,7 @@ const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
  * The placeholders in the styles of a template whose values HTML escaping changes. A style sheet does not undo the
  * escaping, so that a font in quotes, for one, is not found; in an attribute, quotes of the value may end a text.
  */
-export function escapedInCssWarnings({ html, css }: Page, row: Row): Warning[] {
+export function escapedInCssWarnings({ html, css }: TemplatePage, row: TemplateRow): Warning[] {
   const inElements = [...html.matchAll(STYLE_ELEMENT)].map(valueIn);
   const inAttributes = [...html.matchAll(TAG)]
     .flatMap(([tag]) => [...tag.matchAll(STYLE_ATTRIBUTE)])
@@ -71,7 +71,7 @@ const LOADING_ATTRIBUTE =
 const LINKS_ONLY = /^<(a|area|base)\b/i;
 const CSS_URL = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
 /** The schemes that a page may load, and one that loads nothing. */
-const ALLOWED = ['data', 'asset', 'about'];
+const ALLOWED_SCHEMES = ['data', 'asset', 'about'];
 
 /**
  * The schemes of URLs that a filled page names but may not load. They are searched for in tags and styles, and not in
@@ -85,7 +85,7 @@ export function blockedWarnings(html: string): Warning[] {
   const inStyles = [...html.matchAll(CSS_URL)].map(valueIn);
   const schemes = [...inTags, ...inStyles].flatMap((address) => {
     const scheme = schemeOf(address);
-    return scheme === null || ALLOWED.includes(scheme) ? [] : [scheme];
+    return scheme === null || ALLOWED_SCHEMES.includes(scheme) ? [] : [scheme];
   });
   return [...new Set(schemes)].map((name) => ({ code: 'blocked_resource', name }));
 }

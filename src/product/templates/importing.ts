@@ -1,6 +1,6 @@
 import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
 import { importedContent } from './rules.ts';
-import { type Draft, TEMPLATE } from './store.ts';
+import { TEMPLATE, type TemplateDraft } from './store.ts';
 
 /**
  * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
@@ -9,7 +9,7 @@ import { type Draft, TEMPLATE } from './store.ts';
  */
 export async function checkEntries(
   entries: readonly unknown[],
-): Promise<{ drafts: Draft[]; errors: string[] }> {
+): Promise<{ drafts: TemplateDraft[]; errors: string[] }> {
   checkEntryCount(TEMPLATE, entries.length);
   const { accepted, refused } = await partition(entries.entries(), importedContent);
   return {

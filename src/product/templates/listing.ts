@@ -1,15 +1,15 @@
 import {
   cut,
   type Listing,
-  type Page,
+  type ListPage,
   pageNumber,
   pageSize,
   readCursor,
 } from '../../platform/http/paging/paging.ts';
 import { isBuiltIn } from '../../platform/ids/slugs.ts';
 import { order } from '../../platform/stores/documents/port.ts';
-import { dataOf, versionDataOf } from './answers.ts';
 import { BUILT_INS } from './builtins/index.ts';
+import { dataOf, versionDataOf } from './responses.ts';
 import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
 import type { PageStart, TemplatesStore } from './store.ts';
 import { type Template, versionOf } from './template.ts';
@@ -25,7 +25,7 @@ export async function listTemplates(
   store: TemplatesStore,
   accountId: string,
   query: TemplateListQuery,
-): Promise<Page<TemplateSummary>> {
+): Promise<ListPage<TemplateSummary>> {
   const { filter, cursor } = query;
   const listing: Listing = {
     name: 'templates',

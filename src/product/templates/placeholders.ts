@@ -5,7 +5,7 @@
  */
 
 /** One row of data, as in the parameter `data` of POST /images/render. */
-export type Row = Readonly<Record<string, unknown>>;
+export type TemplateRow = Readonly<Record<string, unknown>>;
 
 /** The name of a variable between the braces. */
 export const VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
@@ -33,7 +33,7 @@ export class FilledTooLargeError extends Error {
  * Fills every placeholder of `text` from a row. Missing names, null, lists and objects are filled with an empty text.
  * Throws FilledTooLargeError when the result would exceed `maxCharacters`.
  */
-export function fillPlaceholders(text: string, row: Row, maxCharacters: number): string {
+export function fillPlaceholders(text: string, row: TemplateRow, maxCharacters: number): string {
   let grown = text.length;
   return text.replace(PLACEHOLDER, (placeholder: string, rawName?: string, escapedName?: string) => {
     const value = valueText(read(row, rawName ?? escapedName ?? ''));
@@ -45,7 +45,7 @@ export function fillPlaceholders(text: string, row: Row, maxCharacters: number):
 }
 
 /** The names of a text's placeholders whose values from a row are changed by HTML escaping. */
-export function namesChangedByEscaping(text: string, row: Row): string[] {
+export function namesChangedByEscaping(text: string, row: TemplateRow): string[] {
   return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => {
     if (name === undefined) return [];
     const value = valueText(read(row, name));
@@ -54,7 +54,7 @@ export function namesChangedByEscaping(text: string, row: Row): string[] {
 }
 
 /** Whether a row has no value for a name. An empty text is a value. */
-export function isEmpty(row: Row, name: string): boolean {
+export function isEmpty(row: TemplateRow, name: string): boolean {
   const value = read(row, name);
   return value !== '' && valueText(value) === '';
 }
@@ -81,12 +81,12 @@ export function escapeHtml(text: string): string {
  * The row's own value of a name. Inherited names such as `constructor` and `__proto__`, and the `length` of a list,
  * have none.
  */
-function read(row: Row, name: string): unknown {
+function read(row: TemplateRow, name: string): unknown {
   let value: unknown = row;
   for (const key of name.split('.')) {
     if (typeof value !== 'object' || value === null) return undefined;
     if (!Object.prototype.propertyIsEnumerable.call(value, key)) return undefined;
-    value = (value as Row)[key];
+    value = (value as TemplateRow)[key];
   }
   return value;
 }

@@ -1,14 +1,14 @@
 import { parseReference } from '../../platform/ids/slugs.ts';
-import { dataOf, versionDataOf } from './answers.ts';
 import { findBuiltIn } from './builtins/index.ts';
-import type { Page } from './document.ts';
+import type { TemplatePage } from './document.ts';
 import { builtInReadOnly, malformedVersion, templateNotFound, templateVersionNotFound } from './errors.ts';
+import { dataOf, versionDataOf } from './responses.ts';
 import type { TemplateData } from './schema.ts';
 import type { TemplatesStore } from './store.ts';
 import { type Template, type TemplateVersion, versionOf } from './template.ts';
 
 /** The fields of a template that a render needs. */
-export interface RenderTemplate extends Page {
+export interface RenderTemplate extends TemplatePage {
   /** The id of the template, without a version. */
   id: string;
   version: number;

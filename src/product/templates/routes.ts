@@ -4,11 +4,11 @@ import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
 import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
 import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import { dataOf } from './answers.ts';
 import { templateNotFound } from './errors.ts';
 import { checkEntries } from './importing.ts';
 import { listTemplates, readHistory } from './listing.ts';
 import { findTemplate, readTemplate, refuseBuiltIn } from './reading.ts';
+import { dataOf } from './responses.ts';
 import { changedContent, checkSlug, newContent } from './rules.ts';
 import {
   NewTemplate,

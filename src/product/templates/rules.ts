@@ -12,7 +12,7 @@ import {
 } from './schema.ts';
 
 /** The content of one version of a template. */
-export interface Content {
+export interface TemplateContent {
   name: string;
   description: string;
   html: string;
@@ -29,7 +29,7 @@ const checkEntry = checkOf(TemplateEntry, 'entry');
  * Checks a new template and fills in its defaults.
  * @throws ApiError invalid_param on the invalid field.
  */
-export function newContent(sent: NewTemplate | TemplateEntry): Content {
+export function newContent(sent: NewTemplate | TemplateEntry): TemplateContent {
   const { name, html, width, height, description = '', css = '' } = sent;
   const variables = () => sent.variables ?? variablesOf(html, css);
   return checked({ name, description, html, css, width, height }, variables);
@@ -39,7 +39,7 @@ export function newContent(sent: NewTemplate | TemplateEntry): Content {
  * Checks one entry of an import, which may be any value, like a new template.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
-export function importedContent(entry: unknown): Content {
+export function importedContent(entry: unknown): TemplateContent {
   return newContent(checkEntry(entry));
 }
 
@@ -48,7 +48,7 @@ export function importedContent(entry: unknown): Content {
  * again when html or css changes, and stay otherwise.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
-export function changedContent(current: Content, change: TemplateChange): Content {
+export function changedContent(current: TemplateContent, change: TemplateChange): TemplateContent {
   const { name, html, css, description, width, height } = { ...current, ...change };
   const sameText = html === current.html && css === current.css;
   const variables = () => change.variables ?? (sameText ? current.variables : variablesOf(html, css));
@@ -68,7 +68,7 @@ export function checkSlug(slug: string): void {
  * Checks the rules that a schema cannot express.
  * @param variablesIn is called once the texts are within their limits.
  */
-function checked(content: Omit<Content, 'variables'>, variablesIn: () => string[]): Content {
+function checked(content: Omit<TemplateContent, 'variables'>, variablesIn: () => string[]): TemplateContent {
   if (content.name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');
   checkSize('html', content.html, MAX_HTML_BYTES);
   checkSize('css', content.css, MAX_CSS_BYTES);

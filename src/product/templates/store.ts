@@ -14,8 +14,8 @@ import {
   type Named,
   updateNamed,
 } from '../versioned-resources/documents.ts';
-import type { Kind } from '../versioned-resources/errors.ts';
-import type { Content } from './rules.ts';
+import type { ResourceKind } from '../versioned-resources/errors.ts';
+import type { TemplateContent } from './rules.ts';
 import {
   type StoredSummary,
   SUMMARY_FIELDS,
@@ -26,17 +26,17 @@ import {
 
 export const TEMPLATES_PER_ACCOUNT = 200;
 
-export const TEMPLATE: Kind = { noun: 'template', limit: TEMPLATES_PER_ACCOUNT, guard: 'version' };
+export const TEMPLATE: ResourceKind = { noun: 'template', limit: TEMPLATES_PER_ACCOUNT, guard: 'version' };
 
 type TemplateDocument = Template & Named;
 
-interface VersionDocument extends TemplateVersion {
+interface TemplateVersionDocument extends TemplateVersion {
   accountId: string;
 }
 
 /** A template to be stored; without a slug, one is derived from its name. */
-export interface Draft {
-  content: Content;
+export interface TemplateDraft {
+  content: TemplateContent;
   slug?: string | undefined;
 }
 
@@ -57,9 +57,12 @@ export const TEMPLATE_VERSIONS: DeclaredCollection = {
 /** The templates of the accounts. Each method takes the account first and returns only its own templates. */
 export class TemplatesStore {
   readonly #templates: Collection<TemplateDocument>;
-  readonly #versions: Collection<VersionDocument>;
+  readonly #versions: Collection<TemplateVersionDocument>;
 
-  private constructor(templates: Collection<TemplateDocument>, versions: Collection<VersionDocument>) {
+  private constructor(
+    templates: Collection<TemplateDocument>,
+    versions: Collection<TemplateVersionDocument>,
+  ) {
     this.#templates = templates;
     this.#versions = versions;
   }
@@ -77,7 +80,7 @@ export class TemplatesStore {
   }
 
   /** Stores one draft, as `insert` does. */
-  async insertOne(accountId: string, draft: Draft, now: Date): Promise<Template> {
+  async insertOne(accountId: string, draft: TemplateDraft, now: Date): Promise<Template> {
     const [template] = await this.insert(accountId, [draft], now);
     return template as Template;
   }
@@ -87,7 +90,7 @@ export class TemplatesStore {
    * that were already stored.
    * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent one is taken.
    */
-  async insert(accountId: string, drafts: readonly Draft[], now: Date): Promise<Template[]> {
+  async insert(accountId: string, drafts: readonly TemplateDraft[], now: Date): Promise<Template[]> {
     const createdAt = now.toISOString();
     const named = drafts.map(({ content, slug }) => ({
       document: {
@@ -116,7 +119,7 @@ export class TemplatesStore {
   async update(
     accountId: string,
     idOrSlug: string,
-    revise: (current: Template) => Content & { slug: string },
+    revise: (current: Template) => TemplateContent & { slug: string },
     now: Date,
   ): Promise<Template | null> {
     return updateNamed(this.#templates, TEMPLATE, accountId, idOrSlug, async (current) => {

@@ -1,7 +1,7 @@
-import type { Content } from './rules.ts';
+import type { TemplateContent } from './rules.ts';
 
 /** A template with its current version. Instants are ISO-8601. */
-export interface Template extends Content {
+export interface Template extends TemplateContent {
   _id: string;
   slug: string;
   version: number;
@@ -11,7 +11,7 @@ export interface Template extends Content {
 }
 
 /** A version that is no longer the current one (or, after a crash, is about to be superseded). It never changes. */
-export interface TemplateVersion extends Omit<Content, 'description'> {
+export interface TemplateVersion extends Omit<TemplateContent, 'description'> {
   /** `<template id>@<version>`. As the primary key, it ensures that a version never changes. */
   _id: string;
   templateId: string;

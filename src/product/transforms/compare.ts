@@ -14,7 +14,7 @@ import { beginCall, type CallTerms, counted, loadImage, type MeteredCallOptions 
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
-interface Pair {
+interface ImagePair {
   one: Source;
   other: Source;
   otherParam: string;
@@ -59,7 +59,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
   );
 
   /** The bytes of the second image. Refusals name its own parameter. */
-  async function loadOther({ other, otherParam }: Pair, terms: CallTerms) {
+  async function loadOther({ other, otherParam }: ImagePair, terms: CallTerms) {
     try {
       const { bytes: loaded, header } = await loadImage(other, options, terms);
       const bytes = isStored(loaded) ? await loaded.read() : loaded;
@@ -100,7 +100,7 @@ function missingOther(): ApiError {
   );
 }
 
-async function readPair(request: FastifyRequest): Promise<Pair> {
+async function readPair(request: FastifyRequest): Promise<ImagePair> {
   const body = request.body as Readable;
   if (mediaTypeOf(request) === 'application/json') return parsePair(await request.readJson());
   using multipart = await openMultipart(request, body, {
@@ -116,7 +116,7 @@ async function readPair(request: FastifyRequest): Promise<Pair> {
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
-function parsePair(body: unknown): Pair {
+function parsePair(body: unknown): ImagePair {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with two references.');
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
   const [field] = Object.keys(others);

@@ -70,7 +70,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
   app.post<{ Body: RenderBody }>(
     '/images/render',
     {
-      config: { slot: 'calls', answers: 'image/*' },
+      config: { slot: 'calls', responseType: 'image/*' },
       schema: { summary: 'Render a template to a picture', body: RenderBody },
     },
     async (request, reply) => {

@@ -14,7 +14,7 @@ const RESULTS_PREFIX = 'results/';
 const RESULT_KEPT_MS = HOUR_MS;
 const SWEPT_AT_ONCE = 100;
 
-interface ResultsOptions {
+interface TemporaryResultsOptions {
   objects: Objects;
   signatures: Signatures;
   publicUrl: () => string;
@@ -22,14 +22,19 @@ interface ResultsOptions {
 }
 
 /** Results behind `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
-export interface Results {
+export interface TemporaryResults {
   /** Stores the bytes and returns their signed link. */
   store(result: { data: Uint8Array; contentType: string }): Promise<string>;
   /** Deletes a batch of results whose links have expired; returns their number. */
   sweep(): Promise<number>;
 }
 
-export function createResultLinks({ objects, signatures, publicUrl, now }: ResultsOptions): Results {
+export function createResultLinks({
+  objects,
+  signatures,
+  publicUrl,
+  now,
+}: TemporaryResultsOptions): TemporaryResults {
   return {
     async store({ data, contentType }) {
       const name = randomText(24);
@@ -49,7 +54,7 @@ export function createResultLinks({ objects, signatures, publicUrl, now }: Resul
 /** GET /results/{name}: the target of a signed link. */
 export async function resultRoutes(
   app: FastifyInstance,
-  { objects, signatures, now }: ResultsOptions,
+  { objects, signatures, now }: TemporaryResultsOptions,
 ): Promise<void> {
   openToEveryOrigin(app, () => true);
   answerPreflight(app, '/results/:name', { methods: ['GET', 'HEAD'], isSigned: () => true });
@@ -57,7 +62,7 @@ export async function resultRoutes(
   app.get<{ Params: { name: string }; Querystring: { expires?: string; signature?: string } }>(
     '/results/:name',
     {
-      config: { answers: 'image/*' },
+      config: { responseType: 'image/*' },
       schema: {
         summary: 'Read a result by its signed link',
         params: Type.Object({ name: Type.String() }),

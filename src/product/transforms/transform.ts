@@ -16,7 +16,7 @@ import {
   namedAs,
   sendPicture,
 } from './metered-call.ts';
-import { RESULT_LIFE_SECONDS, type Results } from './results.ts';
+import { RESULT_LIFE_SECONDS, type TemporaryResults } from './results.ts';
 import { planOfSteps, SentSteps } from './sent-steps.ts';
 import { checkQuery, compileCall, type Query, type TransformCall } from './transform-call.ts';
 import { transformQuery, transformReference } from './transform-schema.ts';
@@ -35,7 +35,7 @@ interface PlannedCall extends Planned {
 }
 
 interface TransformOptions extends MeteredCallOptions {
-  results: Results;
+  results: TemporaryResults;
   models: Models;
   /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */
   presetPass: (accountId: string, reference: string) => Promise<Planned>;
@@ -53,7 +53,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         body: 'stream',
         reference: transformReference(),
         formFields: FORM_FIELDS,
-        answers: 'image/*',
+        responseType: 'image/*',
         check: checkBeforeBody,
       },
       schema: {

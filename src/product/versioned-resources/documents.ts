@@ -7,7 +7,7 @@ import {
   type IndexSpec,
   order,
 } from '../../platform/stores/documents/port.ts';
-import { type Kind, slugTaken, tooContended, tooMany } from './errors.ts';
+import { type ResourceKind, slugTaken, tooContended, tooMany } from './errors.ts';
 
 /**
  * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
@@ -64,7 +64,7 @@ export function findNamed<T extends Named>(
  */
 export async function updateNamed<T extends Named>(
   collection: Collection<T>,
-  kind: Kind,
+  kind: ResourceKind,
   accountId: string,
   idOrSlug: string,
   revise: (current: T) => Promise<(Partial<T> & { slug: string }) | null>,
@@ -93,7 +93,7 @@ export async function updateNamed<T extends Named>(
  */
 export async function insertNamed<T extends Named>(
   collection: Collection<T>,
-  kind: Kind,
+  kind: ResourceKind,
   accountId: string,
   drafts: readonly Draft<T>[],
 ): Promise<T[]> {
@@ -123,7 +123,7 @@ export async function insertNamed<T extends Named>(
 /** Gives each draft a currently free slot and slug. */
 async function withSlots<T extends Named>(
   collection: Collection<T>,
-  kind: Kind,
+  kind: ResourceKind,
   accountId: string,
   drafts: readonly Draft<T>[],
 ): Promise<T[]> {

@@ -1,7 +1,7 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 
 /** A kind of named documents. */
-export interface Kind {
+export interface ResourceKind {
   noun: 'preset' | 'template';
   /** The most of them that an account may have. */
   limit: number;
@@ -10,13 +10,13 @@ export interface Kind {
 }
 
 /** 400: another document of the account has this slug. */
-export function slugTaken({ noun }: Kind, slug: string): ApiError {
+export function slugTaken({ noun }: ResourceKind, slug: string): ApiError {
   const message = `slug "${slug}" is already one of your ${noun}s': send another, or leave it out to have one made.`;
   return invalidParam('slug', message);
 }
 
 /** 422: the account would exceed its number of documents. */
-export function tooMany({ noun, limit }: Kind, left: number): ApiError {
+export function tooMany({ noun, limit }: ResourceKind, left: number): ApiError {
   const message = `An account holds at most ${limit} ${noun}s and ${left} are left: delete some, or send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
 }
@@ -28,7 +28,7 @@ export function tooManyEntries(limit: number, received: number): ApiError {
 }
 
 /** 500, retryable: concurrent writes to the same document were faster in every attempt. */
-export function tooContended({ noun }: Kind): ApiError {
+export function tooContended({ noun }: ResourceKind): ApiError {
   return new ApiError(
     'internal_error',
     `Too many calls changed the same ${noun} at once: repeat the same call.`,

@@ -1,9 +1,9 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { type Kind, tooManyEntries } from './errors.ts';
+import { type ResourceKind, tooManyEntries } from './errors.ts';
 
 /** An entry of an import that was refused, with its index as sent. */
-export interface Refusal {
+export interface RefusedEntry {
   index: number;
   error: ApiError;
 }
@@ -13,7 +13,7 @@ export interface Refusal {
  * number is bounded.
  * @throws ApiError resource_limit_exceeded.
  */
-export function checkEntryCount({ limit }: Kind, count: number): void {
+export function checkEntryCount({ limit }: ResourceKind, count: number): void {
   if (count > 10 * limit) throw tooManyEntries(10 * limit, count);
 }
 
@@ -24,9 +24,9 @@ export function checkEntryCount({ limit }: Kind, count: number): void {
 export async function partition<E, T>(
   entries: Iterable<[number, E]>,
   check: (entry: E) => T | Promise<T>,
-): Promise<{ accepted: [number, T][]; refused: Refusal[] }> {
+): Promise<{ accepted: [number, T][]; refused: RefusedEntry[] }> {
   const accepted: [number, T][] = [];
-  const refused: Refusal[] = [];
+  const refused: RefusedEntry[] = [];
   for (const [index, entry] of entries) {
     try {
       accepted.push([index, await check(entry)]);

@@ -2,8 +2,8 @@
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { judgeLatency } from '../../../src/host/doctor/answers.ts';
 import { checkHosts, checkRedis, judgeConnections, judgeVersion } from '../../../src/host/doctor/redis.ts';
+import { judgeLatency } from '../../../src/host/doctor/times.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { deploymentMark, holdPrefix } from '../../../src/host/processes/deployment.ts';
 import { createSignatures } from '../../../src/platform/http/signatures.ts';

@@ -10,7 +10,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { LateWork } from '../../../src/imaging/images/late-work.ts';
 import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
-import { createRasterizer, type Drawing } from '../../../src/imaging/images/vector.ts';
+import { createRasterizer, type RasterizedDrawing } from '../../../src/imaging/images/vector.ts';
 import { type Clock, systemClock } from '../../../src/platform/clock.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { sanitize as sanitized } from '../../../workers/vector/sanitize.ts';
@@ -33,7 +33,11 @@ function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}
     ...rest,
   });
   t.teardown(() => rasterizer.close());
-  const draw = (bytes: Uint8Array, size: DrawingSize = { density: 96 }, signal = forever): Promise<Drawing> =>
+  const draw = (
+    bytes: Uint8Array,
+    size: DrawingSize = { density: 96 },
+    signal = forever,
+  ): Promise<RasterizedDrawing> =>
     rasterizer.draw({ bytes, size }, { accountId: 'acc', deadline: { signal, waiting: (slot) => slot } });
   return { rasterizer, draw };
 }

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import type { AdmitRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
-import { createSlots, type Slots } from '../../../src/product/accounts/gate/slots.ts';
+import { type CallSlots, createSlots } from '../../../src/product/accounts/gate/slots.ts';
 import { manualClock } from '../../support/clock.ts';
 
 /** Notes what it is asked, and grants everything; `fails` makes the next question fail. */
@@ -41,7 +41,7 @@ function connection() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A call of account a that got a slot, and how its connection closes. */
-async function call(slots: Slots, key = 'calls/a') {
+async function call(slots: CallSlots, key = 'calls/a') {
   const { request, reply, close } = connection();
   const slot = slots.slotFor(key, 4);
   if (!slots.isHeld(slot)) await slots.admit({}, slot);

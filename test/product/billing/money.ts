@@ -4,7 +4,7 @@ import type { Collection, Documents } from '../../../src/platform/stores/documen
 import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
 import { createMovements, type Movement } from '../../../src/product/billing/movements.ts';
 import type { PlanTerms } from '../../../src/product/billing/plans.ts';
-import { BillingStore, type LedgerRow, type Money } from '../../../src/product/billing/store.ts';
+import { type BillingAccount, BillingStore, type LedgerRow } from '../../../src/product/billing/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
 
 export const LIMITED: PlanTerms = { id: 'limited', processLimit: 2, overageCredits: 1, retentionDays: 7 };
@@ -21,7 +21,7 @@ export function planOf(id: string): PlanTerms {
 }
 
 /** The accounts of a store, as they lie in it. */
-export function accountsIn(documents: Documents): Promise<Collection<Money & { email: string }>> {
+export function accountsIn(documents: Documents): Promise<Collection<BillingAccount & { email: string }>> {
   return documents.collection(ACCOUNTS);
 }
 
@@ -62,7 +62,7 @@ export function charge(credits: number, reference: string): Movement {
   return { reference, type: 'charge', credits: -credits, heldChange: -credits };
 }
 
-export async function moneyOf(store: BillingStore, accountId: string): Promise<Money> {
+export async function moneyOf(store: BillingStore, accountId: string): Promise<BillingAccount> {
   const account = await store.find(accountId);
   if (account === null) throw new Error(`There is no account ${accountId}.`);
   return account;

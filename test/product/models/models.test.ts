@@ -1,6 +1,5 @@
 // needs: nothing
 import t from 'tap';
-import { modelOf } from '../../../src/product/models/answers.ts';
 import { chosenModel } from '../../../src/product/models/choice.ts';
 import {
   defaultModelFor,
@@ -13,6 +12,7 @@ import {
   readModels,
 } from '../../../src/product/models/models.ts';
 import { creditsPerItem, imageModelPrice, lowestCredits } from '../../../src/product/models/prices.ts';
+import { modelOf } from '../../../src/product/models/responses.ts';
 
 const models = readModels();
 const sandbox = offeredModels(models, (provider) => provider === 'sandbox');

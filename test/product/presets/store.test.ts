@@ -1,13 +1,13 @@
 // needs: documents
 import t from 'tap';
 import type { Preset } from '../../../src/product/presets/preset.ts';
-import { type Draft, PresetsStore } from '../../../src/product/presets/store.ts';
+import { type PresetDraft, PresetsStore } from '../../../src/product/presets/store.ts';
 import { dyingAtUpdate, openDocuments } from '../../support/documents.ts';
 import { numbered } from './harness.ts';
 
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
 
-const draft: Draft = {
+const draft: PresetDraft = {
   name: 'Small',
   description: '',
   slug: 'small',

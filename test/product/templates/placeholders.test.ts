@@ -4,12 +4,12 @@ import {
   escapeHtml,
   FilledTooLargeError,
   fillPlaceholders,
-  type Row,
+  type TemplateRow,
   variablesOf,
 } from '../../../src/product/templates/placeholders.ts';
 import { seeded } from '../../../workers/models/random.ts';
 
-const fill = (text: string, row: Row) => fillPlaceholders(text, row, 100_000);
+const fill = (text: string, row: TemplateRow) => fillPlaceholders(text, row, 100_000);
 
 t.test('two braces fill escaped, three braces fill raw', async (t) => {
   const row = { name: `<b class="x">Tom & 'Ann'</b>` };

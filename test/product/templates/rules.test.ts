@@ -3,11 +3,11 @@ import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkEntries } from '../../../src/product/templates/importing.ts';
 import {
-  type Content,
   changedContent,
   checkSlug,
   importedContent,
   newContent,
+  type TemplateContent,
 } from '../../../src/product/templates/rules.ts';
 import { MAX_CSS_BYTES, MAX_HTML_BYTES, MAX_NAME_CHARACTERS } from '../../../src/product/templates/schema.ts';
 
@@ -97,7 +97,7 @@ t.test('only built-ins have a slug that begins with builtin-', async (t) => {
 });
 
 t.test('a change keeps what it leaves out, and an empty text empties css and description', async (t) => {
-  const current: Content = newContent({ ...sent, description: 'old', css: 'p{}' });
+  const current: TemplateContent = newContent({ ...sent, description: 'old', css: 'p{}' });
   t.same(changedContent(current, {}), current);
   t.same(changedContent(current, { name: 'New' }), { ...current, name: 'New' });
   t.same(changedContent(current, { css: '', description: '' }), { ...current, css: '', description: '' });
@@ -108,7 +108,7 @@ t.test('a change keeps what it leaves out, and an empty text empties css and des
 });
 
 t.test('variables stay until html or css becomes another text, unless they are sent', async (t) => {
-  const current: Content = newContent({ ...sent, variables: ['kept'] });
+  const current: TemplateContent = newContent({ ...sent, variables: ['kept'] });
   t.same(changedContent(current, { name: 'New', html: sent.html }).variables, ['kept']);
   t.same(changedContent(current, { html: '{{ other }}' }).variables, ['other']);
   t.same(changedContent(current, { css: 'p{color:{{ ink }}}' }).variables, ['title', 'ink']);

@@ -5,16 +5,16 @@
 
 type Triple = readonly [number, number, number];
 /** A chromaticity of CIE 1931. */
-export type Point = readonly [x: number, y: number];
+export type Chromaticity = readonly [x: number, y: number];
 
 /** The colours of a display, which the numbers of a picture stand for. */
 export interface Colours {
   /** Name of the profile. */
   name: string;
-  white: Point;
-  red: Point;
-  green: Point;
-  blue: Point;
+  white: Chromaticity;
+  red: Chromaticity;
+  green: Chromaticity;
+  blue: Chromaticity;
   /** From the value of a channel, 0 to 1, to light, where 1 is white. */
   curve(value: number): number;
 }
@@ -92,7 +92,7 @@ function brightOf({ red, green, blue }: Primaries): Triple[] {
 }
 
 /** XYZ at luminance 1. */
-function xyzOf([x, y]: Point): Triple {
+function xyzOf([x, y]: Chromaticity): Triple {
   return [x / y, 1, (1 - x - y) / y];
 }
 

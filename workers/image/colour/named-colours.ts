@@ -1,5 +1,5 @@
 import type { CodePoints } from '../../formats/code-points.ts';
-import { type Colours, isPossible, type Point } from './icc-profile.ts';
+import { type Chromaticity, type Colours, isPossible } from './icc-profile.ts';
 import { linearOf } from './light.ts';
 
 /**
@@ -8,10 +8,13 @@ import { linearOf } from './light.ts';
  */
 
 /** The white point of sRGB and of all primaries that code points name here. */
-const D65: Point = [0.3127, 0.329];
+const D65: Chromaticity = [0.3127, 0.329];
 const SRGB = { name: 'BT.709', red: [0.64, 0.33], green: [0.3, 0.6], blue: [0.15, 0.06] } as const;
 const BT709 = 1;
-const PRIMARIES: Record<number, { name: string; red: Point; green: Point; blue: Point }> = {
+const PRIMARIES: Record<
+  number,
+  { name: string; red: Chromaticity; green: Chromaticity; blue: Chromaticity }
+> = {
   [BT709]: SRGB,
   9: { name: 'BT.2020', red: [0.708, 0.292], green: [0.17, 0.797], blue: [0.131, 0.046] },
   12: { name: 'Display P3', red: [0.68, 0.32], green: [0.265, 0.69], blue: [0.15, 0.06] },
@@ -58,7 +61,7 @@ export function coloursOfCodePoints({ primaries, transfer }: CodePoints): NamedC
 /** The gamma of a file, such as 0.45455, and the chromaticities of its primaries; those that are absent are of sRGB. */
 export interface Gamma {
   gamma?: number;
-  chromaticities?: { white: Point; red: Point; green: Point; blue: Point };
+  chromaticities?: { white: Chromaticity; red: Chromaticity; green: Chromaticity; blue: Chromaticity };
 }
 
 /** The colours that a gamma and chromaticities name. Values that cannot be are passed over. */

@@ -1,8 +1,8 @@
-import type { Achieved, OutputFormat } from '../../protocol.ts';
+import type { OutputFormat, TargetResult } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { isGreyColour } from '../colour/colour.ts';
 import { hasHardColourEdges } from '../colour/colour-edges.ts';
-import { openPixels, type Source } from '../input.ts';
+import { type InputFacts, openPixels } from '../input.ts';
 import {
   type CarriedFile,
   pixelsWithMetadata,
@@ -12,7 +12,7 @@ import {
 import type { Picture } from '../picture.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { type Original, reachTarget, type Written } from '../search/target.ts';
-import { isSamePicture, secondsLeft, type Work, writableFormat } from '../work.ts';
+import { isSamePicture, type PassWork, secondsLeft, writableFormat } from '../work.ts';
 import { isBare } from './bare-file.ts';
 import { isFromCamera } from './camera-file.ts';
 import { MAX_SENT_MS, restoreDelays } from './delays.ts';
@@ -30,8 +30,8 @@ const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'target'];
  * and colours that it needs, and by a search where it has a target.
  */
 export async function writeResult(
-  work: Work,
-): Promise<{ written: Written; achieved?: Achieved; processedMs: number }> {
+  work: PassWork,
+): Promise<{ written: Written; achieved?: TargetResult; processedMs: number }> {
   const { task, encode, source, chosen, carried, profile, picture } = work;
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
@@ -96,12 +96,12 @@ export async function writeResult(
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
 
 /** Whether kept metadata is valid for a grey result, which it is where the picture was grey before. */
-function carriesGrey({ source, profile }: Work): boolean {
+function carriesGrey({ source, profile }: PassWork): boolean {
   return source.isGrey && profile === 'own';
 }
 
 /** Whether the result is grey and its format can store a single channel. */
-export function staysGrey({ encode, source, steps }: Pick<Work, 'encode' | 'source' | 'steps'>): boolean {
+export function staysGrey({ encode, source, steps }: Pick<PassWork, 'encode' | 'source' | 'steps'>): boolean {
   if (!GREY_FORMATS.includes(encode.format)) return false;
   if (!isGreyColour(encode.background)) return false;
   return steps.reduce(
@@ -111,7 +111,7 @@ export function staysGrey({ encode, source, steps }: Pick<Work, 'encode' | 'sour
 }
 
 /** Whether 16 bits can be written. */
-function staysDeep({ encode, source }: Work): boolean {
+function staysDeep({ encode, source }: PassWork): boolean {
   const { format, quality, palette, colors, target } = encode;
   if (!source.is16Bit || target !== undefined) return false;
   return format === 'png'
@@ -135,7 +135,13 @@ const LOOKED_AT_PX = 4_000_000;
  * Settings that a lossy file needs for hard edges between colours, where the caller chose none. A look at the pixels
  * needs a pipeline of its own, 2 of the 33 ms of a 12 MP JPEG to 512 px; a camera's photograph is known to have none.
  */
-async function colourDetailFor({ task, encode, source, picture, steps }: Work): Promise<Partial<Settings>> {
+async function colourDetailFor({
+  task,
+  encode,
+  source,
+  picture,
+  steps,
+}: PassWork): Promise<Partial<Settings>> {
   const { format, chroma, lossless } = encode;
   const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
@@ -151,7 +157,7 @@ function fineColours(format: OutputFormat, pixels: Pixels): Partial<Settings> {
 }
 
 /** The row filter of a PNG. A photograph that was only moved or scaled is recognised without a look at its pixels. */
-async function filterFor({ encode, source, picture, steps }: Work): Promise<Partial<RowFilter>> {
+async function filterFor({ encode, source, picture, steps }: PassWork): Promise<Partial<RowFilter>> {
   const { format, palette, colors } = encode;
   if (format !== 'png' || palette === true || colors !== undefined) return {};
   const isPhoto = source.format === 'jpeg' && steps.every(isSamePicture);
@@ -159,7 +165,7 @@ async function filterFor({ encode, source, picture, steps }: Work): Promise<Part
 }
 
 /** The effort of the AVIF of a drawing, which needs more than a photograph; none for any other picture. */
-async function drawingEffortFor({ encode, source, picture }: Work): Promise<Partial<Settings>> {
+async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<Partial<Settings>> {
   const { format, effort, lossless } = encode;
   if (format !== 'avif' || effort !== undefined || lossless === true || picture.frames > 1) return {};
   if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > DRAWING_AVIF.mostPx)
@@ -169,7 +175,7 @@ async function drawingEffortFor({ encode, source, picture }: Work): Promise<Part
 
 /** Writes an indexed PNG as an indexed PNG again, where the steps added no colours; undefined otherwise. */
 async function writtenIndexed(
-  { source, encode, picture }: Work,
+  { source, encode, picture }: PassWork,
   write: (settings: Settings & { format: 'png' }) => Promise<Written>,
 ): Promise<Written | undefined> {
   const { format, palette, colors } = encode;
@@ -185,7 +191,7 @@ async function writtenIndexed(
  * The input itself, where the picture is unchanged and the pass asks for no other encoding. It is decoded all the same,
  * to check it.
  */
-async function untouchedInput(work: Work): Promise<Written | undefined> {
+async function untouchedInput(work: PassWork): Promise<Written | undefined> {
   const { encode, source, picture } = work;
   const isKept = encode.target === undefined && !source.isDeep && picture.isUntouched;
   const file = isKept ? originalOf(work)?.file : undefined;
@@ -202,7 +208,7 @@ function originalOf({
   isConverted,
   chosen,
   picture,
-}: Work): Original | undefined {
+}: PassWork): Original | undefined {
   const { input } = task;
   const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
   const asksMore = Object.keys(encode).some((key) => !NEUTRAL_KEYS.includes(key));
@@ -218,14 +224,14 @@ function originalOf({
 }
 
 /** The result with the compressed pixels of the input, which shows the same picture, where these are smaller. */
-function withPixelsOf({ task, source, profile }: Work, { data, info }: Written): Written {
+function withPixelsOf({ task, source, profile }: PassWork, { data, info }: Written): Written {
   if (source.orientation > 1) return { data, info };
   const smaller = withSmallerPixels(data, task.input, profile === 'own');
   return { data: smaller, info: { ...info, size: smaller.byteLength } };
 }
 
 /** The playback of an animation that has left its file, because raw pixels carry neither delays nor a loop count. */
-function motionOf({ delays, loop }: Source, picture: Picture): Motion {
+function motionOf({ delays, loop }: InputFacts, picture: Picture): Motion {
   if (picture.frames === 1 || picture.fromFile) return {};
   const delay = delays?.map((delayMs) => Math.min(delayMs, MAX_SENT_MS));
   return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };

@@ -6,7 +6,7 @@ const BIN_BITS = 4;
 const LEADING = 256 - (1 << (8 - BIN_BITS));
 
 /** Sums of weighted red, green and blue, and of the weights. */
-type Sums = [red: number, green: number, blue: number, weight: number];
+type ColourSums = [red: number, green: number, blue: number, weight: number];
 
 /**
  * The mean colour, and the mean of the most common bin. Each pixel is weighted by its alpha, because invisible pixels
@@ -29,8 +29,8 @@ function binOf(red: number, green: number, blue: number): number {
 }
 
 /** Sums row by row, because small integers are added faster than large ones. */
-function sumOpaque({ data, width, height }: Sample, bins: Uint32Array): Sums {
-  const sums: Sums = [0, 0, 0, width * height];
+function sumOpaque({ data, width, height }: Sample, bins: Uint32Array): ColourSums {
+  const sums: ColourSums = [0, 0, 0, width * height];
   for (let y = 0, at = 0; y < height; y++) {
     let reds = 0;
     let greens = 0;
@@ -52,8 +52,8 @@ function sumOpaque({ data, width, height }: Sample, bins: Uint32Array): Sums {
   return sums;
 }
 
-function sumVeiled({ data, width, height }: Sample, bins: Uint32Array): Sums {
-  const sums: Sums = [0, 0, 0, 0];
+function sumVeiled({ data, width, height }: Sample, bins: Uint32Array): ColourSums {
+  const sums: ColourSums = [0, 0, 0, 0];
   for (let y = 0, at = 0; y < height; y++) {
     let reds = 0;
     let greens = 0;
@@ -80,7 +80,7 @@ function sumVeiled({ data, width, height }: Sample, bins: Uint32Array): Sums {
 }
 
 /** The sums of the pixels in one bin. */
-function sumsOf(bin: number, { data, channels }: Sample): Sums {
+function sumsOf(bin: number, { data, channels }: Sample): ColourSums {
   let reds = 0;
   let greens = 0;
   let blues = 0;
@@ -100,7 +100,7 @@ function sumsOf(bin: number, { data, channels }: Sample): Sums {
 }
 
 /** `#rrggbb` of the mean. */
-function hexOf([red, green, blue, weight]: Sums): string {
+function hexOf([red, green, blue, weight]: ColourSums): string {
   const means = [red, green, blue].map((sum) => Math.round(weight === 0 ? 0 : sum / weight));
   return `#${means.map((mean) => mean.toString(16).padStart(2, '0')).join('')}`;
 }

@@ -81,7 +81,7 @@ function largestOf(one: Uint8Array, other: Uint8Array, at: number): number {
   return largest;
 }
 
-interface Box {
+interface Bounds {
   left: number;
   top: number;
   right: number;
@@ -95,7 +95,7 @@ interface Box {
 class Tiles {
   readonly #columns: number;
   readonly #rows: number;
-  readonly #boxes = new Map<number, Box>();
+  readonly #boxes = new Map<number, Bounds>();
 
   constructor(width: number, height: number) {
     this.#columns = Math.ceil(width / TILE_PX);
@@ -125,7 +125,7 @@ class Tiles {
   }
 
   /** The boxes around each group of adjacent tiles. */
-  #connected(boxes: ReadonlyMap<number, Box>): Box[] {
+  #connected(boxes: ReadonlyMap<number, Bounds>): Bounds[] {
     const seen = new Set<number>();
     return [...boxes.keys()].flatMap((tile) => (seen.has(tile) ? [] : [this.#around(tile, boxes, seen)]));
   }
@@ -134,8 +134,8 @@ class Tiles {
    * Every tile that a box covers, with that box. It joins boxes that overlap even where their changed pixels are not
    * adjacent.
    */
-  #covered(boxes: readonly Box[]): Map<number, Box> {
-    const covered = new Map<number, Box>();
+  #covered(boxes: readonly Bounds[]): Map<number, Bounds> {
+    const covered = new Map<number, Bounds>();
     for (const box of boxes) {
       const [firstColumn, lastColumn] = [Math.floor(box.left / TILE_PX), Math.floor(box.right / TILE_PX)];
       const [firstRow, lastRow] = [Math.floor(box.top / TILE_PX), Math.floor(box.bottom / TILE_PX)];
@@ -147,12 +147,12 @@ class Tiles {
     return covered;
   }
 
-  #around(first: number, boxes: ReadonlyMap<number, Box>, seen: Set<number>): Box {
-    const box = { ...(boxes.get(first) as Box) };
+  #around(first: number, boxes: ReadonlyMap<number, Bounds>, seen: Set<number>): Bounds {
+    const box = { ...(boxes.get(first) as Bounds) };
     const waiting = [first];
     seen.add(first);
     for (let tile = waiting.pop(); tile !== undefined; tile = waiting.pop()) {
-      grow(box, boxes.get(tile) as Box);
+      grow(box, boxes.get(tile) as Bounds);
       for (const next of this.#neighbours(tile)) {
         if (seen.has(next) || !boxes.has(next)) continue;
         seen.add(next);
@@ -171,13 +171,13 @@ class Tiles {
 }
 
 /** Adds a box to that of its tile. */
-function include(boxes: Map<number, Box>, tile: number, box: Box): void {
+function include(boxes: Map<number, Bounds>, tile: number, box: Bounds): void {
   const there = boxes.get(tile);
   if (there === undefined) boxes.set(tile, { ...box });
   else grow(there, box);
 }
 
-function grow(box: Box, { left, top, right, bottom }: Box): void {
+function grow(box: Bounds, { left, top, right, bottom }: Bounds): void {
   box.left = Math.min(box.left, left);
   box.top = Math.min(box.top, top);
   box.right = Math.max(box.right, right);

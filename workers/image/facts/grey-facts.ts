@@ -3,7 +3,7 @@ import type { Size } from '../pixels/geometry.ts';
 import { LUMA } from './brightness.ts';
 
 /** One 8-bit channel. */
-interface Grey extends Size {
+interface GreyPixels extends Size {
   data: Uint8Array;
 }
 
@@ -22,7 +22,7 @@ const TO_NEXT = GREY.map((grey, luminance) => (GREY[luminance + 1] ?? grey) - gr
  * single precision, so four pixels of a million differ by one step. A libvips pipeline would cost more in transfer than
  * in work.
  */
-export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: Size): Grey {
+export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: Size): GreyPixels {
   const data = new Uint8Array(width * height);
   for (let at = 0, to = 0; to < data.length; at += channels, to++) {
     const luminance =
@@ -40,7 +40,7 @@ const LAPLACIAN_SCALE = 9;
  * Shannon entropy of the grey values, in bits: 0 for a single value, 8 for an even distribution. stats() of sharp
  * computes it in single precision, so the two agree to six digits.
  */
-export function entropyOf({ data }: Grey): number {
+export function entropyOf({ data }: GreyPixels): number {
   const counts = new Uint32Array(256);
   // The loop uses an index, because an iterator over the pixels takes ten times as long.
   for (let at = 0; at < data.length; at++) {
@@ -60,7 +60,7 @@ export function entropyOf({ data }: Grey): number {
  * Standard deviation of the Laplacian (0 1 0, 1 -4 1, 0 1 0), divided by nine; edge pixels are repeated outwards. This
  * equals the sharpness of sharp's stats(), which also computes everything else and takes four times as long.
  */
-export function sharpnessOf({ data, width, height }: Grey): number {
+export function sharpnessOf({ data, width, height }: GreyPixels): number {
   let sum = 0;
   let squares = 0;
   for (let y = 0; y < height; y++) {

@@ -4,13 +4,13 @@ import { entropyOf, greyOf, sharpnessOf } from './grey-facts.ts';
 import { hashesOf } from './hashes.ts';
 import type { Sample } from './sample.ts';
 
-type Measured = Pick<
+type MeasuredFacts = Pick<
   ImageFacts,
   'dominantColor' | 'averageColor' | 'entropy' | 'sharpness' | 'thumbhash' | 'blurhash'
 >;
 
 /** Measures the facts that come from the pixels themselves. */
-export function measure(pixels: Sample): Measured {
+export function measure(pixels: Sample): MeasuredFacts {
   const grey = greyOf(pixels.data, pixels.channels, pixels);
   const [entropy, sharpness] = [entropyOf(grey), sharpnessOf(grey)];
   return { ...coloursOf(pixels), entropy, sharpness, ...hashesOf(pixels) };

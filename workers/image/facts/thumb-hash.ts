@@ -29,10 +29,10 @@ export function thumbHash(rgba: Uint8Array, size: Size): Uint8Array {
   const longest = Math.max(width, height);
   const across = Math.max(1, Math.round((limit * width) / longest));
   const down = Math.max(1, Math.round((limit * height) / longest));
-  const l = varying(brightness, size, Math.max(COLOUR_PARTS, across), Math.max(COLOUR_PARTS, down));
-  const p = varying(yellow, size, COLOUR_PARTS, COLOUR_PARTS);
-  const q = varying(red, size, COLOUR_PARTS, COLOUR_PARTS);
-  const a = isOpaque ? null : varying(alpha, size, ALPHA_PARTS, ALPHA_PARTS);
+  const l = dctOf(brightness, size, Math.max(COLOUR_PARTS, across), Math.max(COLOUR_PARTS, down));
+  const p = dctOf(yellow, size, COLOUR_PARTS, COLOUR_PARTS);
+  const q = dctOf(red, size, COLOUR_PARTS, COLOUR_PARTS);
+  const a = isOpaque ? null : dctOf(alpha, size, ALPHA_PARTS, ALPHA_PARTS);
   const isLandscape = width > height;
   const colours =
     Math.round(63 * l.mean) |
@@ -94,7 +94,7 @@ function channelsOf(rgba: Uint8Array, count: number) {
 }
 
 /** The cosine transform of a channel, for the components in the triangle of lower frequencies. */
-function varying(channel: Float64Array, size: Size, across: number, down: number): Varying {
+function dctOf(channel: Float64Array, size: Size, across: number, down: number): Varying {
   const { width, height } = size;
   const lines = Array.from({ length: down }, (_, line) => cosines(line, height));
   const sums = channel.some((value) => value !== 0)

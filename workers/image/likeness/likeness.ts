@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import type { Achieved } from '../../protocol.ts';
+import type { TargetResult } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
 import type { Settings } from '../encode/encoder.ts';
 import { framesOf, type Pixels } from '../pixels/pixels.ts';
@@ -46,7 +46,7 @@ export function likenessTo(pixels: Pixels, target: LikenessTarget): Likeness {
 export function achievedOf(
   { param, rounded }: Likeness,
   value: number,
-): Pick<Achieved, 'ssim' | 'ssimulacra2'> {
+): Pick<TargetResult, 'ssim' | 'ssimulacra2'> {
   return param === 'minSsim' ? { ssim: rounded(value) } : { ssimulacra2: rounded(value) };
 }
 

@@ -51,9 +51,9 @@ function marginOf(edgePx: number): number {
  * Weighted sums over the rows of a window, for each column: of each picture, of the squares of both, and of their
  * product.
  */
-type Sums = Record<'a' | 'b' | 'squares' | 'product', Float64Array>;
+type WindowSums = Record<'a' | 'b' | 'squares' | 'product', Float64Array>;
 
-function sumColumns(a: Luma, b: Luma, middle: number, sums: Sums): void {
+function sumColumns(a: Luma, b: Luma, middle: number, sums: WindowSums): void {
   for (const row of Object.values(sums)) row.fill(0);
   const { width, height } = a;
   const first = Math.max(0, middle - RADIUS_PX);
@@ -72,7 +72,7 @@ function sumColumns(a: Luma, b: Luma, middle: number, sums: Sums): void {
   }
 }
 
-function similarityAt({ a, b, squares, product }: Sums, middle: number, width: number): number {
+function similarityAt({ a, b, squares, product }: WindowSums, middle: number, width: number): number {
   const first = Math.max(0, middle - RADIUS_PX);
   const last = Math.min(width - 1, middle + RADIUS_PX);
   const scale = 1 / weightBetween(first - middle, last - middle);

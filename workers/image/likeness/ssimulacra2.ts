@@ -86,7 +86,7 @@ function scalesOf({ width, height }: Level): number {
 type Rows = Record<'a' | 'b' | 'meanA' | 'meanB' | 'squares' | 'product', Float32Array[]>;
 
 /** One channel of both pictures at one scale, while its rows are processed. */
-interface Comparison {
+interface ChannelComparison {
   rows: Rows;
   weights: readonly number[];
   /** Sums of the errors, and of their fourth powers. */
@@ -120,13 +120,13 @@ function errorAt(a: Level, b: Level, weights: readonly (readonly number[])[]): n
 }
 
 /** Undefined where the channel has no weight at this scale. */
-function comparisonOf(weights: readonly number[], width: number): Comparison | undefined {
+function comparisonOf(weights: readonly number[], width: number): ChannelComparison | undefined {
   const counts = weights.some((weight) => weight >= NEGLIGIBLE_WEIGHT);
   return counts ? { rows: createRows(width), weights, sums: new Float64Array(ERRORS) } : undefined;
 }
 
 /** Weighs the means of the errors, which come first, and their 4-norms. */
-function weighted({ weights, sums }: Comparison, pixels: number): number {
+function weighted({ weights, sums }: ChannelComparison, pixels: number): number {
   return weights.reduce((total, weight, error) => {
     const mean = (sums[error] as number) / pixels;
     return total + weight * (error < ERRORS / 2 ? mean : mean ** 0.25);

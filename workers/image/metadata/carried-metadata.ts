@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Encode, MetadataPolicy, OutputFormat } from '../../protocol.ts';
 import { canCarryProfile } from '../encode/encoder.ts';
-import { type Chosen, openOptions, openPixels, readMetadata, type Source } from '../input.ts';
+import { type Chosen, type InputFacts, openOptions, openPixels, readMetadata } from '../input.ts';
 import type { Picture } from '../picture.ts';
 import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
 import { carriedIptc, withIptc } from './iptc.ts';
@@ -14,7 +14,7 @@ import { carriedXmp } from './xmp.ts';
 /** A file, with the facts about how it was opened that its metadata policy needs. */
 export interface CarriedFile {
   input: Uint8Array<ArrayBuffer>;
-  source: Source;
+  source: InputFacts;
   chosen: Chosen;
   policy: MetadataPolicy | undefined;
   carried: CarriedBlocks;
@@ -88,7 +88,7 @@ export async function prepareBlocks(
  * @param writes the profile that each step requires in the result; undefined for the picture's own.
  */
 export function profileOf(
-  { isRgb, isGrey, hasProfile, format }: Source,
+  { isRgb, isGrey, hasProfile, format }: InputFacts,
   encode: Encode & { format: OutputFormat },
   staysGrey: boolean,
   writes: readonly (CarriedProfile | undefined)[],

@@ -12,7 +12,7 @@ const MAX_NAME_CHARACTERS = 128;
 export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
 
 /** What the tags of a file may still take in total, in characters of JSON. */
-interface Budget {
+interface TagBudget {
   leftCharacters: number;
 }
 
@@ -20,7 +20,10 @@ interface Budget {
  * The tags of one group as plain values. Tags that are binary, empty, too deep, badly named or past the budget are left
  * out. A long text is cut.
  */
-export function plainTags(tags: Iterable<readonly [string, unknown]>, budget: Budget): Record<string, Plain> {
+export function plainTags(
+  tags: Iterable<readonly [string, unknown]>,
+  budget: TagBudget,
+): Record<string, Plain> {
   const plain: Record<string, Plain> = {};
   for (const [name, value] of tags) {
     if (!isSafeName(name)) continue;

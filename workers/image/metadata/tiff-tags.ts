@@ -16,16 +16,16 @@ import { isCarried } from './mended-exif.ts';
  */
 
 /** One tag: its value as bytes in the order of the written file, or the tags of a directory that it points to. */
-interface Entry {
+interface TagEntry {
   tag: number;
   type: number;
   count: number;
   value: Buffer;
-  below?: Entry[];
+  below?: TagEntry[];
 }
 
 /** Offset in a TIFF of the field that holds the offset of the first directory. */
-const FIRST_AT = 4;
+const IFD_POINTER_OFFSET = 4;
 const ENTRY_BYTES = 12;
 const LONG = 4;
 const UNDEFINED = 7;
@@ -74,16 +74,16 @@ export function withExifTags(
   const result = new Uint8Array(start + directory.byteLength);
   result.set(file);
   result.set(directory, start);
-  new DataView(result.buffer).setUint32(FIRST_AT, start, true);
+  new DataView(result.buffer).setUint32(IFD_POINTER_OFFSET, start, true);
   return result;
 }
 
 /** The entries of an EXIF structure that are carried, each with the directory that it points to. */
-function entriesOf(exif: Uint8Array): Entry[] {
+function entriesOf(exif: Uint8Array): TagEntry[] {
   const bytes = new Bytes(withoutExifPrefix(exif));
   const directories = soundExifDirectories(bytes);
   let bytesLeft = MAX_TOTAL_BYTES;
-  const carried = (directory: TiffDirectory): Entry[] =>
+  const carried = (directory: TiffDirectory): TagEntry[] =>
     directory.entries.slice(0, MAX_ENTRIES).flatMap((entry) => {
       if (PIXEL_DIMENSIONS.includes(entry.tag)) return [];
       if (EXIF_POINTERS.has(entry.tag)) {
@@ -128,7 +128,7 @@ function swapped(value: Buffer, numberBytes: number): Buffer {
  * @param ready entries that are already encoded.
  * @param next offset of the directory after it; 0 for none.
  */
-function written(entries: Entry[], start: number, ready: Buffer[] = [], next = 0): Buffer {
+function written(entries: TagEntry[], start: number, ready: Buffer[] = [], next = 0): Buffer {
   const count = entries.length + ready.length;
   const bodies: Buffer[] = [];
   let free = start + 2 + count * ENTRY_BYTES + 4;

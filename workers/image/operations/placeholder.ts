@@ -6,7 +6,7 @@ import { scaleTo } from '../sizing.ts';
 import { defineStep } from './operation.ts';
 import { choice } from './parameter.ts';
 
-type Kind = 'blur' | 'color' | 'pixel';
+type PlaceholderKind = 'blur' | 'color' | 'pixel';
 
 /** Longest side of each kind, in pixels. */
 const EDGE_PX = { blur: 32, color: 1, pixel: 8 } as const;
@@ -40,7 +40,7 @@ export const placeholder = defineStep({
   },
 });
 
-function sizeOf(input: Size, kind: Kind): Size {
+function sizeOf(input: Size, kind: PlaceholderKind): Size {
   if (kind === 'color') return { width: 1, height: 1 };
   return within(input, EDGE_PX[kind]);
 }

@@ -75,10 +75,10 @@ export const resize = defineStep({
   },
 });
 
-type Box = { width: number | undefined; height: number | undefined };
+type RequestedSize = { width: number | undefined; height: number | undefined };
 
 /** A warning where the picture stays smaller than the requested size, because it may not be enlarged. */
-function notEnlarged(source: Size, box: Box, fit: Fit, enlarge: boolean): PassWarning[] {
+function notEnlarged(source: Size, box: RequestedSize, fit: Fit, enlarge: boolean): PassWarning[] {
   if (enlarge) return [];
   const enlarged = fitInto(source, box, fit, true).scaled;
   if (enlarged.width <= source.width && enlarged.height <= source.height) return [];

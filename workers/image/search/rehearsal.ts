@@ -2,7 +2,7 @@ import type { OutputFormat } from '../../protocol.ts';
 import { TooLate } from '../failure.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { LAST_CALL_MS } from './time.ts';
-import { type Point, type Row, type Trial, tryOut } from './trials.ts';
+import { type SettingSequence, type Trial, type TriedSetting, tryOut } from './trials.ts';
 
 /** Pixels below which a trial of the whole picture takes hardly longer than one of a sample. */
 const SAMPLED_FROM_PX = 1_000_000;
@@ -43,7 +43,7 @@ export interface Rehearsed {
 
 interface RehearsalInput {
   format: OutputFormat;
-  row: Pick<Row, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
+  row: Pick<SettingSequence, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
   /** Number of pixels of the whole picture per pixel of the sample. */
   ratio: number;
   nowMs(): number;
@@ -84,7 +84,7 @@ function placeOf(tile: number, sidePx: number): number {
 export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
   const efforts = EFFORTS[rehearsal.format];
-  let found: Point[] = [];
+  let found: TriedSetting[] = [];
   let trials = 0;
   let level = 0;
   let wholeMs = 0;
@@ -119,21 +119,21 @@ export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
  * The value of the nearest trial, moved along the curve of the encoder; without a curve, interpolated between the
  * nearest two.
  */
-function expectationOf(found: Point[], curve: Row['expected']): (index: number) => number {
+function expectationOf(found: TriedSetting[], curve: SettingSequence['expected']): (index: number) => number {
   const points = found.toSorted((one, other) => one.index - other.index);
   if (curve === undefined) return (index) => between(points, index);
   return (index) => {
-    const distance = (point: Point) => Math.abs(point.index - index);
-    const [nearest] = points.toSorted((one, other) => distance(one) - distance(other)) as [Point];
+    const distance = (point: TriedSetting) => Math.abs(point.index - index);
+    const [nearest] = points.toSorted((one, other) => distance(one) - distance(other)) as [TriedSetting];
     return index === nearest.index ? nearest.value : nearest.value + curve(index) - curve(nearest.index);
   };
 }
 
 /** Interpolates between two neighbours, and extrapolates beyond the ends. */
-function between(points: readonly Point[], index: number): number {
+function between(points: readonly TriedSetting[], index: number): number {
   const above = points.findIndex((point) => point.index >= index);
   const right = Math.min(Math.max(1, above), points.length - 1);
-  const [one, other] = [points[right - 1] ?? points[0], points[right]] as [Point, Point];
+  const [one, other] = [points[right - 1] ?? points[0], points[right]] as [TriedSetting, TriedSetting];
   if (one.index === other.index) return one.value + (index - one.index);
   return one.value + ((other.value - one.value) * (index - one.index)) / (other.index - one.index);
 }

@@ -6,7 +6,7 @@ import type { Quantity } from './quality-curves.ts';
 export type CommonSettings = Settings & { format: OutputFormat };
 
 /** One of the settings of an encoder that a search tries. */
-export interface Setting extends Settings {
+export interface EncoderSetting extends Settings {
   /**
    * Quality of a PNG palette to which a GIF is first reduced, because the GIF encoder has no palette sizes between 16
    * and 256.
@@ -37,7 +37,7 @@ const MOVING_GIF = [
 ];
 
 /** An encoder's settings from its smallest file to its largest; the requested or default quality is the best one. */
-export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: number): Setting[] {
+export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: number): EncoderSetting[] {
   const { format, quality, lossless, colors = 256 } = encode;
   if (format === 'gif') return (frames > 1 ? MOVING_GIF : STILL_GIF).filter((one) => one.colors <= colors);
   if (format === 'png') {

@@ -1,5 +1,5 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
-import type { Achieved, Encode, OutputFormat } from '../../protocol.ts';
+import type { Encode, OutputFormat, TargetResult } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
@@ -9,10 +9,10 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
 import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
-import { type CommonSettings, type Setting, settingsFor } from './settings.ts';
+import { type CommonSettings, type EncoderSetting, settingsFor } from './settings.ts';
 import { assertReachable } from './smallest-file.ts';
 import { LAST_CALL_MS, trialTime } from './time.ts';
-import { type Row, type Trial, tryOut } from './trials.ts';
+import { type SettingSequence, type Trial, tryOut } from './trials.ts';
 
 /** A file; its height is that of all frames together. */
 export interface Written {
@@ -23,7 +23,7 @@ export interface Written {
 /** A file, and the values that it reaches. */
 interface Reached {
   written: Written;
-  achieved: Achieved;
+  achieved: TargetResult;
 }
 
 /** The input, where the pass writes the same picture in the same format. */
@@ -54,14 +54,14 @@ export interface Search {
 }
 
 /** A file that was tried, and the settings that made it. */
-interface Attempt {
+interface TriedFile {
   written: Written;
-  setting: Setting;
+  setting: EncoderSetting;
 }
 
 /** The aim of a search, and how a file is judged by it. */
 interface Goal<J extends Trial> {
-  row: Omit<Row, 'hasTime' | 'attempt'>;
+  row: Omit<SettingSequence, 'hasTime' | 'attempt'>;
   /** Judges a file of the whole picture, or of a sample in which each pixel stands for `ratio` pixels. */
   judge(file: Written, sample?: { pixels: Pixels; ratio: number }): Promise<J>;
 }
@@ -152,13 +152,13 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
  * `isThorough`: the search ended by itself and at the default effort, so that a target it did not reach cannot be
  * reached.
  */
-async function tried<J extends Trial>(search: Search, settings: readonly Setting[], goal: Goal<J>) {
+async function tried<J extends Trial>(search: Search, settings: readonly EncoderSetting[], goal: Goal<J>) {
   const { row, judge } = goal;
   const found = await rehearsed(search, settings, goal);
   const effort = found?.effort;
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
-  let best: (Attempt & J) | undefined;
-  let nearest: (Attempt & J) | undefined;
+  let best: (TriedFile & J) | undefined;
+  let nearest: (TriedFile & J) | undefined;
   let trials = 0;
   const isNearer = (one: Trial, other: Trial) =>
     row.pick === 'last' ? one.value < other.value : one.value > other.value;
@@ -170,7 +170,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Setting
       ...(found?.isRushed && { tolerance: row.tolerance * RUSH }),
       hasTime: time.hasTime,
       async attempt(index) {
-        const setting = settings[index] as Setting;
+        const setting = settings[index] as EncoderSetting;
         const opened = await search.prepare(time.timeoutMs());
         const file = await search.finish(await encoded(fitting, opened, setting));
         trials += 1;
@@ -190,7 +190,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Setting
  */
 async function rehearsed(
   { pixels, encode, motion, deadlineMs, nowMs, prepareSample }: Search,
-  settings: readonly Setting[],
+  settings: readonly EncoderSetting[],
   { row, judge }: Goal<Trial>,
 ): Promise<Rehearsed | undefined> {
   const sample = sampleOf(pixels);
@@ -205,7 +205,7 @@ async function rehearsed(
     async attempt(index, effort) {
       const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
       const asked = { pixels: sample, encode: { ...encode, ...usual }, motion };
-      const file = await encoded(asked, prepareSample(sample), settings[index] as Setting);
+      const file = await encoded(asked, prepareSample(sample), settings[index] as EncoderSetting);
       return judge(file, { pixels: sample, ratio });
     },
   });
@@ -214,7 +214,7 @@ async function rehearsed(
 async function encoded(
   { pixels, encode, motion }: Pick<Search, 'pixels' | 'encode' | 'motion'>,
   opened: Sharp,
-  { paletteQuality, ...settings }: Setting,
+  { paletteQuality, ...settings }: EncoderSetting,
 ): Promise<Written> {
   const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
   const options = { ...encode, ...effortOf(encode, pixels), ...settings };
@@ -233,15 +233,15 @@ function effortOf({ format, effort: asked }: CommonSettings, { width, height, fr
   return effort === undefined ? {} : { effort };
 }
 
-function untouched(file: Written, trials: number, likeness: Partial<Achieved> = {}): Reached {
+function untouched(file: Written, trials: number, likeness: Partial<TargetResult> = {}): Reached {
   return { written: file, achieved: { ...likeness, bytes: file.info.size, trials } };
 }
 
 function reachedBy(
-  { written, setting }: Attempt,
+  { written, setting }: TriedFile,
   { quality, lossless }: CommonSettings,
   trials: number,
-  likeness: Partial<Achieved> = {},
+  likeness: Partial<TargetResult> = {},
 ): Reached {
   const isLossless = setting.lossless ?? lossless ?? false;
   const reached = isLossless ? undefined : (setting.quality ?? quality);
@@ -260,7 +260,7 @@ function reachedBy(
 function expectedOf(
   quantity: Quantity,
   { encode: { format }, pixels }: Search,
-  settings: Setting[],
+  settings: EncoderSetting[],
   ofLossless = Number.POSITIVE_INFINITY,
 ): { expected?: (index: number) => number } {
   if (!isCurved(format) || settings.some(({ quality, lossless }) => quality === undefined && !lossless))
@@ -269,7 +269,7 @@ function expectedOf(
   const base = quantity === 'size' ? Math.log(pixelCount) : 0;
   return {
     expected(index) {
-      const { quality } = settings[index] as Setting;
+      const { quality } = settings[index] as EncoderSetting;
       return quality === undefined ? ofLossless : base + curveAt(format, quantity, quality);
     },
   };

@@ -9,7 +9,7 @@ export interface Trial {
  * A list of settings, from the smallest file to the largest, in which the last or the first that reaches a target is
  * searched.
  */
-export interface Row {
+export interface SettingSequence {
   count: number;
   /** The last setting that reaches it (`size` grows towards the target), or the first (`likeness` does). */
   pick: 'last' | 'first';
@@ -27,7 +27,7 @@ export interface Row {
 }
 
 /** A setting that was tried. */
-export interface Point {
+export interface TriedSetting {
   index: number;
   value: number;
 }
@@ -41,9 +41,9 @@ const GUIDED_TRIALS = 5;
  * that reaches the target and one that does not, when one is close enough, or when time is up. Where even the first
  * setting is expected to fail, it is tried next, so that a target out of reach costs one trial or two.
  */
-export async function tryOut(row: Row): Promise<void> {
+export async function tryOut(row: SettingSequence): Promise<void> {
   const { count, pick, target, tolerance } = row;
-  const found: Point[] = [];
+  const found: TriedSetting[] = [];
   let [low, high] = [-1, count];
   while (high - low > 1) {
     const index = found.length < GUIDED_TRIALS ? guess(row, found, low, high) : (low + high) >> 1;
@@ -58,8 +58,8 @@ export async function tryOut(row: Row): Promise<void> {
 
 /** The setting between two others that is expected to be nearest to the centre of the tolerance. */
 function guess(
-  { expected, pick, target, tolerance, isDoubtful = false }: Row,
-  found: Point[],
+  { expected, pick, target, tolerance, isDoubtful = false }: SettingSequence,
+  found: TriedSetting[],
   low: number,
   high: number,
 ): number {
@@ -74,7 +74,7 @@ function guess(
 }
 
 /** The expectation, shifted to the last result, and tilted where two trials show by how much. */
-function fitted(expected: (index: number) => number, found: Point[]): (index: number) => number {
+function fitted(expected: (index: number) => number, found: TriedSetting[]): (index: number) => number {
   const [last, before] = [found.at(-1), found.at(-2)];
   if (last === undefined) return expected;
   const run = before === undefined ? 0 : expected(last.index) - expected(before.index);

@@ -38,12 +38,12 @@ const QUALITY_TRIALS = 4;
 const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
-type Known = Encode & { format: OutputFormat };
-type Point = readonly [effort: number, ms: number];
-const NOTHING: Point = [0, 0];
+type ResolvedEncode = Encode & { format: OutputFormat };
+type EffortTime = readonly [effort: number, ms: number];
+const NOTHING: EffortTime = [0, 0];
 
 const PALETTE_MS = byEffort({ 0: 450, 5: 1_600, 9: 3_200 });
-const ENCODE_MS: Readonly<Record<OutputFormat, readonly Point[]>> = {
+const ENCODE_MS: Readonly<Record<OutputFormat, readonly EffortTime[]>> = {
   jpeg: byEffort({ 0: 35, 4: 80, 6: 150, 9: 320 }),
   png: byEffort({ 0: 10, 3: 80, 6: 105, 9: 440 }),
   webp: byEffort({ 0: 60, 3: 90, 5: 190, 7: 220, 9: 640 }),
@@ -51,7 +51,7 @@ const ENCODE_MS: Readonly<Record<OutputFormat, readonly Point[]>> = {
   gif: PALETTE_MS,
   tiff: byEffort({ 0: 105 }),
 };
-const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly Point[]>>> = {
+const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>> = {
   webp: byEffort({ 0: 155, 5: 670, 9: 1_000 }),
   avif: byEffort({ 0: 430, 5: 900, 9: 1_600 }),
 };
@@ -63,7 +63,7 @@ const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
 
 /** The cost of some efforts from 0 to 9, in rising order; between two of them it is interpolated. */
-function byEffort(costsMs: Readonly<Record<number, number>>): Point[] {
+function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
   return Object.entries(costsMs).map(([effort, ms]) => [Number(effort), ms]);
 }
 
@@ -127,7 +127,7 @@ function stepsMs({ steps }: Pass, megapixels: readonly number[], cost: StepCost)
   }, 0);
 }
 
-function encodingMs(encode: Known, written: { frames: number; megapixels: number }): number {
+function encodingMs(encode: ResolvedEncode, written: { frames: number; megapixels: number }): number {
   const { megapixels } = written;
   const moving = movingEffort(encode, written);
   const once = megapixels * (moving?.cpuMsPerMegapixel ?? atEffort(encode, megapixels));
@@ -137,12 +137,12 @@ function encodingMs(encode: Known, written: { frames: number; megapixels: number
 }
 
 /** Trials of the searches of workers/image/search/target.ts. */
-function trialsOf({ format, lossless }: Known): number {
+function trialsOf({ format, lossless }: ResolvedEncode): number {
   if (lossless) return LOSSLESS_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
 }
 
-function atEffort(encode: Known, megapixels: number): number {
+function atEffort(encode: ResolvedEncode, megapixels: number): number {
   const points = scaleOf(encode);
   const { format, lossless, effort = usualEffort(encode, megapixels) } = encode;
   const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
@@ -155,13 +155,16 @@ function atEffort(encode: Known, megapixels: number): number {
 }
 
 /** The effort where the caller chose none. */
-function usualEffort({ format, lossless, palette, colors, target }: Known, megapixels: number): number {
+function usualEffort(
+  { format, lossless, palette, colors, target }: ResolvedEncode,
+  megapixels: number,
+): number {
   const searched = target && searchEffort(format, megapixels);
   const isPalette = palette ?? colors !== undefined;
   return searched ?? (lossless || isPalette ? FALLBACK_EFFORT : (DEFAULT_EFFORTS[format] ?? FALLBACK_EFFORT));
 }
 
-function scaleOf({ format, lossless, palette, colors, target }: Known): readonly Point[] {
+function scaleOf({ format, lossless, palette, colors, target }: ResolvedEncode): readonly EffortTime[] {
   const isPalette = palette ?? (colors !== undefined || target !== undefined);
   if (format === 'png' && isPalette) return PALETTE_MS;
   return (lossless && LOSSLESS_MS[format]) || ENCODE_MS[format];

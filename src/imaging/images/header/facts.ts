@@ -25,10 +25,10 @@ export interface Header {
   rewritten?: true;
 }
 
-type Known = Pick<Header, 'format' | 'width' | 'height' | 'channels'> & Partial<Header>;
+type KnownFacts = Pick<Header, 'format' | 'width' | 'height' | 'channels'> & Partial<Header>;
 
 /** A header with these facts; in all others it is that of one upright, opaque picture of 8 bits a channel. */
-export function headerOf(facts: Known): Header {
+export function headerOf(facts: KnownFacts): Header {
   const { format, width, height, frames = 1 } = facts;
   return {
     mimeType: `image/${format}`,

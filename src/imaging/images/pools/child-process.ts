@@ -14,7 +14,7 @@ export class ProcessDeath extends Error {
   readonly byTask: boolean;
   /** CPU time of its task until it was killed, in milliseconds; null where the system does not tell. */
   readonly cpuMs: number | null;
-  constructor(ending: Ending, cpuMs: number | null) {
+  constructor(ending: ProcessEnd, cpuMs: number | null) {
     super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);
     this.byTask = ending.code === UNCAUGHT_EXCEPTION || OWN_DEATHS.includes(ending.killedBy);
     this.cpuMs = cpuMs;
@@ -45,7 +45,7 @@ export interface TaskProcess {
   kill(): Promise<void>;
 }
 
-interface Ending {
+interface ProcessEnd {
   code: number | null;
   killedBy: NodeJS.Signals | null;
 }
@@ -126,7 +126,7 @@ export function startTaskProcess({
 }
 
 /** A process that cannot even start has ended, too. */
-function waitForEnding(child: ChildProcess): Promise<Ending> {
+function waitForEnding(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((resolve) => {
     child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
     child.once('error', () => resolve({ code: null, killedBy: null }));

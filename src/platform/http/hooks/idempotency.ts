@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-interface Run {
+interface IdempotentRun {
   key: string;
   token: string;
   /** Whether the call was refused for a temporary reason, so that its repeat has to run. */
@@ -43,7 +43,7 @@ export function installIdempotency(
   coordination: Coordination,
   ownerOf: (request: FastifyRequest) => string,
 ): void {
-  const runs = new WeakMap<FastifyRequest, Run>();
+  const runs = new WeakMap<FastifyRequest, IdempotentRun>();
 
   // Each hook returns a promise only for a request with a key, because most have none.
   app.addHook('preValidation', (request, reply, done) => {
@@ -81,7 +81,7 @@ export function installIdempotency(
     }
   }
 
-  async function keep(run: Run, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+  async function keep(run: IdempotentRun, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
     runs.delete(request);
     try {
       if (reply.statusCode >= 500 || run.isToRepeat) await coordination.forgetIdempotent(run.key, run.token);

@@ -54,7 +54,7 @@ export function installMetrics(
   app.get(
     '/metrics',
     {
-      config: { answers: 'text/plain', compress: true },
+      config: { responseType: 'text/plain', compress: true },
       schema: { summary: 'Metrics for Prometheus' },
     },
     async (request, reply) => {

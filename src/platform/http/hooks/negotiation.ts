@@ -5,7 +5,7 @@ import { ApiError } from '../errors/errors.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Media type that the endpoint answers besides JSON, such as `image/*`. */
-    answers?: string;
+    responseType?: string;
   }
 }
 
@@ -26,15 +26,15 @@ export function installNegotiation(app: FastifyInstance): void {
 /** The Accept headers of most programs. */
 const ALWAYS_ACCEPTED = new Set(['', '*/*', 'application/json']);
 
-function refuseUnacceptable(accept: string, { answers }: FastifyContextConfig): void {
-  if (answers === '*/*' || accepts(accept, answers)) return;
-  const supported = answers === undefined ? 'JSON' : `JSON and ${answers}`;
+function refuseUnacceptable(accept: string, { responseType }: FastifyContextConfig): void {
+  if (responseType === '*/*' || accepts(accept, responseType)) return;
+  const supported = responseType === undefined ? 'JSON' : `JSON and ${responseType}`;
   throw new ApiError(
     'not_acceptable',
     `This endpoint cannot satisfy "Accept: ${accept}": it answers ${supported}.`,
     {
       param: 'Accept',
-      details: { supported: ['application/json', ...(answers === undefined ? [] : [answers])] },
+      details: { supported: ['application/json', ...(responseType === undefined ? [] : [responseType])] },
     },
   );
 }

@@ -2,7 +2,7 @@ import { didYouMean } from '../../ids/nearest.ts';
 import { invalidParam } from '../errors/errors.ts';
 import { type Node, operationsOf } from './document.ts';
 
-type Content = Record<string, unknown>;
+type MediaTypes = Record<string, unknown>;
 
 /**
  * The document for generators that use the first of several media types: files are sent as multipart, and pictures are
@@ -12,8 +12,8 @@ export function multipartForm(document: Node): Node {
   const copy = structuredClone(document);
   for (const { operation } of operationsOf(copy)) {
     const { requestBody, responses = {} } = operation as {
-      requestBody?: { content: Content };
-      responses?: Record<string, { content?: Content }>;
+      requestBody?: { content: MediaTypes };
+      responses?: Record<string, { content?: MediaTypes }>;
     };
     const form = requestBody?.content['multipart/form-data'];
     if (requestBody !== undefined && form !== undefined)

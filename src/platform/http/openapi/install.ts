@@ -97,7 +97,8 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
       ),
   });
   app.addHook('onRoute', (route) => {
-    if (route.url.startsWith('/docs')) route.config = { ...route.config, answers: '*/*', compress: true };
+    if (route.url.startsWith('/docs'))
+      route.config = { ...route.config, responseType: '*/*', compress: true };
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -172,9 +173,9 @@ function bodyOf({ config = {} }: RouteOptions): Node {
 /** The responses of a route: its schemas, and other media types of a success besides JSON. */
 function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unknown> {
   const responses = (schema?.response ?? {}) as Record<string, unknown>;
-  if (config.answers === undefined) return responses;
-  const types = config.answers === 'image/*' ? READ_TYPES : [config.answers];
-  const schemaOfBytes = config.answers.startsWith('text/') ? { type: 'string' } : BYTES;
+  if (config.responseType === undefined) return responses;
+  const types = config.responseType === 'image/*' ? READ_TYPES : [config.responseType];
+  const schemaOfBytes = config.responseType.startsWith('text/') ? { type: 'string' } : BYTES;
   const json = responses[200] === undefined ? {} : { 'application/json': { schema: responses[200] } };
   const content = { ...Object.fromEntries(types.map((type) => [type, { schema: schemaOfBytes }])), ...json };
   return { ...responses, 200: { description: 'Success', content } };

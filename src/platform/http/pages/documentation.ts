@@ -3,7 +3,7 @@ import { JSON_BOUNDS } from '../bodies/json.ts';
 import { ApiError, ERROR_CODES, type ErrorCode } from '../errors/errors.ts';
 import { sendStatic } from '../hooks/compression.ts';
 import { type Node, operationsOf } from '../openapi/document.ts';
-import { endpointPage, type Operation } from './endpoint-page.ts';
+import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
 import { REMEDIES } from './remedies.ts';
 
 interface PagesOptions {
@@ -15,7 +15,7 @@ const MARKDOWN = 'text/markdown; charset=utf-8';
 
 /** GET /docs/{name}.md: the documentation as Markdown, with a page for each op, each endpoint, and the errors. */
 export async function pageRoutes(app: FastifyInstance, { pages }: PagesOptions): Promise<void> {
-  const config = { answers: 'text/*', compress: true } as const;
+  const config = { responseType: 'text/*', compress: true } as const;
   let written: Map<string, string> | undefined;
   const pageOf = (name: string) => {
     written ??= new Map([
@@ -66,6 +66,9 @@ ${rows.join('\n')}
 function endpointPages(document: Node): Array<[name: string, page: string]> {
   return operationsOf(document).map(({ path, method, operation }) => {
     const call = `${method.toUpperCase()} ${path}`;
-    return [String(operation.operationId), endpointPage(call, operation as unknown as Operation, document)];
+    return [
+      String(operation.operationId),
+      endpointPage(call, operation as unknown as DocumentedOperation, document),
+    ];
   });
 }

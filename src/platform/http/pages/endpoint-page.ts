@@ -8,7 +8,7 @@ interface Media {
 }
 
 /** The parts of an operation of the OpenAPI document that its page uses. */
-export interface Operation {
+export interface DocumentedOperation {
   operationId: string;
   summary?: string;
   description?: string;
@@ -34,7 +34,7 @@ const MAX_FIELDS = 90;
  * an example.
  * @param call method and path.
  */
-export function endpointPage(call: string, operation: Operation, document: Node): string {
+export function endpointPage(call: string, operation: DocumentedOperation, document: Node): string {
   const { summary = '', description, security, parameters = [], requestBody, responses } = operation;
   const reader = createSchemaReader(document);
   const named = parameters.filter(({ name }) => name !== undefined);
@@ -60,7 +60,7 @@ export function endpointPage(call: string, operation: Operation, document: Node)
 
 /** The responses by status; fields that are already listed are not repeated. */
 function answersLines(
-  answers: [status: string, Operation['responses'][string]][],
+  answers: [status: string, DocumentedOperation['responses'][string]][],
   reader: SchemaReader,
 ): string[] {
   const listed = new Set<string>();
@@ -76,7 +76,7 @@ function answersLines(
 }
 
 /** The call as a shell command, with a JSON body if the call has one, else with the first kind of body. */
-function curlLines(call: string, operation: Operation, reader: SchemaReader): string[] {
+function curlLines(call: string, operation: DocumentedOperation, reader: SchemaReader): string[] {
   const [method = '', path = ''] = call.split(' ');
   const { parameters = [], security, requestBody } = operation;
   const filled = parameters.reduce(
@@ -121,7 +121,7 @@ function parameterLine(
     required,
     description = '',
     schema = {},
-  }: NonNullable<Operation['parameters']>[number],
+  }: NonNullable<DocumentedOperation['parameters']>[number],
   reader: SchemaReader,
 ): string {
   return `- ${name} (${location}${required ? ', required' : ''}): ${reader.typeOf(schema)}. ${description}`;

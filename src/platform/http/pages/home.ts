@@ -16,7 +16,7 @@ export async function homeRoutes(
   app: FastifyInstance,
   { publicUrl }: { publicUrl: () => string },
 ): Promise<void> {
-  app.get('/', { config: { answers: 'text/html' }, schema: { hide: true } }, async (request, reply) => {
+  app.get('/', { config: { responseType: 'text/html' }, schema: { hide: true } }, async (request, reply) => {
     if (request.headers.accept?.includes('text/html')) return reply.redirect('/docs/', 302);
     const absolute = Object.entries(LINKS).map(([name, path]) => [name, publicUrl() + path]);
     return { service: 'Darkroom', ...Object.fromEntries(absolute) };

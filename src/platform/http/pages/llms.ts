@@ -13,7 +13,7 @@ export async function llmsRoutes(
   app.get(
     '/llms.txt',
     {
-      config: { answers: 'text/*', compress: true },
+      config: { responseType: 'text/*', compress: true },
       schema: { summary: 'The map for language models' },
     },
     async (_request, reply) => {

@@ -33,7 +33,7 @@ export interface Listing {
   sort: Sort;
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   rows: T[];
   meta: ListMeta;
 }
@@ -47,7 +47,7 @@ export async function readPage<T extends Document>(
   filter: Filter,
   listing: Listing,
   query: PagingQuery,
-): Promise<Page<T>> {
+): Promise<ListPage<T>> {
   const perPage = pageSize(query);
   if (query.cursor !== undefined) {
     const after = afterCursor(query.cursor, listing, query.page);
@@ -107,7 +107,7 @@ export function cut<T extends object>(
   listing: Listing,
   perPage: number,
   counted: { total?: number; page?: number },
-): Page<T> {
+): ListPage<T> {
   const rows = found.slice(0, perPage);
   const last = rows.at(-1);
   const hasMore = found.length > perPage;

@@ -1,7 +1,7 @@
 import TinyQueue from 'tinyqueue';
 import type { DueClaims } from './port.ts';
 
-interface Entry {
+interface DueEntry {
   /** When the member may be claimed: its due instant, or the end of its claim. */
   claimableMs: number;
   holder: string | null;
@@ -25,11 +25,11 @@ export interface DueSet {
 
 /** @param now returns epoch milliseconds. */
 export function createDueSet(now: () => number): DueSet {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, DueEntry>();
   /** It may contain outdated entries of rescheduled members, which are dropped when they reach its front. */
   const queue = new TinyQueue<QueueEntry>([], (a, b) => a.claimableMs - b.claimableMs);
 
-  function put(member: string, entry: Entry): void {
+  function put(member: string, entry: DueEntry): void {
     entries.set(member, entry);
     queue.push({ member, claimableMs: entry.claimableMs });
   }
@@ -93,12 +93,12 @@ export function createDueSet(now: () => number): DueSet {
   };
 }
 
-function isAnothers({ holder }: Entry, mine: string): boolean {
+function isAnothers({ holder }: DueEntry, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
 /** The instant that another process scheduled for a member, also if it did so after the claim was lost. */
-function otherInstant(entry: Entry | undefined): number | null {
+function otherInstant(entry: DueEntry | undefined): number | null {
   if (entry === undefined) return null;
   return entry.holder === null ? entry.claimableMs : entry.scheduledMs;
 }

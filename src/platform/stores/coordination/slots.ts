@@ -3,7 +3,7 @@ import type { SharedSlotTerms, SlotTerms } from './port.ts';
 import { SlotOwners } from './slot-owners.ts';
 
 /** The slots of each key, each held until its lease ends. */
-interface Slots {
+interface LeasedSlots {
   /** False when every slot is taken by another. */
   take(request: SlotTerms): boolean;
   /** False when every slot is taken, or when another owner is served first. */
@@ -14,7 +14,7 @@ interface Slots {
   releaseOf(prefix: string): void;
 }
 
-export function createSlots(now: () => number): Slots {
+export function createSlots(now: () => number): LeasedSlots {
   /** The holders of each key with the end of their lease. An entry expires with its longest lease. */
   const holdersOf = createExpiringMap<Map<string, number>>(now);
   /** The owners of shared slots. An entry expires when its last owner is no longer seen. */

@@ -16,7 +16,7 @@ import {
 } from './port.ts';
 
 /** A document in the driver's type. */
-export interface Stored {
+export interface StoredDocument {
   _id: string;
   [field: string]: unknown;
 }
@@ -24,7 +24,7 @@ export interface Stored {
 const MAX_UPSERT_TRIES = 3;
 
 export function mongoCollection<T extends Document>(
-  collection: MongoCollection<Stored>,
+  collection: MongoCollection<StoredDocument>,
   indexes: readonly IndexSpec[],
 ): Collection<T> {
   const guarded = <R>(run: () => Promise<R>) => guard(run, indexes);
@@ -35,9 +35,9 @@ export function mongoCollection<T extends Document>(
     });
   const changing = <R>(filter: Filter, upsert: boolean, run: () => Promise<R>) =>
     matching(filter, () => retried(upsert, run));
-  const stored = (document: T) => document as unknown as Stored;
-  const changes = (update: Update) => update as UpdateFilter<Stored>;
-  const ours = (document: Stored | null) => document as unknown as T | null;
+  const stored = (document: T) => document as unknown as StoredDocument;
+  const changes = (update: Update) => update as UpdateFilter<StoredDocument>;
+  const ours = (document: StoredDocument | null) => document as unknown as T | null;
 
   return {
     async insertOne(document) {
@@ -94,8 +94,8 @@ async function retried<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
 }
 
 async function insertMany(
-  collection: MongoCollection<Stored>,
-  documents: Stored[],
+  collection: MongoCollection<StoredDocument>,
+  documents: StoredDocument[],
 ): Promise<{ duplicates: number[] }> {
   if (documents.length === 0) return { duplicates: [] };
   try {
@@ -106,7 +106,7 @@ async function insertMany(
   }
 }
 
-async function group(collection: MongoCollection<Stored>, { filter, by, sums }: GroupSpec) {
+async function group(collection: MongoCollection<StoredDocument>, { filter, by, sums }: GroupSpec) {
   const keys = Object.entries(by).map(([name, field]) => [name, { $ifNull: [`$${field}`, null] }]);
   const totals = Object.entries(sums).map(([name, field]) => [name, { $sum: field === 1 ? 1 : `$${field}` }]);
   const stage = { $group: { _id: Object.fromEntries(keys), ...Object.fromEntries(totals) } };

@@ -1,6 +1,6 @@
 import { type Db, MongoClient } from 'mongodb';
 import { present } from '../../values/present.ts';
-import { mongoCollection, type Stored } from './mongodb-collection.ts';
+import { mongoCollection, type StoredDocument } from './mongodb-collection.ts';
 import { guard, isIndexConflict } from './mongodb-errors.ts';
 import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';
 
@@ -58,7 +58,7 @@ export async function connectMongoDocuments(
   return {
     async collection<T extends Document>(spec: CollectionSpec) {
       if (makesIndexes) await makeIndexes(spec);
-      return mongoCollection<T>(database.collection<Stored>(spec.name), spec.indexes);
+      return mongoCollection<T>(database.collection<StoredDocument>(spec.name), spec.indexes);
     },
     collections: () => guard(() => readSpecs(database)),
     async ping() {

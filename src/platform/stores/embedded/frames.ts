@@ -1,4 +1,4 @@
-import type { Answer } from './pending-calls.ts';
+import type { CallReply } from './pending-calls.ts';
 
 /** The messages of the channel. Everything sent within one turn of the event loop travels as one message. */
 export type Frame = CallFrame | AnswerFrame | EventFrame;
@@ -11,7 +11,7 @@ export interface CallFrame {
   args: readonly unknown[];
 }
 
-interface AnswerFrame extends Answer {
+interface AnswerFrame extends CallReply {
   kind: 'answer';
 }
 

@@ -9,7 +9,7 @@ interface SerializedError {
 }
 
 /** The answer to a call of another thread or process: a value or an error. */
-export interface Answer {
+export interface CallReply {
   id: number;
   value?: unknown;
   error?: SerializedError;
@@ -18,7 +18,7 @@ export interface Answer {
 /** The calls that wait for their answers from another thread or process. */
 interface PendingCalls {
   begin(): { id: number; answered: Promise<unknown> };
-  settle(answer: Answer): void;
+  settle(answer: CallReply): void;
   failAll(error: Error): void;
 }
 

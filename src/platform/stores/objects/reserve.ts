@@ -12,7 +12,7 @@ interface Space {
 }
 
 /** Keeps a part of the disk free, so that deletes and the database still work when uploads have filled the rest. */
-interface Reserve {
+interface DiskReserve {
   /** @throws StorageFullError while less space is free than the reserve. */
   check(): Promise<void>;
   /**
@@ -22,7 +22,7 @@ interface Reserve {
   spend(bytes: number): void;
 }
 
-export function createReserve(reserveBytes: number, measure: () => Promise<Space>): Reserve {
+export function createReserve(reserveBytes: number, measure: () => Promise<Space>): DiskReserve {
   let measuredMs = Number.NEGATIVE_INFINITY;
   /** The bytes that may be written before the reserve is used. */
   let spareBytes = 0;

@@ -9,7 +9,7 @@ const MAX_REQUESTS_AHEAD = 100;
 const MAX_ACCOUNTS = 10_000;
 
 /** How coordination is asked where the cache has no answer. */
-interface Source {
+interface AdmissionLoader {
   /** @param ahead how many requests to count ahead. */
   load: (ahead: number) => Promise<AdmitAnswer>;
   /** Whether the cached answer is not enough, because the call needs a slot as well. */
@@ -37,7 +37,7 @@ interface AdmissionCache {
   /** The cached answer while it is valid, with the call counted against it; null when coordination has to be asked. */
   pass(caller: Caller, network: string): RateAnswer | null;
   /** The cached answer while it is valid, else the answer of `load`. */
-  admit(caller: Caller, network: string, source: Source): Promise<AdmitAnswer>;
+  admit(caller: Caller, network: string, source: AdmissionLoader): Promise<AdmitAnswer>;
   /** Requests of an account that this process has counted ahead and not made yet. */
   prepaidRequests(accountId: string): number;
 }

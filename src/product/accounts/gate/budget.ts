@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 
 /** The rate window of an account, as the response headers show it. */
-export interface Budget {
+export interface RateBudget {
   limit: number;
   windowMs: number;
   remaining: number;
@@ -13,7 +13,7 @@ export interface Budget {
  * standard.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
-export function sendBudget(reply: FastifyReply, { limit, windowMs, remaining, resetMs }: Budget): void {
+export function sendBudget(reply: FastifyReply, { limit, windowMs, remaining, resetMs }: RateBudget): void {
   const resetSeconds = Math.ceil(resetMs / 1000);
   reply.header('ratelimit-limit', String(limit));
   reply.header('ratelimit-remaining', String(remaining));

@@ -6,7 +6,7 @@ import type { AdmitAnswer, Coordination, RateAnswer } from '../../../platform/st
 import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
 import { invalidateCredentials } from '../revocations.ts';
 import { createAdmissionCache } from './admission-cache.ts';
-import { type Budget, sendBudget } from './budget.ts';
+import { type RateBudget, sendBudget } from './budget.ts';
 import { callerIfAny, setCaller } from './callers.ts';
 import {
   blocked,
@@ -213,7 +213,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   /** The budget of a caller, which includes the requests that were counted ahead and not made yet. */
-  function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): Budget {
+  function budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): RateBudget {
     return {
       limit: settings.REQUESTS_PER_MINUTE,
       windowMs: WINDOW_MS,

@@ -40,7 +40,7 @@ export interface CallSlot extends SlotTerms {
 }
 
 /** The slots of this process's calls: requested, held until their work has ended, and given back. */
-export interface Slots {
+export interface CallSlots {
   /** Sends a request; slots that were just returned go with it, so that they cost no round trip of their own. */
   admit(terms: AdmitRequest, slot?: CallSlot | null): Promise<AdmitAnswer>;
   /**
@@ -67,7 +67,7 @@ export function createSlots(
   coordination: Coordination,
   holder: string,
   { elapsedMs, after }: Pick<Clock, 'elapsedMs' | 'after'> = systemClock,
-): Slots {
+): CallSlots {
   /** The work that has to end before the slot of a request is returned. */
   const works = new WeakMap<FastifyRequest, Promise<unknown>>();
   /** Returned slots, the latest last. */

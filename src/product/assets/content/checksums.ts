@@ -4,7 +4,7 @@ import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { AssetsStore } from '../store.ts';
 import { openContent } from './reading.ts';
 
-interface StoredFile {
+interface ChecksummedFile {
   id: string;
   accountId: string;
   objectKey: string;
@@ -13,7 +13,7 @@ interface StoredFile {
 }
 
 /** The CRC-32 of stored bytes. @param signal aborts when nobody waits for it. */
-export type ChecksumOf = (file: StoredFile, signal: AbortSignal) => Promise<number>;
+export type ChecksumOf = (file: ChecksummedFile, signal: AbortSignal) => Promise<number>;
 
 /**
  * An asset has its sum since it was stored. For one from before sums were kept, the bytes are read once and the sum is

@@ -31,7 +31,7 @@ export async function contentRoutes(
   app.get<{ Params: AssetParams; Querystring: ContentQuery }>(
     '/assets/:assetId/content',
     {
-      config: { access: 'public', ignoresCredential: isLink, answers: 'image/*' },
+      config: { access: 'public', ignoresCredential: isLink, responseType: 'image/*' },
       schema: {
         summary: 'Read the bytes of an asset',
         description: 'With a credential, or without one by a signed link. Answers single ranges and ETags.',

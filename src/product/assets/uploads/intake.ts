@@ -8,12 +8,12 @@ import type { Pixels } from '../../../imaging/images/pixels.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
-import type { Sums } from '../asset.ts';
+import type { Checksums } from '../asset.ts';
 import { storageUnreadable, tooManyUploads } from '../errors.ts';
 import { MAX_UPLOAD_BYTES } from '../limits.ts';
 import type { IncomingImage } from './incoming.ts';
 
-export interface Facts {
+export interface DescribedImage {
   image: ImageObject;
   metadata: ImageTags;
 }
@@ -38,12 +38,12 @@ export interface Intake {
   /**
    * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
    */
-  store(key: string, image: IncomingImage): Promise<Sums>;
+  store(key: string, image: IncomingImage): Promise<Checksums>;
   /**
    * Reads stored bytes back and identifies them.
    * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
    */
-  describe(accountId: string, key: string, client: AbortSignal): Promise<Facts>;
+  describe(accountId: string, key: string, client: AbortSignal): Promise<DescribedImage>;
 }
 
 export function createIntake({ objects, pixels, capacity }: IntakeOptions): Intake {

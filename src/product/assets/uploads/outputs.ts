@@ -8,7 +8,7 @@ import { type AssetDocument, type Labels, newAsset, newObjectKey } from '../asse
 import type { AssetCollections } from '../collections.ts';
 import type { Removal } from '../removal.ts';
 import type { AssetsStore } from '../store.ts';
-import type { Facts } from './intake.ts';
+import type { DescribedImage } from './intake.ts';
 
 interface OutputsOptions {
   store: AssetsStore;
@@ -47,7 +47,7 @@ export interface Outputs {
     labels: OutputLabels,
     bytes: Uint8Array<ArrayBuffer>,
     signal: AbortSignal,
-    known?: Facts,
+    known?: DescribedImage,
     repeated?: (step: () => Promise<void>) => Promise<void>,
   ): Promise<AssetDocument>;
   /** Makes outputs of one account visible whose items were recorded with them. It may be repeated. */
@@ -63,7 +63,11 @@ export interface Outputs {
 export function createOutputs(options: OutputsOptions): Outputs {
   const { store, collections, removal, objects, pixels, now } = options;
 
-  function describe(accountId: string, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Facts> {
+  function describe(
+    accountId: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    signal: AbortSignal,
+  ): Promise<DescribedImage> {
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
     return pixels.describe({ bytes: bytes.slice(), accountId, deadlineMs, signal, work: 'job' }).result;
   }

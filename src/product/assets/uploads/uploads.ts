@@ -4,11 +4,11 @@ import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import {
   type AssetDocument,
-  type Content,
+  type Checksums,
+  type ContentFields,
   type Labels,
   newAsset,
   newObjectKey,
-  type Sums,
 } from '../asset.ts';
 import type { AssetQuota } from '../asset-quota.ts';
 import type { AssetCollections } from '../collections.ts';
@@ -18,7 +18,7 @@ import type { Removal } from '../removal.ts';
 import { assetName } from '../rules.ts';
 import type { AssetsStore } from '../store.ts';
 import type { IncomingImage } from './incoming.ts';
-import type { Facts, Intake } from './intake.ts';
+import type { DescribedImage, Intake } from './intake.ts';
 
 interface UploadsOptions {
   store: AssetsStore;
@@ -127,7 +127,7 @@ export function createUploads(options: UploadsOptions): Uploads {
    * Makes an asset visible whose bytes are stored and described, unless the account already has one with these bytes.
    * @returns the visible asset with these bytes.
    */
-  async function show(owner: Owner, asset: AssetDocument, content: Content): Promise<AssetDocument> {
+  async function show(owner: Owner, asset: AssetDocument, content: ContentFields): Promise<AssetDocument> {
     const same = await reserveQuota(owner, asset._id, content.digest);
     if (same !== null) return same;
     try {
@@ -223,6 +223,6 @@ export function putEnd({ createdAt }: AssetDocument): Date {
   return new Date(Date.parse(createdAt) + PUT_LIFE_MS);
 }
 
-function contentOf(sums: Sums, { image, metadata }: Facts): Content {
+function contentOf(sums: Checksums, { image, metadata }: DescribedImage): ContentFields {
   return { ...sums, image, metadata: JSON.stringify(metadata) };
 }

@@ -21,7 +21,7 @@ export const WARNING_CODES = [
   'no_effect',
 ] as const;
 
-type Pass = readonly DeterministicStep[];
+type PassSteps = readonly DeterministicStep[];
 
 interface PlacedStep {
   index: number;
@@ -35,7 +35,7 @@ export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
     const pass = segment.filter((step) => step.kind === 'deterministic');
     return [
       ...formatShadowed(pass),
-      ...resizesOf(pass),
+      ...repeatedResizeWarnings(pass),
       ...metadataDropped(pass),
       ...alphaLost(pass, segments[index - 1]?.at(-1)),
       ...noEffect(pass),
@@ -43,7 +43,7 @@ export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
   });
 }
 
-function formatShadowed(pass: Pass): StepWarning[] {
+function formatShadowed(pass: PassSteps): StepWarning[] {
   const setting = pass.filter(({ fragment }) => fragment.encode.format !== undefined);
   return setting.slice(0, -1).map((step, index) => {
     const later = setting[index + 1] ?? step;
@@ -57,7 +57,7 @@ function formatShadowed(pass: Pass): StepWarning[] {
  * The warnings about each resize that follows a step with a definite output size, without a step between them that
  * depends on that size.
  */
-function resizesOf(pass: Pass): StepWarning[] {
+function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
   const found: StepWarning[] = [];
   let earlier: PlacedStep | undefined;
   for (const later of stepsOf(pass)) {
@@ -97,7 +97,7 @@ function asksForMore(earlier: Step, later: Step): boolean {
 }
 
 /** GIF cannot contain EXIF, XMP or rights. */
-function metadataDropped(pass: Pass): StepWarning[] {
+function metadataDropped(pass: PassSteps): StepWarning[] {
   const writer = writerOf(pass);
   const keeper = pass.find(
     ({ fragment: { encode } }) => encode.metadata === 'keep' || encode.metadata === 'copyright',
@@ -108,7 +108,7 @@ function metadataDropped(pass: Pass): StepWarning[] {
 }
 
 /** @param before the step before the pass. */
-function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] {
+function alphaLost(pass: PassSteps, before: CompiledStep | undefined): StepWarning[] {
   const writer = writerOf(pass);
   const chosen = pass.some(
     ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucent(encode.background),
@@ -125,7 +125,7 @@ function alphaLost(pass: Pass, before: CompiledStep | undefined): StepWarning[] 
   return [{ code: 'alpha_lost', message, steps: distinct(last.index, writer.index) }];
 }
 
-function noEffect(pass: Pass): StepWarning[] {
+function noEffect(pass: PassSteps): StepWarning[] {
   const idle = pass.filter(
     ({ fragment: { decode, steps, encode, compareWith } }) =>
       compareWith === undefined &&
@@ -140,14 +140,14 @@ function noEffect(pass: Pass): StepWarning[] {
 }
 
 /** The last step that sets the format, and this format. */
-function writerOf(pass: Pass) {
+function writerOf(pass: PassSteps) {
   const step = pass.findLast(({ fragment }) => fragment.encode.format !== undefined);
   const format = step?.fragment.encode.format;
   return step === undefined || format === undefined ? undefined : { index: step.index, format };
 }
 
 /** The operations of a pass, each with the index of its step. */
-function stepsOf(pass: Pass): PlacedStep[] {
+function stepsOf(pass: PassSteps): PlacedStep[] {
   return pass.flatMap(({ index, fragment }) => fragment.steps.map((step) => ({ index, step })));
 }
 

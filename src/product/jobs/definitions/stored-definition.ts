@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Segment } from '../../catalogue/plan/plan.ts';
 import type { DefinedVariant, Definition } from './definition.ts';
 
-type Given = Record<string, unknown>;
+type StoredParameters = Record<string, unknown>;
 
 /** Parameters as their difference from others that are stored already. */
-interface Difference {
-  set: Given;
+interface ParameterDelta {
+  set: StoredParameters;
   /** Names that the others have and these have not; absent where there are none. */
   without?: string[];
 }
@@ -15,14 +15,14 @@ type StoredSegment = Exclude<Segment, { runs: 'model' }> | StoredModelSegment;
 
 interface StoredModelSegment extends Omit<Extract<Segment, { runs: 'model' }>, 'parameters'> {
   /** From the parameters of the same segment of the first variant; in the first one, from the variant's own. */
-  parameters: Difference;
+  parameters: ParameterDelta;
   /** The schema is the one among the parameters, and stands there alone. */
   hasSentSchema?: true;
 }
 
 interface StoredVariant extends Omit<DefinedVariant, 'parameters' | 'segments'> {
   /** From the parameters of the first variant; in the first one, from those of the job. */
-  parameters: Difference;
+  parameters: ParameterDelta;
   segments: StoredSegment[];
 }
 
@@ -70,7 +70,7 @@ export function definitionIn(text: string): Definition {
   return { ...definition, variants };
 }
 
-function storedSegment(segment: Segment, base: Given | undefined): StoredSegment {
+function storedSegment(segment: Segment, base: StoredParameters | undefined): StoredSegment {
   if (segment.runs !== 'model') return segment;
   const { schema, ...rest } = segment;
   const isSent = schema !== undefined && isDeepStrictEqual(schema, segment.parameters.schema);
@@ -81,18 +81,18 @@ function storedSegment(segment: Segment, base: Given | undefined): StoredSegment
   };
 }
 
-function expandedSegment(segment: StoredSegment, base: Given | undefined): Segment {
+function expandedSegment(segment: StoredSegment, base: StoredParameters | undefined): Segment {
   if (segment.runs !== 'model') return segment;
   const { hasSentSchema, ...rest } = segment;
   const parameters = merged(base, segment.parameters);
-  return { ...rest, parameters, ...(hasSentSchema && { schema: parameters.schema as Given }) };
+  return { ...rest, parameters, ...(hasSentSchema && { schema: parameters.schema as StoredParameters }) };
 }
 
-function parametersOf(segment: Segment | undefined): Given | undefined {
+function parametersOf(segment: Segment | undefined): StoredParameters | undefined {
   return segment?.runs === 'model' ? segment.parameters : undefined;
 }
 
-function differenceOf(shared: Given = {}, own: Given): Difference {
+function differenceOf(shared: StoredParameters = {}, own: StoredParameters): ParameterDelta {
   const isShared = (name: string) =>
     Object.hasOwn(shared, name) && isDeepStrictEqual(shared[name], own[name]);
   const without = Object.keys(shared).filter((name) => !Object.hasOwn(own, name));
@@ -102,7 +102,7 @@ function differenceOf(shared: Given = {}, own: Given): Difference {
   };
 }
 
-function merged(shared: Given = {}, { set, without = [] }: Difference): Given {
+function merged(shared: StoredParameters = {}, { set, without = [] }: ParameterDelta): StoredParameters {
   const kept = Object.entries(shared).filter(([name]) => !without.includes(name));
   return Object.fromEntries([...kept, ...Object.entries(set)]);
 }

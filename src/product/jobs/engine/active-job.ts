@@ -16,7 +16,7 @@ export function workKindOf(job: Pick<JobDocument, 'type' | 'totalItems'>): WorkK
 }
 
 /** The slot of one claimed item in its process. */
-export interface Slot {
+export interface ItemSlot {
   /** Frees the slot. A second call does nothing. */
   release(): void;
   /** Whether this process works on further items of the job. */
@@ -86,7 +86,7 @@ export class ActiveJob {
    * Takes one reserved slot for an item.
    * @param onRelease called once.
    */
-  slot(onRelease: () => void): Slot {
+  slot(onRelease: () => void): ItemSlot {
     let isHeld = true;
     return {
       release: () => {

@@ -2,7 +2,7 @@ import { newId } from '../../../platform/ids/ids.ts';
 import type { Filter, Update } from '../../../platform/stores/documents/port.ts';
 import { chargeOf } from '../../billing/holds.ts';
 import type { JobDocument, OutcomeStatus } from '../job.ts';
-import { errorMessageOf, finalStatusOf, isOver, type Tally } from '../rules.ts';
+import { errorMessageOf, finalStatusOf, isOver, type OutcomeSums } from '../rules.ts';
 import { jobEventTypeOf } from './announcements.ts';
 import type { EngineOptions } from './options.ts';
 
@@ -21,7 +21,7 @@ export interface CompletionUpdates {
    * The update that completes a job together with the recording of its last outcomes. Null where failures or cancelled
    * items have to be read first, because the items show them only once their outcomes are published.
    */
-  ofRecording(job: JobDocument, tally: Tally): Promise<CompletionUpdate | null>;
+  ofRecording(job: JobDocument, tally: OutcomeSums): Promise<CompletionUpdate | null>;
 }
 
 export function createCompletionUpdates({

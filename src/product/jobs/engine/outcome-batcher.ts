@@ -3,7 +3,7 @@ import { throughOutages } from '../../../platform/stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome } from '../job.ts';
 import type { JobsStore } from '../store.ts';
-import type { Slot } from './active-job.ts';
+import type { ItemSlot } from './active-job.ts';
 import type { Completion } from './completion.ts';
 import type { Decided, JobView, Outcomes } from './outcomes.ts';
 
@@ -41,7 +41,7 @@ interface OutcomeToRecord {
   item: Claimed;
   outcome: Outcome;
   /** Released when the outcome is decided, unless a full batch waits to be recorded. */
-  slot: Slot;
+  slot: ItemSlot;
   /** Ends the wait for the documents during an outage. */
   signal: AbortSignal;
 }

@@ -10,8 +10,8 @@ import {
   type JobType,
   type Outcome,
 } from '../job.ts';
-import { type Failure, failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
-import { ActiveJob, type Slot, type WorkKind, workKindOf } from './active-job.ts';
+import { type FailedWork, failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
+import { ActiveJob, type ItemSlot, type WorkKind, workKindOf } from './active-job.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { EngineOptions } from './options.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
@@ -170,7 +170,7 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   /** Works on an item and records its outcome. After any error, its lease runs out and another process takes it. */
-  async function attempt({ job, prefetch }: ActiveJob, item: Claimed, slot: Slot): Promise<void> {
+  async function attempt({ job, prefetch }: ActiveJob, item: Claimed, slot: ItemSlot): Promise<void> {
     const startedMs = performance.now();
     try {
       const result = await perform(item, job, abandoning.signal);
@@ -187,7 +187,7 @@ export function createRunner(options: RunnerOptions): Runner {
     }
   }
 
-  async function record(job: JobDocument, item: Claimed, outcome: Outcome, slot: Slot): Promise<void> {
+  async function record(job: JobDocument, item: Claimed, outcome: Outcome, slot: ItemSlot): Promise<void> {
     const { signal } = abandoning;
     const isOurs = await batcher.record({ job, item, outcome, slot, signal });
     if (isOurs) return;
@@ -196,7 +196,7 @@ export function createRunner(options: RunnerOptions): Runner {
       await assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
-  async function fail(job: JobDocument, item: Claimed, failure: Failure, slot: Slot): Promise<void> {
+  async function fail(job: JobDocument, item: Claimed, failure: FailedWork, slot: ItemSlot): Promise<void> {
     if (isForgiven(failure, item)) {
       metrics.waits.inc({ type: job.type });
       return retryLater(item, waitMs(item), 'waits');

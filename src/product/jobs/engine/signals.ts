@@ -2,7 +2,7 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { Log } from '../../../platform/tracing/log.ts';
 
 const WORK = 'jobs/work';
-const END = 'jobs/end';
+const END_CHANNEL = 'jobs/end';
 const STOP = 'jobs/stop';
 
 interface SignalHandlers {
@@ -40,13 +40,13 @@ export function createSignals(coordination: Coordination, log: Log): Signals {
 
   return {
     work: (jobId) => send(WORK, jobId),
-    end: (jobId) => send(END, jobId),
+    end: (jobId) => send(END_CHANNEL, jobId),
     stop: (jobId) => send(STOP, jobId),
 
     async subscribe({ onWork, onEnd, onStop }) {
       const ends = await Promise.all([
         coordination.subscribe(WORK, onWork),
-        coordination.subscribe(END, onEnd),
+        coordination.subscribe(END_CHANNEL, onEnd),
         coordination.subscribe(STOP, onStop),
       ]);
       return () => {

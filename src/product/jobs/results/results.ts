@@ -22,13 +22,13 @@ interface Result {
   resultId: string;
 }
 
-interface ResultsOptions {
+interface JobResultsOptions {
   items: ItemsStore;
   assets: AssetsForJobs;
 }
 
 /** The pictures that a job made, as one archive. */
-export interface Results {
+export interface JobResults {
   /**
    * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
    * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
@@ -41,7 +41,7 @@ export interface Results {
   checkAny(job: JobDocument): Promise<void>;
 }
 
-export function createResults({ items, assets }: ResultsOptions): Results {
+export function createResults({ items, assets }: JobResultsOptions): JobResults {
   /** By job and number of its outputs: once it has ended, they only get fewer. */
   const archives = new LRUCache<string, Promise<Archive>>({
     maxSize: REMEMBERED_FILES,

@@ -8,12 +8,12 @@ import { cacheControl, rangeOf } from '../../assets/content/content.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
 import type { Reading } from '../reading.ts';
 import { JobPath, ResultsQuery } from '../schema.ts';
-import { MAX_ARCHIVE_FILES, type Results } from './results.ts';
+import { type JobResults, MAX_ARCHIVE_FILES } from './results.ts';
 
 export interface ResultRoutesOptions {
   gate: Gate;
   reading: Reading;
-  results: Results;
+  results: JobResults;
   signatures: Signatures;
   publicUrl: () => string;
   now: () => Date;
@@ -30,7 +30,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   app.get<{ Params: JobPath; Querystring: ResultsQuery }>(
     '/jobs/:jobId/results.zip',
     {
-      config: { access: 'public', ignoresCredential: isLink, answers: TYPE, fixedWord: true },
+      config: { access: 'public', ignoresCredential: isLink, responseType: TYPE, fixedWord: true },
       schema: {
         summary: 'Download all results of a job',
         description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,

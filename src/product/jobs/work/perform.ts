@@ -7,7 +7,7 @@ import type { Log } from '../../../platform/tracing/log.ts';
 import { present } from '../../../platform/values/present.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
-import type { Facts } from '../../assets/uploads/intake.ts';
+import type { DescribedImage } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import type { Definition } from '../definitions/definition.ts';
 import type { Definitions } from '../definitions/definitions.ts';
@@ -15,7 +15,7 @@ import { newIntermediateKey } from '../intermediates.ts';
 import { Abandoned, type Perform, type WorkResult } from '../item-work.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
-import { type Failure, failureOf, timesOf } from '../rules.ts';
+import { type FailedWork, failureOf, timesOf } from '../rules.ts';
 
 /** The result of a segment, or of a page, for one item. */
 export type SegmentResult =
@@ -24,7 +24,7 @@ export type SegmentResult =
       bytes: Uint8Array<ArrayBuffer>;
       contentType: string;
       /** The facts of the bytes, where they are known already. */
-      facts?: Facts;
+      facts?: DescribedImage;
       achieved?: Record<string, number>;
     }
   | { kind: 'json'; output: unknown };
@@ -57,8 +57,8 @@ export interface PerformOptions {
 /** A failure of the work that is not an error of the API, such as one of a provider. */
 export class ItemFailure extends Error {
   override readonly name = 'ItemFailure';
-  readonly failure: Failure;
-  constructor(failure: Failure) {
+  readonly failure: FailedWork;
+  constructor(failure: FailedWork) {
     super(failure.message);
     this.failure = failure;
   }
@@ -199,7 +199,7 @@ export function createPerform(options: PerformOptions): Perform {
     });
   }
 
-  function failureIn(error: unknown, { type }: JobDocument): Failure {
+  function failureIn(error: unknown, { type }: JobDocument): FailedWork {
     if (error instanceof ItemFailure) return error.failure;
     if (error instanceof ApiError) return failureOf(error);
     if (error instanceof StorageFullError) return failureOf(asApiError(error));

@@ -3,7 +3,7 @@ import type { Log } from '../../../platform/tracing/log.ts';
 import { MAX_ATTEMPT_MS } from './attempt.ts';
 import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
-import type { Slots, Turn } from './slots.ts';
+import type { AttemptSlots, Turn } from './slots.ts';
 
 /** The lease of a worker. An attempt starts only while the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
@@ -22,7 +22,7 @@ interface DispatcherOptions {
   worker: EndpointWorker;
   /** The prefix of every holder's name in this process: it identifies the endpoints that a dead process held. */
   holderPrefix: string;
-  slots: Slots;
+  slots: AttemptSlots;
   log: Log;
 }
 

@@ -9,7 +9,7 @@ import { DeliveriesQuery, Delivery, DeliveryParams, EndpointParams } from '../sc
 import { type Attempt, recordOf } from './attempt.ts';
 import { type DeliveryDocument, deliveryOf, newRedelivery, newTest } from './delivery.ts';
 import { scheduleNow } from './schedule.ts';
-import type { Slots } from './slots.ts';
+import type { AttemptSlots } from './slots.ts';
 import type { DeliveriesStore } from './store.ts';
 
 interface DeliveryRoutesOptions {
@@ -17,7 +17,7 @@ interface DeliveryRoutesOptions {
   deliveries: DeliveriesStore;
   coordination: Coordination;
   attempt: Attempt;
-  slots: Slots;
+  slots: AttemptSlots;
   attemptsPerAccount: number;
   gate: Gate;
   now: () => Date;

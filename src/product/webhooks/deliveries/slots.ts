@@ -5,7 +5,7 @@ const TURN_MS = 1_000;
 /** The most slow endpoints that are remembered; the first one is forgotten first. */
 const MAX_REMEMBERED_ENDPOINTS = 10_000;
 
-interface SlotsOptions {
+interface AttemptSlotsOptions {
   /** The most endpoint workers that run at once, by the current setting. */
   slots: () => number;
   /** The most of them for one account, its test deliveries included. */
@@ -30,7 +30,7 @@ export interface Turn {
  * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
  * endpoints together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
  */
-export interface Slots {
+export interface AttemptSlots {
   readonly free: number;
   isSlow(member: string): boolean;
   /**
@@ -44,7 +44,7 @@ export interface Slots {
   takeSlot(accountId: string): (() => void) | null;
 }
 
-export function createSlots({ slots, slotsOfAccount, now }: SlotsOptions): Slots {
+export function createSlots({ slots, slotsOfAccount, now }: AttemptSlotsOptions): AttemptSlots {
   const taken = new Map<string, number>();
   const held = new Set<string>();
   const slow = new Set<string>();

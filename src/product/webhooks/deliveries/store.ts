@@ -1,4 +1,9 @@
-import { type Listing, type Page, type PagingQuery, readPage } from '../../../platform/http/paging/paging.ts';
+import {
+  type Listing,
+  type ListPage,
+  type PagingQuery,
+  readPage,
+} from '../../../platform/http/paging/paging.ts';
 import { deleteExpired } from '../../../platform/stores/documents/expiry.ts';
 import {
   type Collection,
@@ -52,7 +57,7 @@ export class DeliveriesStore {
   }
 
   /** Newest first. */
-  async list(accountId: string, endpointId: string, query: PagingQuery): Promise<Page<DeliveryDocument>> {
+  async list(accountId: string, endpointId: string, query: PagingQuery): Promise<ListPage<DeliveryDocument>> {
     const sort = order('-createdAt', '-_id');
     const listing: Listing = { name: 'webhook-deliveries', accountId, filters: { endpointId }, sort };
     return readPage(this.#deliveries, { accountId, endpointId }, listing, query);

@@ -5,7 +5,7 @@ import { OPS, type OpName } from '../../../../src/product/catalogue/index.ts';
 import { compare } from '../../../../workers/image/facts/compare.ts';
 import { describe } from '../../../../workers/image/metadata/metadata.ts';
 import { transform } from '../../../../workers/image/pipeline.ts';
-import type { Achieved, Failure } from '../../../../workers/protocol.ts';
+import type { Failure, TargetResult } from '../../../../workers/protocol.ts';
 import { raster } from '../../../workers/image/passes.ts';
 import { type Fact, groups, inputOf, pixelsOf, readingsIn, taskOf } from './facts.ts';
 import { assertInk } from './ink.ts';
@@ -62,7 +62,7 @@ async function answerTo(fact: Fact): Promise<Answer> {
   if (fact.op === 'read_metadata') return { fields: await describedIn(input) };
   const { data, achieved, hashes } = sound(await transform(await taskOf(fact)));
   // What a search says of itself, and what stands in the file.
-  const fields: Partial<Achieved> & Record<string, unknown> = {
+  const fields: Partial<TargetResult> & Record<string, unknown> = {
     ...(await tagsIn(data)),
     ...achieved,
     ...hashes,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type Answer, createPendingCalls } from '../../embedded/pending-calls.ts';
+import { type CallReply, createPendingCalls } from '../../embedded/pending-calls.ts';
 import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
 import { collectionThrough } from '../remote.ts';
 import type { CallMessage } from './thread.ts';
@@ -23,7 +23,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
   function start(): Worker {
     const started = new Worker(new URL('./thread.ts', import.meta.url), { workerData: { path } });
     let reason = 'it was stopped';
-    started.on('message', (answers: Answer[]) => answers.forEach(pending.settle));
+    started.on('message', (answers: CallReply[]) => answers.forEach(pending.settle));
     started.on('error', (error) => {
       reason = reasonOf(error, path);
     });

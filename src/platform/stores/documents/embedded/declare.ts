@@ -1,6 +1,6 @@
 import type { CollectionSpec, IndexSpec } from '../port.ts';
 import type { Database } from './database.ts';
-import { quoted, type Shape, shapeOf } from './shape.ts';
+import { quoted, shapeOf, type TableShape } from './shape.ts';
 import { openTable, type Table } from './table.ts';
 
 const ROWS_PER_BATCH = 1_000;
@@ -52,7 +52,7 @@ function remembered(database: Database, collection: string, declared: readonly I
   return specs;
 }
 
-function reshape(database: Database, shape: Shape): boolean {
+function reshape(database: Database, shape: TableShape): boolean {
   const table = quoted(shape.table);
   database.exec(`CREATE TABLE IF NOT EXISTS ${table} ("_id" PRIMARY KEY NOT NULL, body TEXT NOT NULL)`);
   const columns = columnsOf(database, shape);
@@ -73,7 +73,7 @@ function reshape(database: Database, shape: Shape): boolean {
 }
 
 /** The SQL expression that computes each column from the JSON text. */
-function fillsOf({ keys, presences }: Shape): Map<string, string> {
+function fillsOf({ keys, presences }: TableShape): Map<string, string> {
   const of = (expression: string, columns: ReadonlyMap<string, string>): Array<[string, string]> =>
     [...columns]
       .filter(([, column]) => column !== '_id')
@@ -95,13 +95,13 @@ function fill(database: Database, table: string, columns: Array<[column: string,
   }
 }
 
-function columnsOf(database: Database, { table }: Shape): string[] {
+function columnsOf(database: Database, { table }: TableShape): string[] {
   const rows = database.iterate('SELECT name FROM pragma_table_info(?)', [table]);
   return Array.from(rows, ({ name }) => String(name));
 }
 
 /** The statement that created each index. */
-function indexesOf(database: Database, { table }: Shape): Map<string, string> {
+function indexesOf(database: Database, { table }: TableShape): Map<string, string> {
   const rows = database.iterate(
     "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?",
     [table],

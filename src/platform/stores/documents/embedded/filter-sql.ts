@@ -2,7 +2,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { isOperators } from '../filter.ts';
 import type { Filter, FindOptions, Sort } from '../port.ts';
 import { type Key, keyOfValue } from './keys.ts';
-import { LIMIT_OFFSET, quoted, type Shape } from './shape.ts';
+import { LIMIT_OFFSET, quoted, type TableShape } from './shape.ts';
 
 /** A part of a statement, with its parameters in the order of their question marks. */
 export interface Sql {
@@ -11,7 +11,7 @@ export interface Sql {
 }
 
 /** Where the fields of a filter are: in a document, or in an entry of a list, which has no columns. */
-interface Place {
+interface FieldPlace {
   /** The path of a field in the JSON text of the row, as an SQL expression. */
   pathOf(field: string): string;
   columnOf(field: string): string | undefined;
@@ -25,7 +25,7 @@ export function selectOf(
   columns: string,
   filter: Filter,
   { sort = [], skip = 0, limit = -1 }: Omit<FindOptions, 'fields'>,
-  shape: Shape,
+  shape: TableShape,
 ): Sql {
   const { sql, params } = conditionOf(filter, shape);
   const rows = `SELECT ${columns} FROM ${quoted(shape.table)} WHERE ${sql}`;
@@ -36,7 +36,7 @@ export function selectOf(
  * A filter as a condition over the columns of its indexed fields, and over the JSON text for the others.
  * @throws TypeError for an operator that the port does not have, or an operand that it does not take.
  */
-export function conditionOf(filter: Filter, shape: Shape): Sql {
+export function conditionOf(filter: Filter, shape: TableShape): Sql {
   return allOf(filter, {
     pathOf: (field) => literal(`$${namesIn(field)}`),
     columnOf: (field) => shape.keys.get(field),
@@ -46,7 +46,7 @@ export function conditionOf(filter: Filter, shape: Shape): Sql {
 }
 
 /** The ORDER BY of a sort, or nothing. */
-export function orderBy(sort: Sort, shape: Shape): string {
+export function orderBy(sort: Sort, shape: TableShape): string {
   const terms = sort.map(([field, direction]) => {
     const column = shape.keys.get(field);
     const key = column === undefined ? keyAt(literal(`$${namesIn(field)}`)) : quoted(column);
@@ -55,14 +55,14 @@ export function orderBy(sort: Sort, shape: Shape): string {
   return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
 }
 
-function allOf(filter: Filter, place: Place): Sql {
+function allOf(filter: Filter, place: FieldPlace): Sql {
   return joined(
     Object.entries(filter).map(([name, condition]) => compilePart(name, condition, place)),
     'AND',
   );
 }
 
-function compilePart(name: string, condition: unknown, place: Place): Sql {
+function compilePart(name: string, condition: unknown, place: FieldPlace): Sql {
   if (name === '$and' || name === '$or') {
     const parts = (condition as Filter[]).map((part) => allOf(part, place));
     return joined(parts, name === '$and' ? 'AND' : 'OR');
@@ -72,7 +72,7 @@ function compilePart(name: string, condition: unknown, place: Place): Sql {
   return fieldIs(name, isOperators(condition) ? condition : { $eq: condition }, place);
 }
 
-function fieldIs(field: string, operators: Record<string, unknown>, place: Place): Sql {
+function fieldIs(field: string, operators: Record<string, unknown>, place: FieldPlace): Sql {
   const parts = Object.entries(operators).map(([operator, operand]) => {
     const path = place.pathOf(field);
     const presence = place.presenceOf(field);
@@ -95,9 +95,9 @@ function fieldIs(field: string, operators: Record<string, unknown>, place: Place
 }
 
 /** An entry of the list at a path matches: by its fields, or itself by operators such as `{$eq: 'a'}`. */
-function anyEntryOf(path: string, filter: Filter, { depth }: Place): Sql {
+function anyEntryOf(path: string, filter: Filter, { depth }: FieldPlace): Sql {
   const entry = `entry${depth}`;
-  const within: Place = {
+  const within: FieldPlace = {
     pathOf: (field) => `${entry}.fullkey${field === '' ? '' : ` || ${literal(namesIn(field))}`}`,
     columnOf: () => undefined,
     presenceOf: () => undefined,
@@ -149,7 +149,7 @@ function keyIsInRange(key: string, operator: string, sign: string, operators: Re
 }
 
 /** Two sums of numbers and fields compared, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`. */
-function compileComparison(expression: Record<string, unknown>, place: Place): Sql {
+function compileComparison(expression: Record<string, unknown>, place: FieldPlace): Sql {
   const [operator = '', ...others] = Object.keys(expression);
   const sign = SIGNS.get(operator);
   if (sign === undefined || others.length > 0)
@@ -163,7 +163,7 @@ function compileComparison(expression: Record<string, unknown>, place: Place): S
 
 const SUMS = new Map(Object.entries({ $add: '+', $subtract: '-' }));
 
-function compileSum(operand: unknown, place: Place): Sql {
+function compileSum(operand: unknown, place: FieldPlace): Sql {
   if (typeof operand === 'number') return { sql: '?', params: [operand] };
   if (typeof operand === 'string' && operand.startsWith('$'))
     return { sql: `json_extract(body, ${place.pathOf(operand.slice(1))})`, params: [] };

@@ -1,7 +1,7 @@
 import type { CollectionSpec, IndexSpec } from '../port.ts';
 
 /** The table of a collection in SQLite: `_id`, the JSON text, and a column for each value that an index needs. */
-export interface Shape {
+export interface TableShape {
   table: string;
   /** Column of the key of each indexed field. */
   keys: ReadonlyMap<string, string>;
@@ -13,7 +13,7 @@ export interface Shape {
   refusals: ReadonlyMap<string, string>;
 }
 
-export function shapeOf(spec: CollectionSpec): Shape {
+export function shapeOf(spec: CollectionSpec): TableShape {
   const keys = new Map([['_id', '_id']]);
   const presences = new Map<string, string>();
   for (const index of spec.indexes) {

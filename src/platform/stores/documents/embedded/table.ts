@@ -16,7 +16,7 @@ import { conditionOf, selectOf } from './filter-sql.ts';
 import { groupedSums } from './grouped-sums.ts';
 import { type Key, keyOfField, valueAt } from './keys.ts';
 import { pick } from './pick.ts';
-import { quoted, type Shape } from './shape.ts';
+import { quoted, type TableShape } from './shape.ts';
 import { applyUpdate, upserted } from './update.ts';
 
 /** A collection in the thread that owns the database, where all methods are synchronous. */
@@ -26,31 +26,31 @@ type Synchronous<C> = {
   [M in keyof C]: C[M] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
 };
 
-interface Row {
+interface StoredRow {
   rowid: number;
   /** The JSON text of `document` as read. */
   body: string;
   document: Document & Record<string, unknown>;
 }
 
-interface Change {
+interface RowChange {
   after: Document | null;
   result: UpdateResult;
 }
 
-const NOTHING: Change = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
+const NOTHING: RowChange = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
 const SQLITE_CONSTRAINT = 19;
 
-export function openTable(database: Database, shape: Shape): Table {
+export function openTable(database: Database, shape: TableShape): Table {
   const table = quoted(shape.table);
 
   /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
-  function* matches(filter: Filter, options: Omit<FindOptions, 'fields'> = {}): Generator<Row, void> {
+  function* matches(filter: Filter, options: Omit<FindOptions, 'fields'> = {}): Generator<StoredRow, void> {
     const { sql, params } = selectOf('rowid, body', filter, options, shape);
     for (const row of database.iterate(sql, params)) yield rowOf(row);
   }
 
-  function first(filter: Filter, sort: Sort = []): Row | null {
+  function first(filter: Filter, sort: Sort = []): StoredRow | null {
     const [row] = matches(filter, { sort, limit: 1 });
     return row ?? null;
   }
@@ -58,7 +58,7 @@ export function openTable(database: Database, shape: Shape): Table {
   /**
    * Iterates over a fixed list of matches, so that rows may be written meanwhile: their row numbers are kept in memory.
    */
-  function* fixedMatches(filter: Filter): Generator<Pick<Row, 'rowid' | 'body'>> {
+  function* fixedMatches(filter: Filter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
     const rowids = Array.from(matches(filter), ({ rowid }) => rowid);
     for (const rowid of rowids) {
       const row = database.get(`SELECT body FROM ${table} WHERE rowid = ?`, [rowid]);
@@ -78,7 +78,7 @@ export function openTable(database: Database, shape: Shape): Table {
     filter: Filter,
     update: Update,
     { upsert, sort = [] }: FindOneAndUpdateOptions = {},
-  ): Change {
+  ): RowChange {
     const row = first(filter, sort);
     if (row === null && !upsert) return NOTHING;
     if (row === null) {
@@ -92,7 +92,7 @@ export function openTable(database: Database, shape: Shape): Table {
   }
 
   /** Writes a changed document: its text and only the changed columns, so that other indexes are not updated. */
-  function store(row: Pick<Row, 'rowid' | 'body'>, document: Document): number {
+  function store(row: Pick<StoredRow, 'rowid' | 'body'>, document: Document): number {
     const body = JSON.stringify(document);
     if (body === row.body) return 0;
     const before = readColumns(JSON.parse(row.body) as Document);
@@ -107,7 +107,7 @@ export function openTable(database: Database, shape: Shape): Table {
     ]);
   }
 
-  function remove({ rowid }: Pick<Row, 'rowid'>): number {
+  function remove({ rowid }: Pick<StoredRow, 'rowid'>): number {
     return write(`DELETE FROM ${table} WHERE rowid = ?`, [rowid]);
   }
 
@@ -193,12 +193,12 @@ export function openTable(database: Database, shape: Shape): Table {
   };
 }
 
-function rowOf({ rowid, body }: Record<string, unknown>): Row {
+function rowOf({ rowid, body }: Record<string, unknown>): StoredRow {
   const text = String(body);
-  return { rowid: Number(rowid), body: text, document: JSON.parse(text) as Row['document'] };
+  return { rowid: Number(rowid), body: text, document: JSON.parse(text) as StoredRow['document'] };
 }
 
-function refusalOf(error: unknown, shape: Shape): unknown {
+function refusalOf(error: unknown, shape: TableShape): unknown {
   const { errcode, message } = error as { errcode?: number; message: string };
   const index = shape.refusals.get(message);
   if (index !== undefined) return new DuplicateKeyError(index);

@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { type Answer, serializeError } from '../../embedded/pending-calls.ts';
+import { type CallReply, serializeError } from '../../embedded/pending-calls.ts';
 import type { CollectionSpec } from '../port.ts';
 import { Database } from './database.ts';
 import { declaredCollections, declareTable } from './declare.ts';
@@ -36,7 +36,7 @@ port.on('message', (first: CallMessage[]) => {
   }
 });
 
-function commit(batch: CallMessage[]): Answer[] {
+function commit(batch: CallMessage[]): CallReply[] {
   database.exec('BEGIN');
   const answers = batch.map(answer);
   if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');
@@ -45,7 +45,7 @@ function commit(batch: CallMessage[]): Answer[] {
 }
 
 /** Each change is one statement, so a failed call leaves nothing in the transaction of the others. */
-function answer(call: CallMessage): Answer {
+function answer(call: CallMessage): CallReply {
   try {
     return { id: call.id, value: run(call) };
   } catch (error) {

@@ -7,13 +7,13 @@ type Parent = Record<string, unknown>;
 type Operator = Exclude<keyof Update, '$setOnInsert'>;
 
 /** Changes one field of its parent object. */
-type Change = (parent: Parent, name: string, argument: unknown) => void;
+type ChangeField = (parent: Parent, name: string, argument: unknown) => void;
 
 /** Names that would change the prototype of a document. */
 const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** The operators of the port, as MongoDB defines them. */
-const OPERATORS: Record<Operator, Change> = {
+const OPERATORS: Record<Operator, ChangeField> = {
   $set(parent, name, value) {
     parent[name] = value;
   },

@@ -4,19 +4,19 @@ import { cpuMs } from '../cpu.ts';
 export const CONNECTIONS = 8;
 
 /** A server under test: its URL, and the root of its process tree. */
-export interface Side {
+export interface ServerUnderTest {
   url: string;
   pid: number;
 }
 
-export interface Call {
+export interface SmallCall {
   path: string;
   headers: Record<string, string>;
   /** The body of a POST; without one the call is a GET. */
   body?: Buffer;
 }
 
-export interface Shot {
+export interface CallCost {
   perSecond: number;
   /** Milliseconds of CPU that an answer cost all processes of the side. */
   cpuMsEach: number;
@@ -26,7 +26,11 @@ export interface Shot {
  * Repeats one call for a duration, in milliseconds.
  * @throws Error when an answer is not 200.
  */
-export async function shoot(side: Side, { path, headers, body }: Call, durationMs: number): Promise<Shot> {
+export async function measureCall(
+  side: ServerUnderTest,
+  { path, headers, body }: SmallCall,
+  durationMs: number,
+): Promise<CallCost> {
   const url = `${side.url}${path}`;
   const usedMs = cpuMs(side.pid);
   const ended = Promise.withResolvers<autocannon.Result>();

@@ -1,7 +1,7 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
 import type { Raster } from '../../workers/image/likeness/levels.ts';
 import { ssimulacra2 } from '../../workers/image/likeness/ssimulacra2.ts';
-import type { PeerCase, Side } from './sides.ts';
+import type { PeerCase, PeerSide } from './sides.ts';
 
 /** A right answer: the picture in the format and width that were asked for. */
 export interface PeerAnswer {
@@ -21,7 +21,11 @@ const QUALITY_STEP = 4;
 const EXCERPT_LENGTH = 80;
 
 /** @throws WrongAnswerError for another status, no picture, or a picture of another format or width. */
-export async function checkedAnswer(side: Side, peerCase: PeerCase, quality: number): Promise<PeerAnswer> {
+export async function checkedAnswer(
+  side: PeerSide,
+  peerCase: PeerCase,
+  quality: number,
+): Promise<PeerAnswer> {
   const bytes = await readBytes(await requestPicture(side, peerCase, quality));
   const { format, width, height } = await readMetadata(bytes);
   const name = READ_AS[format] ?? format;
@@ -33,7 +37,7 @@ export async function checkedAnswer(side: Side, peerCase: PeerCase, quality: num
 }
 
 /** Asks and reads the whole answer. @throws WrongAnswerError for another status, or a type that is no picture's. */
-export async function readAnswer(side: Side, peerCase: PeerCase, quality: number): Promise<void> {
+export async function readAnswer(side: PeerSide, peerCase: PeerCase, quality: number): Promise<void> {
   const response = await requestPicture(side, peerCase, quality);
   const bytes = await readBytes(response);
   const type = response.headers.get('content-type') ?? 'no type';
@@ -46,7 +50,7 @@ export async function readAnswer(side: Side, peerCase: PeerCase, quality: number
  */
 export async function bytesAt(
   likeness: number,
-  side: Side,
+  side: PeerSide,
   peerCase: PeerCase,
   quality: number,
 ): Promise<number | null> {
@@ -71,7 +75,7 @@ function between(likeness: number, one: PeerAnswer, other: PeerAnswer): number {
   return one.bytes * (other.bytes / one.bytes) ** share;
 }
 
-async function requestPicture(side: Side, peerCase: PeerCase, quality: number): Promise<Response> {
+async function requestPicture(side: PeerSide, peerCase: PeerCase, quality: number): Promise<Response> {
   const response = await side.ask(peerCase, quality).catch((error: Error) => {
     throw new WrongAnswerError(
       `did not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,

@@ -1,10 +1,10 @@
 import { present } from '../../platform/values/present.ts';
 import type { Credits } from '../accounts/schema.ts';
 import type { LedgerEntry } from './schema.ts';
-import { availableOf, type LedgerRow, type Money } from './store.ts';
+import { availableOf, type BillingAccount, type LedgerRow } from './store.ts';
 
 /** The credits of an account as the API shows them. */
-export function creditsOf({ balance, held }: Pick<Money, 'balance' | 'held'>): Credits {
+export function creditsOf({ balance, held }: Pick<BillingAccount, 'balance' | 'held'>): Credits {
   return { balance, held, available: availableOf({ balance, held }) };
 }
 
