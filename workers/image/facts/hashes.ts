@@ -1,9 +1,9 @@
+import { rgbaToThumbHash } from 'thumbhash';
 import type { PictureHashes } from '../../protocol.ts';
 import { isFull } from '../pixels/pixels.ts';
 import { blurHash } from './blur-hash.ts';
 import type { Sample } from './sample.ts';
 import { smallCopy } from './small-copy.ts';
-import { thumbHash } from './thumb-hash.ts';
 
 /** Longest side, in pixels, of the copy from which ThumbHash and BlurHash are made. */
 const HASHED_PX = 100;
@@ -14,7 +14,7 @@ const HASHED_PX = 100;
  */
 export function hashesOf(sample: Sample): PictureHashes {
   const { data: rgba, width, height } = smallCopy(sample, HASHED_PX);
-  const thumbhash = Buffer.from(thumbHash(rgba, { width, height })).toString('base64');
+  const thumbhash = Buffer.from(rgbaToThumbHash(width, height, rgba)).toString('base64');
   const [across, down] = width >= height ? ([4, 3] as const) : ([3, 4] as const);
   return { thumbhash, blurhash: blurHash(onWhite(rgba), { width, height }, across, down) };
 }
