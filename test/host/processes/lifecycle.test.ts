@@ -69,95 +69,114 @@ async function transform({ url, key }: WholeService, body: Buffer): Promise<stri
   }
 }
 
-t.test('SIGTERM under load: every accepted call is answered, then the service ends with 0', async (t) => {
-  const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '100' });
-  const calls = load(service, 6, await picture, (fault) => fault === 'connect refused');
-  await until(() => calls.answered > 50);
-  service.signal('SIGTERM');
-  t.equal(await service.ended, 0);
-  await calls.stop();
-  t.same(calls.failed, []);
-});
+t.test('processes are killed, replaced and stopped under load', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '12' });
+  const body = await picture;
 
-t.test(
-  'SIGTERM answers the connections that wait in the kernel and in the primary, then refuses',
-  async (t) => {
-    const service = await startWholeService(t, { PROCESSES: '2' });
-    await stopped(service.pid);
-    let sent = 0;
-    const calls = Array.from({ length: 12 }, () =>
-      statusOverNewConnection(`${service.url}/healthz`, () => {
-        sent += 1;
-      }),
-    );
-    await until(() => sent === calls.length);
-    service.signal('SIGTERM');
-    service.signal('SIGCONT');
-    t.same(
-      await Promise.all(calls),
-      calls.map(() => 200),
-    );
-    t.equal(await service.ended, 0);
-    t.match(await statusOverNewConnection(`${service.url}/healthz`), /ECONNREFUSED/);
-  },
-);
+  await t.test(
+    'kill -9 of a process: the others serve on, a new one comes, its places are free again',
+    async (t) => {
+      const [victim = 0] = await service.children();
+      // Only what the victim held breaks; the places it held are refused to nobody for longer than it takes to bury it.
+      const calls = load(service, 12, body, (fault) => fault.startsWith('broken') || fault === 'status 429');
+      await until(() => calls.answered > 30);
+      process.kill(victim, 'SIGKILL');
+      await until(async () => {
+        const now = await service.children();
+        return now.length === 2 && !now.includes(victim);
+      });
+      const replacedAt = calls.answered;
+      await until(() => calls.answered > replacedAt + 30);
+      await calls.stop();
+      t.same(calls.failed, []);
+      const all = await Promise.all(Array.from({ length: 12 }, () => transform(service, body)));
+      t.same(all, Array(12).fill(null), 'all twelve places of the account are free');
+    },
+  );
 
-t.test('SIGHUP replaces every process without a failed call', async (t) => {
-  const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '100' });
-  const before = await service.children();
-  const calls = load(service, 6, await picture, () => false);
-  await until(() => calls.answered > 30);
-  service.signal('SIGHUP');
-  await until(async () => {
-    const now = await service.children();
-    return now.length === 2 && now.every((pid) => !before.includes(pid));
-  });
-  const replacedAt = calls.answered;
-  await until(() => calls.answered > replacedAt + 30);
-  await calls.stop();
-  t.same(calls.failed, []);
-  t.equal(before.length, 2);
-});
-
-t.test(
-  'kill -9 of a process under load: the others serve on, a new one comes, its places are free again',
-  async (t) => {
-    const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '4' });
-    const [victim = 0] = await service.children();
-    const body = await picture;
-    // Only what the victim held breaks; the places it held are refused to nobody for longer than it takes to bury it.
-    const calls = load(service, 4, body, (fault) => fault.startsWith('broken') || fault === 'status 429');
+  await t.test('SIGHUP replaces every process without a failed call', async (t) => {
+    const before = await service.children();
+    const calls = load(service, 6, body, () => false);
     await until(() => calls.answered > 30);
-    process.kill(victim, 'SIGKILL');
+    service.signal('SIGHUP');
     await until(async () => {
       const now = await service.children();
-      return now.length === 2 && !now.includes(victim);
+      return now.length === 2 && now.every((pid) => !before.includes(pid));
     });
     const replacedAt = calls.answered;
     await until(() => calls.answered > replacedAt + 30);
     await calls.stop();
     t.same(calls.failed, []);
-    const all = await Promise.all(Array.from({ length: 4 }, () => transform(service, body)));
-    t.same(all, [null, null, null, null], 'all four places of the account are free');
-  },
-);
-
-t.test('the only process of a service is replaced at the same address', async (t) => {
-  const service = await startWholeService(t, { PROCESSES: '1' });
-  const [victim] = await service.children();
-  if (victim === undefined) throw new Error('The service has no process.');
-  process.kill(victim, 'SIGKILL');
-  await until(async () => {
-    const [successor] = await service.children();
-    return successor !== undefined && successor !== victim;
+    t.equal(before.length, 2);
   });
-  await until(() =>
-    fetch(`${service.url}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
+
+  await t.test('SIGTERM: every accepted call is answered, then the service ends with 0', async (t) => {
+    const calls = load(service, 6, body, (fault) => fault === 'connect refused');
+    await until(() => calls.answered > 50);
+    service.signal('SIGTERM');
+    t.equal(await service.ended, 0);
+    await calls.stop();
+    t.same(calls.failed, []);
+  });
+});
+
+t.test('no connection is lost while processes come and go', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'darkroom-starting-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const starting = startWholeService(t, { PROCESSES: '2', DATA_DIR: directory });
+
+  await t.test('a process that dies while it starts is replaced, and the service starts', async (t) => {
+    let victim = 0;
+    await until(async () => {
+      const primary = await readFile(join(directory, 'server.pid'), 'utf8').catch(() => '');
+      [victim = 0] = primary === '' ? [] : await childrenOf(Number(primary));
+      return victim !== 0;
+    });
+    process.kill(victim, 'SIGKILL');
+    const service = await starting;
+    const children = await service.children();
+    t.equal(children.length, 2);
+    t.notOk(children.includes(victim));
+    t.equal(await transform(service, await picture), null);
+  });
+
+  const service = await starting;
+  await t.test(
+    'a connection handed to a process that dies before it takes it is served by another',
+    async (t) => {
+      const [victim = 0] = await service.children();
+      await stopped(victim);
+      let answered = 0;
+      const calls = Array.from({ length: 6 }, async () => {
+        const status = await statusOverNewConnection(`${service.url}/healthz`);
+        answered += 1;
+        return status;
+      });
+      // One waits for the stopped process; the other process takes the rest.
+      await until(() => answered === 5);
+      process.kill(victim, 'SIGKILL');
+      t.same(await Promise.all(calls), [200, 200, 200, 200, 200, 200]);
+    },
   );
-  t.pass('its port was chosen by the system');
+
+  await t.test(
+    'SIGTERM answers the connections that wait in the kernel and in the primary, then refuses',
+    async (t) => {
+      await stopped(service.pid);
+      let sent = 0;
+      const calls = Array.from({ length: 12 }, () =>
+        statusOverNewConnection(`${service.url}/healthz`, () => {
+          sent += 1;
+        }),
+      );
+      await until(() => sent === calls.length);
+      service.signal('SIGTERM');
+      service.signal('SIGCONT');
+      t.same(await Promise.all(calls), Array(12).fill(200));
+      t.equal(await service.ended, 0);
+      t.match(await statusOverNewConnection(`${service.url}/healthz`), /ECONNREFUSED/);
+    },
+  );
 });
 
 t.test('a process that hangs is noticed, killed and replaced', async (t) => {
@@ -178,71 +197,44 @@ t.test('a process that hangs is noticed, killed and replaced', async (t) => {
   t.same(await restarts(), [...none.slice(0, 2), 'darkroom_process_restarts_total{reason="hung"} 1']);
 });
 
-t.test('a process that dies while it starts is replaced, and the service starts all the same', async (t) => {
-  if (process.env.TEST_STORES === 'cluster') return;
-  const directory = await mkdtemp(join(tmpdir(), 'darkroom-starting-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const starting = startWholeService(t, { PROCESSES: '2', DATA_DIR: directory });
-  let victim = 0;
-  await until(async () => {
-    const primary = await readFile(join(directory, 'server.pid'), 'utf8').catch(() => '');
-    [victim = 0] = primary === '' ? [] : await childrenOf(Number(primary));
-    return victim !== 0;
-  });
-  process.kill(victim, 'SIGKILL');
-  const service = await starting;
-  const children = await service.children();
-  t.equal(children.length, 2);
-  t.notOk(children.includes(victim));
-  t.equal(await transform(service, await picture), null);
-});
-
-t.test('a connection handed to a process that dies before it takes it is served by another', async (t) => {
-  const service = await startWholeService(t, { PROCESSES: '2' });
-  const [victim = 0] = await service.children();
-  await stopped(victim);
-  let answered = 0;
-  const calls = Array.from({ length: 6 }, async () => {
-    const status = await statusOverNewConnection(`${service.url}/healthz`);
-    answered += 1;
-    return status;
-  });
-  // One waits for the stopped process; the other process takes the rest.
-  await until(() => answered === 5);
-  process.kill(victim, 'SIGKILL');
-  t.same(await Promise.all(calls), [200, 200, 200, 200, 200, 200]);
-});
-
-t.test('kill -9 of the primary takes its processes along', async (t) => {
-  const service = await startWholeService(t, { PROCESSES: '2' });
-  const children = await service.children();
-  service.signal('SIGKILL');
-  await service.ended;
-  await until(() => children.every((pid) => !isAlive(pid)));
-  t.equal(children.length, 2);
-});
-
-t.test('what is stored is nobody else’s to read, whatever the directory allows', async (t) => {
-  if (process.env.TEST_STORES === 'cluster') return;
+t.test('a service of one process', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-open-'));
   await chmod(directory, 0o755);
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const service = await startWholeService(t, { PROCESSES: '1', DATA_DIR: directory });
-  t.equal((await template(service, service.key, 'POST')).status, 201);
-  for (const name of await readdir(directory)) {
-    t.equal((await stat(join(directory, name))).mode & 0o077, 0, name);
-  }
-});
 
-t.test('a second server on one data directory says who holds it and exits 1', async (t) => {
-  const service = await startWholeService(t, { PROCESSES: '1', TEST_STORES: '' });
-  if (process.env.TEST_STORES === 'cluster') return;
-  const second = spawnSync(process.execPath, [MAIN], {
-    encoding: 'utf8',
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: service.directory },
+  await t.test('what is stored is nobody else’s to read, whatever the directory allows', async (t) => {
+    t.equal((await template(service, service.key, 'POST')).status, 201);
+    for (const name of await readdir(directory)) {
+      t.equal((await stat(join(directory, name))).mode & 0o077, 0, name);
+    }
   });
-  t.equal(second.status, 1);
-  t.match(second.stderr, new RegExp(`in use by another server \\(process ${service.pid}\\)`));
+
+  await t.test('a second server on one data directory says who holds it and exits 1', async (t) => {
+    const second = spawnSync(process.execPath, [MAIN], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: directory },
+    });
+    t.equal(second.status, 1);
+    t.match(second.stderr, new RegExp(`in use by another server \\(process ${service.pid}\\)`));
+  });
+
+  await t.test('the only process is replaced at the same address', async (t) => {
+    const [victim] = await service.children();
+    if (victim === undefined) throw new Error('The service has no process.');
+    process.kill(victim, 'SIGKILL');
+    await until(async () => {
+      const [successor] = await service.children();
+      return successor !== undefined && successor !== victim;
+    });
+    await until(() =>
+      fetch(`${service.url}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    t.pass('its port was chosen by the system');
+  });
 });
 
 t.test('wrong settings: one sentence each, all at once, exit 1', async (t) => {
@@ -256,20 +248,23 @@ t.test('wrong settings: one sentence each, all at once, exit 1', async (t) => {
 });
 
 t.test(
-  'the first start prints a password and a key once; what it acknowledged is there after kill -9',
+  'the first start prints a password and a key once; kill -9 takes the processes along and loses nothing that was acknowledged',
   async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'darkroom-first-'));
     t.teardown(() => rm(directory, { recursive: true, force: true }));
-    const settings = { PROCESSES: '1', DATA_DIR: directory, BOOTSTRAP_API_KEY: '' };
+    const settings = { PROCESSES: '2', DATA_DIR: directory, BOOTSTRAP_API_KEY: '' };
     const first = await startWholeService(t, settings);
     const [, key = ''] = /API key: +(drk_[0-9A-Za-z]{32,})/.exec(first.printed()) ?? [];
     const [, password = ''] = /password: (\S+)/.exec(first.printed()) ?? [];
     t.not(key, '');
     const created = await template(first, key, 'POST');
     t.equal(created.status, 201);
+    const children = await first.children();
     first.signal('SIGKILL');
     await first.ended;
-    const second = await startWholeService(t, settings);
+    await until(() => children.every((pid) => !isAlive(pid)));
+    t.equal(children.length, 2);
+    const second = await startWholeService(t, { ...settings, PROCESSES: '1' });
     t.notMatch(second.printed(), /API key|password/);
     const { data } = (await (await template(second, key, 'GET')).json()) as { data: Array<{ name: string }> };
     t.same(
