@@ -1,7 +1,7 @@
 import type { AssetDocument } from '../../src/product/assets/asset.ts';
 import type { AssetsForJobs } from '../../src/product/assets/open.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../src/product/catalogue/plan/plan.ts';
-import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
+import type { EndedJob, ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import type { Order } from '../../src/product/jobs/order.ts';
 import {
   createPerform,
@@ -243,9 +243,8 @@ async function wrongPrices(world: World, segments: KnownStep[][]): Promise<strin
       return owed(segments, from, isRefused ? failsAt(segments, index, from) : (progress?.segment ?? 0));
     });
     const sum = prices.reduce((total, price) => total + price, 0);
-    return sum === job.actualCredits
-      ? []
-      : [`${job._id} cost ${job.actualCredits} credits instead of ${sum}`];
+    const { actualCredits } = job as EndedJob;
+    return sum === actualCredits ? [] : [`${job._id} cost ${actualCredits} credits instead of ${sum}`];
   });
 }
 

@@ -3,7 +3,7 @@ import type { Document } from '../../src/platform/stores/documents/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import type { AssetDocument } from '../../src/product/assets/asset.ts';
 import type { BillingAccount, LedgerRow } from '../../src/product/billing/store.ts';
-import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
+import { hasEnded, type ItemDocument, type JobDocument } from '../../src/product/jobs/job.ts';
 import type { Host, World } from './world.ts';
 
 const LEASE_MS = 31_000;
@@ -19,6 +19,8 @@ export async function all<T extends Document>({ documents }: World, name: string
 }
 
 export const jobsOf = (world: World) => all<JobDocument>(world, 'jobs');
+/** The credits that a job was charged: none before its end. */
+export const chargedFor = (job: JobDocument) => (hasEnded(job) ? job.chargedCredits : 0);
 export const itemsOf = (world: World) => all<ItemDocument>(world, 'jobItems');
 
 /** Waits until a host has claimed nothing and can claim nothing. */
@@ -126,7 +128,7 @@ export async function brokenPromises(
   );
 
   const [money] = (await all<BillingAccount>(world, 'accounts')).filter(({ _id }) => _id === accountId);
-  const charged = jobs.reduce((sum, job) => sum + job.chargedCredits, 0);
+  const charged = jobs.reduce((sum, job) => sum + chargedFor(job), 0);
   const runs = jobs.reduce((sum, job) => sum + job.usedRuns, 0);
   expect(money?.held === 0, `${money?.held} credits are held`);
   expect(

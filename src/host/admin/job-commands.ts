@@ -34,7 +34,7 @@ export const JOB_COMMANDS: readonly Command[] = [
       const store = await JobsStore.open(documents, now);
       const job = await store.get(jobId);
       if (job === null || job.shown === 0) throw new UsageError(`There is no job ${jobId}.`);
-      const cancelling = await beginCancellation(store, job, createSignals(coordination, console).stop);
+      const cancelling = await beginCancellation(store, jobId, createSignals(coordination, console).stop);
       if (cancelling === null)
         throw new UsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
       await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);

@@ -1,10 +1,9 @@
 import type { Completion } from './engine/completion.ts';
 import { notCancellable } from './errors.ts';
-import type { JobDocument, JobStatus } from './job.ts';
+import type { JobDocument } from './job.ts';
 import type { Reading } from './reading.ts';
 import type { JobsStore } from './store.ts';
-
-const CANCELLABLE: readonly JobStatus[] = ['PENDING', 'PROCESSING'];
+import { JOB } from './transitions.ts';
 
 /**
  * Begins the cancellation of a job, for its account or an operator: no further item of it is claimed. The caller ends
@@ -14,13 +13,11 @@ const CANCELLABLE: readonly JobStatus[] = ['PENDING', 'PROCESSING'];
  */
 export async function beginCancellation(
   jobs: JobsStore,
-  { _id, status }: JobDocument,
+  jobId: string,
   stopClaims: (jobId: string) => void,
 ): Promise<JobDocument | null> {
-  if (!CANCELLABLE.includes(status)) return null;
-  const open = { shown: 1, phase: 'open', status: { $in: CANCELLABLE } };
-  const cancelling = await jobs.updateIf(_id, open, { $set: { status: 'CANCELLING' } });
-  if (cancelling !== null) stopClaims(_id);
+  const cancelling = await jobs.move(jobId, JOB.cancel);
+  if (cancelling !== null) stopClaims(jobId);
   return cancelling;
 }
 
@@ -43,8 +40,8 @@ export function createCancelling({
   stopClaims: (jobId: string) => void;
 }): Cancelling {
   return async (accountId, jobId) => {
-    const job = await reading.find(accountId, jobId);
-    const cancelling = await beginCancellation(jobs, job, stopClaims);
+    await reading.find(accountId, jobId);
+    const cancelling = await beginCancellation(jobs, jobId, stopClaims);
     if (cancelling === null) throw notCancellable((await reading.find(accountId, jobId)).status);
     return completion.completeIfOver(cancelling);
   };

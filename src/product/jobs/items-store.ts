@@ -19,6 +19,7 @@ import {
   type OutcomeStatus,
   type Progress,
 } from './job.ts';
+import { filterOf, ITEM, ITEM_ENDS, type Transition, updateOf } from './transitions.ts';
 
 /** The indexes are by number and status for a reader, and the others for the engine and its sweeps. */
 export const JOB_ITEMS: DeclaredCollection = {
@@ -140,9 +141,9 @@ export class ItemsStore {
    * @returns null when no item is ready; an empty list when other processes claimed the items that were read.
    */
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
-    const ready = { jobId, queue: 'ready' };
+    const ready = { jobId, ...filterOf(ITEM.claim) };
     const claim = randomText(12);
-    const taken = { $set: this.#claimOf(owner, claim, leaseMs), $inc: { epoch: 1 } };
+    const taken = updateOf(ITEM.claim, { $set: this.#claimOf(owner, claim, leaseMs), $inc: { epoch: 1 } });
     if (count === 1) {
       const item = await this.#items.findOneAndUpdate(ready, taken, { sort: order('index') });
       return item === null ? null : [item as Claimed];
@@ -155,7 +156,7 @@ export class ItemsStore {
     const start = Math.floor(Math.random() * Math.max(1, candidates.length - count + 1));
     const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
     if (ids.length === 0) return null;
-    const { modified } = await this.#items.updateMany({ _id: { $in: ids }, queue: 'ready' }, taken);
+    const { modified } = await this.#items.updateMany({ _id: { $in: ids }, ...filterOf(ITEM.claim) }, taken);
     if (modified === 0) return [];
     return (await this.#items.find({ _id: { $in: ids }, claim })) as Claimed[];
   }
@@ -163,25 +164,32 @@ export class ItemsStore {
   #claimOf(owner: string, claim: string, leaseMs: number) {
     const now = this.#now();
     const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
-    const startedAt = now.toISOString();
-    return { queue: 'claimed', status: 'PROCESSING', owner, claim, leaseUntil, startedAt } as const;
+    return { owner, claim, leaseUntil, startedAt: now.toISOString() };
   }
 
   /** A new item with a claim, for an owner that works on it at once: storing the item is the claim. */
   claimed(item: ItemDocument, owner: string, leaseMs: number): Claimed {
-    return { ...item, ...this.#claimOf(owner, randomText(12), leaseMs), epoch: 1 };
+    return { ...item, ...ITEM.claim.to, ...this.#claimOf(owner, randomText(12), leaseMs), epoch: 1 };
   }
 
   /** Changes an item whose claim still stands. @returns false when the claim was lost. */
-  async #updateClaimed({ _id, epoch }: ClaimKey, update: Update, asRead: Filter = {}): Promise<boolean> {
-    const claimed = { _id, epoch, queue: 'claimed', ...asRead };
-    return (await this.#items.updateOne(claimed, update)).modified === 1;
+  async #updateClaimed({ _id, epoch }: ClaimKey, update: Update): Promise<boolean> {
+    return (await this.#items.updateOne({ _id, epoch, queue: 'claimed' }, update)).modified === 1;
+  }
+
+  /** Moves an item whose claim still stands. @returns false when the claim was lost. */
+  async #moveClaimed(
+    { _id, epoch }: ClaimKey,
+    transition: Transition,
+    { asRead = {}, ...changes }: Update & { asRead?: Filter },
+  ): Promise<boolean> {
+    const claimed = { _id, epoch, ...filterOf(transition), ...asRead };
+    return (await this.#items.updateOne(claimed, updateOf(transition, changes))).modified === 1;
   }
 
   /** Makes an item ready that was stored with a claim but never begun. */
   async unclaim(item: ClaimKey): Promise<void> {
-    const unset = { ...UNCLAIMED, startedAt: '' };
-    await this.#updateClaimed(item, { $set: { queue: 'ready', status: 'PENDING' }, $unset: unset });
+    await this.#moveClaimed(item, ITEM.giveBack, { $unset: { ...UNCLAIMED, startedAt: '' } });
   }
 
   /** Extends the leases of claims that the owner still has. */
@@ -210,24 +218,21 @@ export class ItemsStore {
    * @returns false when the claim was lost, or the item has changed since `asRead`.
    */
   async decide(item: ClaimKey, outcome: Outcome, asRead?: Filter): Promise<boolean> {
-    const decide = {
-      $set: { queue: 'decided', outcome, decidedAt: this.#now().toISOString() },
+    const isDecided = await this.#moveClaimed(item, ITEM.decide, {
+      ...present({ asRead }),
+      $set: { outcome, decidedAt: this.#now().toISOString() },
       $unset: { ...UNCLAIMED, requestId: '' },
-    };
+    });
     const { status, completedAt, resultAssetId = null } = outcome;
-    const decided = nested('outcome', { status, completedAt, resultAssetId });
-    return (await this.#updateClaimed(item, decide, asRead)) || this.#matches(item, decided);
+    return isDecided || this.#matches(item, nested('outcome', { status, completedAt, resultAssetId }));
   }
 
   /**
    * Gives an item back for a retry after an instant: after a failed try, a store outage, or for want of a slot.
    */
   async retryLater(item: ClaimKey, notBefore: Date, counted: 'tries' | 'waits' | null): Promise<void> {
-    await this.#updateClaimed(item, {
-      $set: {
-        ...{ queue: 'later', status: 'PENDING', notBefore: notBefore.toISOString() },
-        ...(counted === 'waits' && { awaitsStore: true }),
-      },
+    await this.#moveClaimed(item, ITEM.retryLater, {
+      $set: { notBefore: notBefore.toISOString(), ...(counted === 'waits' && { awaitsStore: true }) },
       ...(counted !== null && { $inc: { [counted]: 1 } }),
       $unset: { ...UNCLAIMED, ...(counted === 'tries' && { requestId: '' }) },
     });
@@ -238,8 +243,7 @@ export class ItemsStore {
    * @returns false when the claim was lost.
    */
   async giveBack(item: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<boolean> {
-    return this.#updateClaimed(item, {
-      $set: { queue: 'ready', status: 'PENDING' },
+    return this.#moveClaimed(item, ITEM.giveBack, {
       $unset: UNCLAIMED,
       ...(counted !== null && { $inc: { [counted]: 1 } }),
     });
@@ -272,9 +276,10 @@ export class ItemsStore {
   /** Gives items their final status, once their outcomes are counted. */
   async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
     if (ids.length === 0) return;
+    const end = ITEM_ENDS[status];
     await this.#items.updateMany(
-      { _id: { $in: ids }, queue: 'decided' },
-      { $set: { status }, $unset: { queue: '', decidedAt: '' } },
+      { _id: { $in: ids }, ...filterOf(end) },
+      updateOf(end, { $unset: { decidedAt: '' } }),
     );
   }
 
@@ -284,11 +289,8 @@ export class ItemsStore {
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
-    const cancel = {
-      $set: { status: 'CANCELLED', outcome },
-      $unset: { queue: '', notBefore: '', awaitsStore: '' },
-    };
-    for (const queue of ['ready', 'later']) {
+    const cancel = updateOf(ITEM.cancel, { $set: { outcome }, $unset: { notBefore: '', awaitsStore: '' } });
+    for (const queue of ITEM.cancel.from.queue) {
       for (;;) {
         const waiting = { sort: order('index'), fields: ['index'] };
         const first = await this.#items.findOne({ jobId, queue }, waiting);
@@ -326,8 +328,8 @@ export class ItemsStore {
     );
     if (due.length === 0) return { promoted: 0, jobIds: [] };
     const { modified } = await this.#items.updateMany(
-      { _id: { $in: due.map(({ _id }) => _id) }, queue: 'later' },
-      { $set: { queue: 'ready' }, $unset: { notBefore: '', awaitsStore: '' } },
+      { _id: { $in: due.map(({ _id }) => _id) }, ...filterOf(ITEM.promote) },
+      updateOf(ITEM.promote, { $unset: { notBefore: '', awaitsStore: '' } }),
     );
     return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }

@@ -12,6 +12,7 @@ export const JOB_STATUSES = [
   'CANCELLING',
 ] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
+export type OutcomeStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
 export { JOB_TYPES };
 export type JobType = (typeof JOB_TYPES)[number];
@@ -24,24 +25,21 @@ export const RUNNING_JOBS_PER_TYPE = 2;
 
 /**
  * The stored part of a job that changes. Its work is in its definition, which never changes, and the outcome of each
- * item in the document of the item.
+ * item in the document of the item. The phase decides which fields a job has; transitions.ts says how it moves.
  */
-export interface JobDocument {
+export type JobDocument = UnfinishedJob | EndedJob;
+
+/** The fields of a job in every phase. */
+interface JobFields {
   _id: string;
   accountId: string;
   /** The plan at the submit. */
   plan: string;
   /** Null for a console session. */
   apiKeyId: string | null;
-  /**
-   * The phase of the document: `hidden` until holds and items are stored; `open` while the job runs; `ended` until its
-   * clean-up is done; `done`; `leaving` when it has expired or is undone.
-   */
-  phase: 'hidden' | 'open' | 'ended' | 'done' | 'leaving';
   phaseAt: string;
   /** 1 while its account may see it. */
   shown: 0 | 1;
-  status: JobStatus;
   type: JobType;
   op: string | null;
   /** The key of its usage: the op, or the raw type of a job that was submitted without one. */
@@ -67,22 +65,9 @@ export interface JobDocument {
   /** Bytes of its definition and rows. Absent on small jobs, which do not count towards the bound. */
   keptBytes?: number;
   /** Number of assets reserved for outputs. */
-  places: number;
-  /** The token under which unused reservations are released; null until then. */
-  placesToken: string | null;
+  reservedAssets: number;
   /** The last settlement. The next settlement, or the sweep, publishes it. */
   settlement: Settlement | null;
-  /** The slot of a running job; unique, so that there are never more. Absent while the job waits. */
-  slot?: string;
-  errorCode: ErrorCode | null;
-  errorMessage: string | null;
-  retryable: boolean | null;
-  /** Credits for models that were charged. */
-  actualCredits: number;
-  /** All credits that were charged, runs beyond the allowance included. */
-  chargedCredits: number;
-  /** Id of the event that announces its end. */
-  endEventId: string | null;
   attemptNumber: number;
   /** The attempt that this one resumes; unique, so that an attempt is resumed once. Absent on a first one. */
   parentJobId?: string;
@@ -96,10 +81,44 @@ export interface JobDocument {
   createdAt: string;
   /** `YYYY-MM-DD` of createdAt. */
   day: string;
-  startedAt: string | null;
-  completedAt: string | null;
+  /** Absent until it runs. */
+  startedAt?: string;
   expiresAt: string;
 }
+
+/** A job whose items have not all ended, or whose submit was given up. */
+export interface UnfinishedJob extends JobFields {
+  /** `hidden` until holds and items are stored; `open` while it waits or runs; `undone` when its submit is given up. */
+  phase: 'hidden' | 'open' | 'undone';
+  status: Exclude<JobStatus, OutcomeStatus>;
+  /** The slot of a running job; unique, so that there are never more. Absent while the job waits. */
+  slot?: string;
+}
+
+/** A job whose items have all ended. */
+export interface EndedJob extends JobFields {
+  /** `ended` until its clean-up is done; `done`; `leaving` when it has expired. */
+  phase: 'ended' | 'done' | 'leaving';
+  status: OutcomeStatus;
+  /** The failure that represents the job. Absent when no item failed. */
+  errorCode?: ErrorCode;
+  errorMessage?: string;
+  retryable?: boolean;
+  /** Credits for models that were charged. */
+  actualCredits: number;
+  /** All credits that were charged, runs beyond the allowance included. */
+  chargedCredits: number;
+  /** Id of the event that announces its end; null when nobody subscribes to it. */
+  endEventId: string | null;
+  completedAt: string;
+  /** The token under which unused reservations are released. Absent until then. */
+  releaseToken?: string;
+}
+
+/** A job in one of these phases. */
+export type JobIn<Phase extends JobDocument['phase']> = Phase extends EndedJob['phase']
+  ? EndedJob
+  : UnfinishedJob;
 
 /** Outcomes that were counted by one update of the job. */
 export interface Settlement {
@@ -116,8 +135,6 @@ export interface SettledItem {
   /** Present when a webhook endpoint subscribes to the event. */
   event?: { id: string; type: EventType };
 }
-
-export type OutcomeStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
 /**
  * An item. Its state in the queue of its job is `queue`: `ready` to be claimed, `later` after a retryable failure,
@@ -199,6 +216,12 @@ export function itemId(jobId: string, index: number): string {
   return `${jobId}/${index}`;
 }
 
-export function isTerminal(status: JobStatus): status is OutcomeStatus {
-  return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
+/** Whether all items of a job have ended. */
+export function hasEnded(job: JobDocument): job is EndedJob {
+  return job.phase === 'ended' || job.phase === 'done' || job.phase === 'leaving';
+}
+
+/** Whether a job was never shown: its submit is under way, or was given up. */
+export function wasNeverShown({ phase }: JobDocument): boolean {
+  return phase === 'hidden' || phase === 'undone';
 }

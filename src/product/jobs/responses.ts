@@ -2,7 +2,7 @@ import { present } from '../../platform/values/present.ts';
 import type { Segment } from '../catalogue/plan/plan.ts';
 import { expandPrompt } from '../catalogue/plan/subjects.ts';
 import type { Definition } from './definitions/definition.ts';
-import { type ItemDocument, isTerminal, type JobDocument } from './job.ts';
+import { hasEnded, type ItemDocument, type JobDocument } from './job.ts';
 import { outcomeOf } from './rules.ts';
 import { INLINE_ITEMS, type Job, type JobItem, type JobSummary } from './schema.ts';
 
@@ -10,8 +10,8 @@ import { INLINE_ITEMS, type Job, type JobItem, type JobSummary } from './schema.
 export function summaryOf(job: JobDocument): JobSummary {
   const { _id: id, status, type, totalItems, completedItems, failedItems, cancelledItems } = job;
   const { op, model, collection, presetId, presetName, presetVersion } = job;
-  const { actualCredits, errorCode, errorMessage, retryable, attemptNumber, parentJobId, rootJobId } = job;
-  const { createdAt, completedAt, expiresAt } = job;
+  const { attemptNumber, parentJobId, rootJobId, createdAt, expiresAt } = job;
+  const end = hasEnded(job) ? job : undefined;
   const outcome = outcomeOf(job);
   return {
     object: 'job',
@@ -23,10 +23,11 @@ export function summaryOf(job: JobDocument): JobSummary {
     failedItems,
     cancelledItems,
     ...present({ outcome, op, model, collection, presetId, presetName, presetVersion }),
-    actualCredits,
-    ...present({ errorCode, retryable: errorCode && (retryable ?? false), errorMessage }),
+    actualCredits: end?.actualCredits ?? 0,
+    ...(end?.errorCode !== undefined && { errorCode: end.errorCode, retryable: end.retryable ?? false }),
+    ...present({ errorMessage: end?.errorMessage }),
     attemptNumber,
-    ...present({ parentJobId, completedAt }),
+    ...present({ parentJobId, completedAt: end?.completedAt }),
     rootJobId,
     createdAt,
     expiresAt,
@@ -113,6 +114,6 @@ function stepOf(
 }
 
 /** The one line that answers a submit or a wait. */
-export function messageOf({ status }: JobDocument): string {
-  return isTerminal(status) ? 'The job has ended: read its status.' : 'The job is under way.';
+export function messageOf(job: JobDocument): string {
+  return hasEnded(job) ? 'The job has ended: read its status.' : 'The job is under way.';
 }

@@ -15,10 +15,9 @@ import {
   notResumableNow,
   resumedTooOften,
 } from './errors.ts';
-import type { ItemDocument, JobDocument } from './job.ts';
+import { type ItemDocument, type JobDocument, wasNeverShown } from './job.ts';
 import type { ItemSeed, Order } from './order.ts';
 import type { Reading } from './reading.ts';
-import { wasNeverShown } from './rules.ts';
 import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
 
 interface ResumingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets'> {

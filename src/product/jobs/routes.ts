@@ -10,7 +10,7 @@ import type { Holds } from '../billing/holds.ts';
 import type { Presets } from '../presets/open.ts';
 import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
-import { isTerminal, type JobDocument } from './job.ts';
+import { hasEnded, type JobDocument } from './job.ts';
 import type { JobStores, Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './responses.ts';
@@ -65,7 +65,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     const read = () => reading.find(job.accountId, job._id);
     const client = clientGoneSignal(reply);
     const ended = await waits.untilEnded(job._id, waitMs, { client, read, known: job }).catch(() => job);
-    return { job: ended, code: isTerminal(ended.status) ? 200 : 202 };
+    return { job: ended, code: hasEnded(ended) ? 200 : 202 };
   }
 
   async function estimated({ accountId, plan }: Caller, order: Order) {
@@ -122,7 +122,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
           if (jobId === undefined) return undefined;
           const job = await reading.findIfAny(gate.requireCaller(request).accountId, jobId);
           if (job === null) return undefined;
-          reply.code(isTerminal(job.status) ? 200 : 202);
+          reply.code(hasEnded(job) ? 200 : 202);
           return success(messageOf(job), await fullJob(job));
         },
       },

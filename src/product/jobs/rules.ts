@@ -1,6 +1,6 @@
 import { type ApiError, ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import { present } from '../../platform/values/present.ts';
-import { type ItemDocument, isTerminal, type JobDocument, type Outcome, type OutcomeStatus } from './job.ts';
+import { hasEnded, type ItemDocument, type JobDocument, type Outcome, type OutcomeStatus } from './job.ts';
 
 /** Tries of an item with retryable failures. */
 const MAX_TRIES = 3;
@@ -145,19 +145,10 @@ export function finalStatusOf({ status, failedItems }: JobDocument): OutcomeStat
 }
 
 /** Whether all, some or no items of an ended job completed; undefined before its end. */
-export function outcomeOf({
-  status,
-  totalItems,
-  completedItems,
-}: Pick<JobDocument, 'status' | 'totalItems' | 'completedItems'>): 'all' | 'some' | 'none' | undefined {
-  if (!isTerminal(status)) return undefined;
-  if (completedItems === 0) return 'none';
-  return completedItems === totalItems ? 'all' : 'some';
-}
-
-/** Whether a job was never shown: its submit is under way, or is being undone. */
-export function wasNeverShown({ shown, completedAt }: JobDocument): boolean {
-  return shown === 0 && completedAt === null;
+export function outcomeOf(job: JobDocument): 'all' | 'some' | 'none' | undefined {
+  if (!hasEnded(job)) return undefined;
+  if (job.completedItems === 0) return 'none';
+  return job.completedItems === job.totalItems ? 'all' : 'some';
 }
 
 /** The sums of a batch of outcomes, for the counters of its job. */

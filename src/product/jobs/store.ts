@@ -10,7 +10,15 @@ import {
   type Update,
 } from '../../platform/stores/documents/port.ts';
 import { present } from '../../platform/values/present.ts';
-import { type JobDocument, type JobType, RUNNING_JOBS_PER_TYPE } from './job.ts';
+import {
+  type EndedJob,
+  hasEnded,
+  type JobDocument,
+  type JobIn,
+  type JobType,
+  RUNNING_JOBS_PER_TYPE,
+} from './job.ts';
+import { filterOf, JOB, updateOf } from './transitions.ts';
 
 /**
  * An index of a listing: equal fields first, newest first, and the expiry last, so that counts are made from the index
@@ -141,8 +149,8 @@ export class JobsStore {
   }
 
   /** Ended jobs whose clean-up is not done. */
-  async ended(accountId: string): Promise<JobDocument[]> {
-    return this.#jobs.find({ ...this.#visible(accountId), phase: 'ended' });
+  async ended(accountId: string): Promise<EndedJob[]> {
+    return (await this.#jobs.find({ ...this.#visible(accountId), phase: 'ended' })) as EndedJob[];
   }
 
   /** Sums over the jobs created in a window, by one of their fields and by their phase. */
@@ -187,51 +195,64 @@ export class JobsStore {
     return this.#jobs.findOne({ _id: jobId });
   }
 
-  /** Changes a job that still matches the filter; null when it does not. */
-  async updateIf(jobId: string, asItIs: Filter, update: Update): Promise<JobDocument | null> {
-    return this.#jobs.findOneAndUpdate({ _id: jobId, ...asItIs }, update);
+  /** Changes a job that is still as it was read, without moving it; null when it is not. */
+  async update(jobId: string, asRead: Filter, update: Update): Promise<JobDocument | null> {
+    return this.#jobs.findOneAndUpdate({ _id: jobId, ...asRead }, update);
   }
 
-  /** Moves a job to another phase; null when another process did. */
-  async movePhase(
+  /**
+   * Makes a transition of a job, and the other changes of the same step.
+   * @param asRead more that must still be as it was read.
+   * @returns null when the job is in no state that the transition leads from, because another process was first.
+   */
+  async move(
     jobId: string,
-    from: JobDocument['phase'],
-    to: JobDocument['phase'],
-    set: Partial<JobDocument> = {},
+    transition: (typeof JOB)[keyof typeof JOB],
+    { asRead = {}, ...changes }: Update & { asRead?: Filter } = {},
   ): Promise<JobDocument | null> {
-    const phaseAt = this.#now().toISOString();
-    return this.updateIf(jobId, { phase: from }, { $set: { ...set, phase: to, phaseAt } });
+    const $set = { ...('phase' in transition.to && { phaseAt: this.#now().toISOString() }), ...changes.$set };
+    return this.update(
+      jobId,
+      { ...filterOf(transition), ...asRead },
+      updateOf(transition, { ...changes, $set }),
+    );
+  }
+
+  /**
+   * Stores the token under which unused reservations of an ended job are released.
+   * @returns the one that counts: where several processes get here at once, that of the first.
+   */
+  async keepReleaseToken(jobId: string, token: string): Promise<string> {
+    await this.update(jobId, { releaseToken: null }, { $set: { releaseToken: token } });
+    const job = await this.get(jobId);
+    return (job !== null && hasEnded(job) && job.releaseToken) || token;
   }
 
   /** The job of an account and type that has waited longest. */
   async oldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
-    const waiting = { status: 'PENDING', phase: 'open', accountId, type };
-    return this.#jobs.findOne(waiting, { sort: order('_id') });
+    return this.#jobs.findOne({ ...filterOf(JOB.start), accountId, type }, { sort: order('_id') });
   }
 
   /** Starts a waiting job in one of the slots of its account and type; null when none is free, or it has started. */
   async start(job: JobDocument): Promise<JobDocument | null> {
-    const waiting = { status: 'PENDING', phase: 'open' };
-    return this.#inASlot(job, (running) => this.updateIf(job._id, waiting, { $set: running }));
+    return this.#inASlot(job, (slot) => this.move(job._id, JOB.start, { $set: slot }));
   }
 
   /** Shows a hidden job that already runs; null when no slot is free, or it is no longer hidden. */
   async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
-    return this.#inASlot(job, (running) =>
-      this.movePhase(job._id, 'hidden', 'open', { ...set, ...running, shown: 1 }),
-    );
+    return this.#inASlot(job, (slot) => this.move(job._id, JOB.showRunning, { $set: { ...set, ...slot } }));
   }
 
   /** Tries the slots of a job's account and type, one after the other. */
   async #inASlot(
     { accountId, type }: JobDocument,
-    enter: (running: Partial<JobDocument>) => Promise<JobDocument | null>,
+    enter: (slot: { slot: string; startedAt: string }) => Promise<JobDocument | null>,
   ): Promise<JobDocument | null> {
     const startedAt = this.#now().toISOString();
     for (let index = 0; index < RUNNING_JOBS_PER_TYPE; index += 1) {
       const slot = `${accountId}/${type}/${index}`;
       try {
-        return await enter({ status: 'PROCESSING', slot, startedAt });
+        return await enter({ slot, startedAt });
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
       }
@@ -258,7 +279,7 @@ export class JobsStore {
   /** For the sweep: accounts and types with waiting jobs. */
   async waitingGroups(): Promise<Array<{ accountId: string; type: JobType }>> {
     const rows = await this.#jobs.group({
-      filter: { status: 'PENDING', phase: 'open' },
+      filter: filterOf(JOB.start),
       by: { accountId: 'accountId', type: 'type' },
       sums: {},
     });
@@ -269,8 +290,9 @@ export class JobsStore {
   }
 
   /** For the sweep: jobs that have been in a phase since before an instant. */
-  async inPhaseSince(phase: JobDocument['phase'], before: Date, limit: number): Promise<JobDocument[]> {
-    return this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
+  async inPhaseSince<Phase extends JobDocument['phase']>(phase: Phase, before: Date, limit: number) {
+    const jobs = await this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
+    return jobs as Array<JobIn<Phase>>;
   }
 
   /** For the sweep: finished jobs whose retention has ended. */

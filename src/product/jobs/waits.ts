@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { tooManyWaits } from './errors.ts';
-import { isTerminal, type JobDocument } from './job.ts';
+import { hasEnded, type JobDocument } from './job.ts';
 
 /** Longest wait; a larger one is cut to it. */
 export const MAX_WAIT_MS = 60_000;
@@ -65,7 +65,7 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
       try {
         const job = first === undefined ? await read() : (justEnded.get(jobId) ?? first);
         const remainingMs = until - performance.now();
-        if (isTerminal(job.status) || remainingMs <= 0 || signal.aborted) return job;
+        if (hasEnded(job) || remainingMs <= 0 || signal.aborted) return job;
         const pause = sleep(Math.min(remainingMs, POLL_MS), undefined, {
           signal: AbortSignal.any([signal, timer.signal]),
         });

@@ -173,7 +173,7 @@ t.test(
     const before = await credits();
     let refused = 0;
     hook = ({ of, text }) => {
-      const stores = of === 'jobDefinitions' || (of === 'jobs' && text.includes('"leaving"'));
+      const stores = of === 'jobDefinitions' || (of === 'jobs' && text.includes('"undone"'));
       if (!stores || refused >= 4) return undefined;
       refused += 1;
       return AWAY();

@@ -1,5 +1,6 @@
 import type { JobDocument, JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
+import { JOB } from '../transitions.ts';
 import type { Preclaim } from './preclaim.ts';
 
 /**
@@ -50,7 +51,7 @@ export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument
         return running;
       }
       await preclaim?.giveBack();
-      const shown = await jobs.movePhase(job._id, 'hidden', 'open', { ...set, shown: 1 });
+      const shown = await jobs.move(job._id, JOB.show, { $set: set });
       if (shown === null) return null;
       await startWaiting(job.accountId, job.type);
       return (await jobs.get(job._id)) ?? shown;

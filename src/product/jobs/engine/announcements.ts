@@ -1,6 +1,6 @@
 import { present } from '../../../platform/values/present.ts';
 import type { EventType, OutboxEvent } from '../../events/event.ts';
-import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, Settlement } from '../job.ts';
+import type { EndedJob, ItemDocument, JobDocument, Outcome, OutcomeStatus, Settlement } from '../job.ts';
 import { outcomeOf } from '../rules.ts';
 
 /** The event of an item's outcome; an item that a cancel stopped has none. */
@@ -61,17 +61,16 @@ function itemData(
 }
 
 /** The event of a job's end. */
-export function jobEventOf(job: JobDocument, id: string): OutboxEvent {
+export function jobEventOf(job: EndedJob, id: string): OutboxEvent {
   const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
-  const { errorCode, retryable, completedAt, createdAt } = job;
+  const { status, errorCode, retryable, completedAt } = job;
   const outcome = outcomeOf(job);
-  const status = job.status as OutcomeStatus;
   const eventType = jobEventTypeOf(status);
   return {
     id,
     accountId,
     type: eventType,
-    createdAt: completedAt ?? createdAt,
+    createdAt: completedAt,
     sequence: totalItems + 1,
     data: {
       jobId: job._id,
@@ -82,7 +81,8 @@ export function jobEventOf(job: JobDocument, id: string): OutboxEvent {
       failedItems,
       ...present({ outcome }),
       creditsCharged: chargedCredits,
-      ...(errorCode !== null && eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),
+      ...(errorCode !== undefined &&
+        eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),
     },
   };
 }

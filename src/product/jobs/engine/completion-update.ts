@@ -1,22 +1,21 @@
 import { newId } from '../../../platform/ids/ids.ts';
-import type { Filter, Update } from '../../../platform/stores/documents/port.ts';
 import { chargeOf } from '../../billing/holds.ts';
-import type { JobDocument, OutcomeStatus } from '../job.ts';
+import { type EndedJob, hasEnded, type JobDocument, type OutcomeStatus, type UnfinishedJob } from '../job.ts';
 import { errorMessageOf, finalStatusOf, isOver, type OutcomeSums } from '../rules.ts';
+import { JOB_ENDS } from '../transitions.ts';
 import { jobEventTypeOf } from './announcements.ts';
 import type { EngineOptions } from './options.ts';
 
-/** The update that completes a job, and its condition on the job. */
+/** The transition that ends a job, and what the job has from then on. */
 interface CompletionUpdate {
-  asItIs: Filter;
-  set: Record<string, unknown>;
-  unset: NonNullable<Update['$unset']>;
+  transition: (typeof JOB_ENDS)[OutcomeStatus];
+  set: Partial<EndedJob>;
 }
 
 /** The final status, error and charge of a job whose items have all ended. */
 export interface CompletionUpdates {
   /** The update that completes a job as it was read. */
-  of(job: JobDocument): Promise<CompletionUpdate>;
+  of(job: UnfinishedJob): Promise<CompletionUpdate>;
   /**
    * The update that completes a job together with the recording of its last outcomes. Null where failures or cancelled
    * items have to be read first, because the items show them only once their outcomes are published.
@@ -35,7 +34,7 @@ export function createCompletionUpdates({
     return items.usedByCancelled(_id);
   }
 
-  async function readError(job: JobDocument): Promise<Partial<JobDocument>> {
+  async function readError(job: JobDocument): Promise<Partial<EndedJob>> {
     if (job.failedItems === 0) return {};
     const failure = await items.firstFailure(job._id);
     if (failure?.outcome?.errorCode === undefined) return {};
@@ -48,7 +47,7 @@ export function createCompletionUpdates({
     return isWanted ? newId('evt', now().getTime()) : null;
   }
 
-  async function prepareUpdate(job: JobDocument): Promise<CompletionUpdate> {
+  async function prepareUpdate(job: UnfinishedJob): Promise<CompletionUpdate> {
     const { status, hold } = job;
     const finalStatus = finalStatusOf(job);
     const [more, error, endEventId, cancelledItems] = await Promise.all([
@@ -59,22 +58,17 @@ export function createCompletionUpdates({
     ]);
     const used = { runs: job.usedRuns + more.runs, credits: job.usedCredits + more.credits };
     const { credits, overage } = chargeOf(hold, used);
-    const at = now().toISOString();
     return {
-      asItIs: { phase: 'open', status },
+      transition: JOB_ENDS[finalStatus],
       set: {
         ...error,
         ...(status === 'CANCELLING' && { usedRuns: used.runs, usedCredits: used.credits }),
-        status: finalStatus,
         cancelledItems,
         actualCredits: credits,
         chargedCredits: credits + overage,
         endEventId,
-        completedAt: at,
-        phase: 'ended',
-        phaseAt: at,
+        completedAt: now().toISOString(),
       },
-      unset: { slot: '' },
     };
   }
 
@@ -82,6 +76,7 @@ export function createCompletionUpdates({
     of: prepareUpdate,
 
     async ofRecording(job, tally) {
+      if (hasEnded(job)) return null;
       const counted = {
         ...job,
         completedItems: job.completedItems + tally.completedItems,

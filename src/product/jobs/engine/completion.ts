@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { randomText } from '../../../platform/ids/ids.ts';
-import { isTerminal, type JobDocument } from '../job.ts';
+import type { EndedJob, JobDocument, UnfinishedJob } from '../job.ts';
 import { isOver } from '../rules.ts';
+import { JOB } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import { jobEventOf } from './announcements.ts';
 import type { CompletionUpdates } from './completion-update.ts';
@@ -34,7 +35,7 @@ export interface Completion {
    * Cleans up after a job that has ended. Doing it twice is doing it once.
    * @returns false when another process has done it.
    */
-  cleanUp(job: JobDocument): Promise<boolean>;
+  cleanUp(job: EndedJob): Promise<boolean>;
 }
 
 export function createCompletion(options: CompletionOptions): Completion {
@@ -44,26 +45,23 @@ export function createCompletion(options: CompletionOptions): Completion {
   const underWay = new Map<string, Promise<boolean>>();
 
   /** The one update that completes a job. Null when the job is no longer as it was read. */
-  async function complete(job: JobDocument): Promise<JobDocument | null> {
+  async function complete(job: UnfinishedJob): Promise<JobDocument | null> {
     const { completedItems, failedItems } = job;
-    const { asItIs, set, unset } = await updates.of(job);
-    return jobs.updateIf(job._id, { ...asItIs, completedItems, failedItems }, { $set: set, $unset: unset });
+    const { transition, set } = await updates.of(job);
+    return jobs.move(job._id, transition, { asRead: { completedItems, failedItems }, $set: set });
   }
 
   /** Releases the storage that was reserved for outputs which were not made. */
-  async function returnQuota(job: JobDocument): Promise<void> {
+  async function returnQuota(job: EndedJob): Promise<void> {
     const { _id, accountId } = job;
-    const unused = job.places - job.outputs;
+    const unused = job.reservedAssets - job.outputs;
     if (unused === 0) return;
-    const token = job.placesToken ?? randomText(12);
-    if (job.placesToken === null) {
+    const token = job.releaseToken ?? randomText(12);
+    if (job.releaseToken === undefined) {
       await quota.confirm(accountId, _id);
       await quota.announce(accountId, _id, token, unused);
     }
-    // Where several processes get here at once, the token of the first one counts.
-    await jobs.updateIf(_id, { placesToken: null }, { $set: { placesToken: token } });
-    const counting = (await jobs.get(_id))?.placesToken ?? token;
-    await quota.giveBack(accountId, _id, counting);
+    await quota.giveBack(accountId, _id, await jobs.keepReleaseToken(_id, token));
   }
 
   /** Deletes the intermediates of items that are finished: no segment needs them any more. */
@@ -77,7 +75,7 @@ export function createCompletion(options: CompletionOptions): Completion {
   }
 
   /** The part of the clean-up that is done before a client sees the end. */
-  async function charge(job: JobDocument): Promise<void> {
+  async function charge(job: EndedJob): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
       holds.charge(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
@@ -89,17 +87,17 @@ export function createCompletion(options: CompletionOptions): Completion {
    * The part of the clean-up that no answer depends on. The event of the end comes last.
    * @returns false when another process has done it.
    */
-  async function tidy(job: JobDocument): Promise<boolean> {
+  async function tidy(job: EndedJob): Promise<boolean> {
     await Promise.all([
       outcomes.publish(job),
       job.type === 'chain' ? deleteIntermediates(job._id) : undefined,
     ]);
     if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
-    return (await jobs.movePhase(job._id, 'ended', 'done')) !== null;
+    return (await jobs.move(job._id, JOB.cleanUp)) !== null;
   }
 
   /** Runs a clean-up, or joins the one that is under way in this process. */
-  function once(job: JobDocument, steps: () => Promise<boolean>): Promise<boolean> {
+  function once(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
     const known = underWay.get(job._id);
     if (known !== undefined) return known;
     const cleaning = steps().finally(() => underWay.delete(job._id));
@@ -107,7 +105,7 @@ export function createCompletion(options: CompletionOptions): Completion {
     return cleaning;
   }
 
-  function cleanUp(job: JobDocument): Promise<boolean> {
+  function cleanUp(job: EndedJob): Promise<boolean> {
     return once(job, async () => {
       await charge(job);
       return tidy(job);
@@ -115,7 +113,7 @@ export function createCompletion(options: CompletionOptions): Completion {
   }
 
   /** The clean-up of a job that has just ended. Calls that wait for it here are answered between its two parts. */
-  function cleanUpAndNotify(job: JobDocument): Promise<boolean> {
+  function cleanUpAndNotify(job: EndedJob): Promise<boolean> {
     return once(job, async () => {
       try {
         await charge(job);
@@ -128,14 +126,13 @@ export function createCompletion(options: CompletionOptions): Completion {
     });
   }
 
-  async function followUp(ended: JobDocument): Promise<JobDocument> {
+  async function followUp(ended: EndedJob): Promise<JobDocument> {
     await Promise.all([cleanUpAndNotify(ended), admission.startWaiting(ended.accountId, ended.type)]);
     return ended;
   }
 
   /** Whether all items of an open job have ended. In a job that is being cancelled, unclaimed items end here. */
-  async function isDue(job: JobDocument): Promise<boolean> {
-    if (job.phase !== 'open' || isTerminal(job.status)) return false;
+  async function isDue(job: UnfinishedJob): Promise<boolean> {
     if (job.status !== 'CANCELLING') return isOver(job);
     await items.cancelWaiting(job._id);
     return !(await items.hasOpen(job._id));
@@ -143,10 +140,10 @@ export function createCompletion(options: CompletionOptions): Completion {
 
   async function completeAfter(job: JobDocument, publish: () => Promise<void>): Promise<JobDocument> {
     if (job.phase === 'ended') return followUp(job);
-    if (!(await isDue(job))) return job;
+    if (job.phase !== 'open' || !(await isDue(job))) return job;
     await publish();
     const ended = await complete(job);
-    if (ended !== null) return followUp(ended);
+    if (ended?.phase === 'ended') return followUp(ended);
     const other = (await jobs.get(job._id)) ?? job;
     if (other.phase === 'ended') await cleanUp(other);
     return other;

@@ -102,11 +102,10 @@ export function createOutcomes({ jobs, items, assets, events, updates, now }: Ou
       readSettlement(job, batch),
       updates.ofRecording(job, tally),
     ]);
-    return jobs.updateIf(
-      job._id,
-      { 'settlement.id': job.settlement?.id ?? null, ...end?.asItIs },
-      { $set: { settlement, ...end?.set }, $inc: { ...tally }, ...(end && { $unset: end.unset }) },
-    );
+    const asRead = { 'settlement.id': job.settlement?.id ?? null };
+    const counted = { $set: { settlement, ...end?.set }, $inc: { ...tally } };
+    if (end === null) return jobs.update(job._id, asRead, counted);
+    return jobs.move(job._id, end.transition, { asRead, ...counted });
   }
 
   /** Reads the job, publishes its settlement, and returns the part of the batch that is not counted yet. */

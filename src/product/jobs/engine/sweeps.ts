@@ -2,7 +2,8 @@ import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import { HOUR_MS } from '../../../platform/values/units.ts';
 import { createIntermediatesRemoval } from '../intermediates.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { endOfLease, isPoison, poisoned, wasNeverShown } from '../rules.ts';
+import { endOfLease, isPoison, poisoned } from '../rules.ts';
+import { JOB } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Completion } from './completion.ts';
 import type { EngineOptions } from './options.ts';
@@ -155,11 +156,10 @@ export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
 
   async function expired(now: Date): Promise<number> {
     const leaving = await jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), SWEEP_BATCH_SIZE);
-    const leftBehind = leaving.filter((job) => !wasNeverShown(job));
-    for (const job of leftBehind) await remove(job);
-    let removed = leftBehind.length;
+    for (const job of leaving) await remove(job);
+    let removed = leaving.length;
     for (const { _id } of await jobs.expired(now, 10)) {
-      const leaving = await jobs.movePhase(_id, 'done', 'leaving', { shown: 0 });
+      const leaving = await jobs.move(_id, JOB.expire);
       if (leaving === null) continue;
       await remove(leaving);
       removed += 1;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
 import type { ItemsStore } from '../items-store.ts';
-import { isTerminal, type JobDocument } from '../job.ts';
+import { type EndedJob, hasEnded, type JobDocument } from '../job.ts';
 import { type Archive, type ArchiveEntry, openArchive } from './archive.ts';
 
 /** Most files of one archive. */
@@ -48,7 +48,7 @@ export function createResults({ items, assets }: JobResultsOptions): JobResults 
     ttl: REMEMBERED_MS,
   });
 
-  async function madeBy({ _id }: JobDocument): Promise<Result[]> {
+  async function madeBy({ _id }: EndedJob): Promise<Result[]> {
     const made: Result[] = [];
     const fields = ['index', 'assetId', 'outcome'] as const;
     for await (const part of items.parts(_id, ['COMPLETED'], ITEMS_A_READ, fields)) {
@@ -61,7 +61,7 @@ export function createResults({ items, assets }: JobResultsOptions): JobResults 
     return made;
   }
 
-  async function layOut(job: JobDocument): Promise<Archive> {
+  async function layOut(job: EndedJob): Promise<Archive> {
     const made = await madeBy(job);
     const ids = made.flatMap(({ sourceId, resultId }) =>
       sourceId === null ? [resultId] : [sourceId, resultId],
@@ -78,12 +78,12 @@ export function createResults({ items, assets }: JobResultsOptions): JobResults 
       return [{ name, digest, sizeBytes, checksum, open: (range) => assets.open(picture, range) }];
     });
     if (entries.length === 0) throw noResults();
-    return openArchive(entries, new Date(job.completedAt ?? job.createdAt));
+    return openArchive(entries, new Date(job.completedAt));
   }
 
   return {
     async openArchive(job) {
-      if (!isTerminal(job.status)) throw resultsNotReady(job.status);
+      if (!hasEnded(job)) throw resultsNotReady(job.status);
       const key = `${job._id}/${await assets.countOfJob(job.accountId, job._id)}`;
       const known = archives.get(key);
       if (known !== undefined) return known;
@@ -93,10 +93,10 @@ export function createResults({ items, assets }: JobResultsOptions): JobResults 
       return archive;
     },
 
-    async checkAny({ _id, status }) {
-      if (!isTerminal(status)) return;
+    async checkAny(job) {
+      if (!hasEnded(job)) return;
       // All items of a job make pictures, or none does.
-      const [first] = await items.first(_id, 1, 'COMPLETED');
+      const [first] = await items.first(job._id, 1, 'COMPLETED');
       if (first?.outcome?.resultAssetId === undefined) throw noResults();
     },
   };

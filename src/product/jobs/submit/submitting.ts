@@ -24,7 +24,6 @@ import {
 } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { ItemSeed, Order } from '../order.ts';
-import { wasNeverShown } from '../rules.ts';
 import type { Undoing } from './undoing.ts';
 
 /** The limits of the jobs of an account. */
@@ -114,7 +113,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
       return null;
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
-    if (earlier.phase === 'leaving' && wasNeverShown(earlier)) {
+    if (earlier.phase === 'undone') {
       // Its submit has ended and released the key: the rest of it, which a store outage left, is removed now.
       await undoing.finish(earlier);
       return null;
@@ -136,7 +135,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   }
 
   async function reserveQuota(job: JobDocument): Promise<void> {
-    const { _id, accountId, plan: planId, places: count } = job;
+    const { _id, accountId, plan: planId, reservedAssets: count } = job;
     if (await quota.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
     throw outputsExceedQuota(count, quotaLeft(job, await countAssets(accountId)), topUpUrl());
   }
@@ -197,10 +196,10 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   return async (caller, order, { key = null, parent = null } = {}) => {
     const { retentionDays } = plan(caller.plan);
     const job = newJob(caller, order, { key, parent, retentionDays }, now());
-    const { _id, accountId, places } = job;
+    const { _id, accountId, reservedAssets } = job;
     const [snapshot, stored] = await Promise.all([
       holds.snapshot(accountId),
-      places === 0 ? 0 : countAssets(accountId),
+      reservedAssets === 0 ? 0 : countAssets(accountId),
     ]);
     const unusedQuota = quotaLeft(job, stored);
     const earlier = await insertHidden(job);
@@ -209,7 +208,7 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     try {
       // The limit is checked before credits are held, so that a refused job leaves no rows in the ledger.
       refuseAbove(order, holds.priceOf(snapshot, order.need));
-      if (places > unusedQuota) throw outputsExceedQuota(places, unusedQuota, topUpUrl());
+      if (reservedAssets > unusedQuota) throw outputsExceedQuota(reservedAssets, unusedQuota, topUpUrl());
       await refuseOverfull(job);
       claim = preclaim(job, order);
       const shown = await startHidden(job, order, snapshot, claim);
@@ -288,22 +287,13 @@ function newJob(
     outputs: 0,
     hold: { ...need, period: '', past: 0, overageCredits: 0 },
     ...(keptBytes >= MIN_KEPT_BYTES && { keptBytes }),
-    places: maxOutputs,
-    placesToken: null,
+    reservedAssets: maxOutputs,
     settlement: null,
-    errorCode: null,
-    errorMessage: null,
-    retryable: null,
-    actualCredits: 0,
-    chargedCredits: 0,
-    endEventId: null,
     attemptNumber: (parent?.attemptNumber ?? 0) + 1,
     rootJobId: parent?.rootJobId ?? _id,
     ...present({ parentJobId: parent?._id, idempotencyKey: key?.key, fingerprint: key?.fingerprint }),
     createdAt,
     day: createdAt.slice(0, 10),
-    startedAt: null,
-    completedAt: null,
     expiresAt: new Date(now.getTime() + retentionDays * DAY_MS).toISOString(),
   };
 }

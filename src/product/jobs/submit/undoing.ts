@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../../platform/values/units.ts';
 import type { JobQuota } from '../../assets/job-quota.ts';
 import type { EngineOptions } from '../engine/options.ts';
 import type { JobDocument } from '../job.ts';
-import { wasNeverShown } from '../rules.ts';
+import { JOB } from '../transitions.ts';
 
 const INTERVAL_MS = 15_000;
 /** The process of an older submit has died. */
@@ -24,7 +24,7 @@ interface UndoingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds'>
 export interface Undoing {
   /** Undoes a hidden job; false when it was shown, and is left alone. */
   undo(job: JobDocument): Promise<boolean>;
-  /** Removes the remains of a submit, once its job is `leaving`. */
+  /** Removes the remains of a submit, once its job is `undone`. */
   finish(job: Pick<JobDocument, '_id' | 'accountId'>): Promise<void>;
   /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
   sweep: SweepTask;
@@ -39,7 +39,7 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions): Un
   }
 
   async function undo(job: JobDocument): Promise<boolean> {
-    const claimed = await jobs.movePhase(job._id, 'hidden', 'leaving');
+    const claimed = await jobs.move(job._id, JOB.undo);
     const isOurs = claimed !== null || (await jobs.get(job._id)) === null;
     if (isOurs) await finish(job);
     return isOurs;
@@ -50,14 +50,14 @@ export function createUndoing({ jobs, items, holds, quota }: UndoingOptions): Un
     const hidden = await jobs.inPhaseSince('hidden', before, SWEEP_BATCH_SIZE);
     let undone = 0;
     for (const job of hidden) if (await undo(job)) undone += 1;
-    const leaving = (await jobs.inPhaseSince('leaving', before, SWEEP_BATCH_SIZE)).filter(wasNeverShown);
-    for (const job of leaving) await finish(job);
+    const left = await jobs.inPhaseSince('undone', before, SWEEP_BATCH_SIZE);
+    for (const job of left) await finish(job);
     for (const { accountId, jobId } of await quota.leftOver(new Date(now.getTime() - WORKING_MS))) {
       const job = await jobs.get(jobId);
       if (job === null) await quota.undo(accountId, jobId);
       else if (job.phase === 'done') await quota.withdraw(accountId, jobId);
     }
-    return undone + leaving.length;
+    return undone + left.length;
   }
 
   return {

@@ -1,0 +1,96 @@
+import type { Filter, Update } from '../../platform/stores/documents/port.ts';
+import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
+
+/*
+ * Every change of the state of a job or of an item is a row here, and the drawings in README.md show the same rows. An
+ * update names its row (`move` in store.ts, `updateOf` below), so that it takes effect once, whoever else tries.
+ */
+
+/** The fields that are the state of a document. */
+type State = Partial<Record<'phase' | 'shown' | 'status' | 'slot' | 'queue', unknown>>;
+
+/** One row of a table. */
+export interface Transition {
+  /** The states that it leads from: a value, or a list of values, for each field that decides. */
+  from: State;
+  /** The fields that it changes. Null removes a field. */
+  to: State;
+}
+
+type AnyOf<T> = T | readonly T[];
+
+interface JobTransition extends Transition {
+  from: { phase: JobDocument['phase']; status?: AnyOf<JobDocument['status']> };
+  to: { phase?: JobDocument['phase']; shown?: 0 | 1; status?: JobDocument['status']; slot?: null };
+}
+
+interface ItemTransition extends Transition {
+  from: { queue: AnyOf<NonNullable<ItemDocument['queue']>> };
+  to: { queue: NonNullable<ItemDocument['queue']> | null; status?: ItemDocument['status'] };
+}
+
+/** A job. `showRunning` is `show` and `start` in one update, where no other job waits. */
+export const JOB = {
+  show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1 } },
+  showRunning: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, status: 'PROCESSING' } },
+  undo: { from: { phase: 'hidden' }, to: { phase: 'undone' } },
+  start: { from: { phase: 'open', status: 'PENDING' }, to: { status: 'PROCESSING' } },
+  cancel: { from: { phase: 'open', status: ['PENDING', 'PROCESSING'] }, to: { status: 'CANCELLING' } },
+  complete: {
+    from: { phase: 'open', status: 'PROCESSING' },
+    to: { phase: 'ended', status: 'COMPLETED', slot: null },
+  },
+  fail: {
+    from: { phase: 'open', status: 'PROCESSING' },
+    to: { phase: 'ended', status: 'FAILED', slot: null },
+  },
+  endCancelled: {
+    from: { phase: 'open', status: 'CANCELLING' },
+    to: { phase: 'ended', status: 'CANCELLED', slot: null },
+  },
+  cleanUp: { from: { phase: 'ended' }, to: { phase: 'done' } },
+  expire: { from: { phase: 'done' }, to: { phase: 'leaving', shown: 0 } },
+} as const satisfies Record<string, JobTransition>;
+
+/** An item. An item whose status is final is in no queue. */
+export const ITEM = {
+  claim: { from: { queue: 'ready' }, to: { queue: 'claimed', status: 'PROCESSING' } },
+  giveBack: { from: { queue: 'claimed' }, to: { queue: 'ready', status: 'PENDING' } },
+  retryLater: { from: { queue: 'claimed' }, to: { queue: 'later', status: 'PENDING' } },
+  promote: { from: { queue: 'later' }, to: { queue: 'ready' } },
+  decide: { from: { queue: 'claimed' }, to: { queue: 'decided' } },
+  complete: { from: { queue: 'decided' }, to: { queue: null, status: 'COMPLETED' } },
+  fail: { from: { queue: 'decided' }, to: { queue: null, status: 'FAILED' } },
+  stop: { from: { queue: 'decided' }, to: { queue: null, status: 'CANCELLED' } },
+  cancel: { from: { queue: ['ready', 'later'] }, to: { queue: null, status: 'CANCELLED' } },
+} as const satisfies Record<string, ItemTransition>;
+
+/** The end of a job with a final status. */
+export const JOB_ENDS = { COMPLETED: JOB.complete, FAILED: JOB.fail, CANCELLED: JOB.endCancelled } as const;
+
+/** The end of an item with a decided outcome. */
+export const ITEM_ENDS = {
+  COMPLETED: ITEM.complete,
+  FAILED: ITEM.fail,
+  CANCELLED: ITEM.stop,
+} as const satisfies Record<OutcomeStatus, ItemTransition>;
+
+/** A filter on the documents that a transition leads from. */
+export function filterOf({ from }: Transition): Filter {
+  return Object.fromEntries(
+    Object.entries(from).map(([field, value]) => [field, Array.isArray(value) ? { $in: value } : value]),
+  );
+}
+
+/** The update that makes a transition, with the other changes of the same step. */
+export function updateOf({ to }: Transition, { $set, $unset, ...others }: Update = {}): Update {
+  const state = Object.entries(to);
+  const set = { ...Object.fromEntries(state.filter(([, value]) => value !== null)), ...$set };
+  const removed = state.filter(([, value]) => value === null).map(([field]) => [field, '']);
+  const unset = { ...Object.fromEntries(removed), ...$unset };
+  return {
+    ...(Object.keys(set).length > 0 && { $set: set }),
+    ...(Object.keys(unset).length > 0 && { $unset: unset }),
+    ...others,
+  };
+}
