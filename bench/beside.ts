@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import { type Api, openApi } from './load/target.ts';
+import { type Api, openApi } from './api.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
@@ -47,7 +47,7 @@ export async function run(): Promise<SuiteResult> {
     const idle: number[][] = [];
     for (const one of probes) idle.push(await repeated(one, lasting(IDLE_MS)));
 
-    const batch = await beginBatch(server, api, assetIds);
+    const batch = await beginBatch(api, assetIds);
     // The rest of the batch covers its start, and requests that still run when a share of it is done.
     const share = Math.floor((0.95 * ITEMS) / (probes.length + 1));
     const alone = await batch.during(share, (isOn) => waitWhile(isOn));
@@ -102,11 +102,7 @@ async function prepareProbes(server: BenchServer, picture: Buffer): Promise<Prob
   const large = await sharp(picture).resize(1152, 868).jpeg({ quality: 85 }).toBuffer();
   const small = await sharp(picture).resize(200, 150).jpeg({ quality: 85 }).toBuffer();
   const transform = (query: string, body: Buffer) => async () => {
-    const answer = await fetch(`${server.url}/api/v1/images/transform?${query}`, {
-      method: 'POST',
-      headers: { authorization: `ApiKey ${key}`, 'content-type': 'image/jpeg' },
-      body: new Uint8Array(body),
-    });
+    const answer = await api.send(`/images/transform?${query}`, { type: 'image/jpeg', bytes: body });
     await answer.bytes();
     if (!answer.ok) throw new Error(`A transform was answered ${answer.status}.`);
   };
@@ -183,13 +179,9 @@ interface Batch {
   ): Promise<{ result: T; perSecond: number }>;
 }
 
-async function beginBatch({ url, key }: BenchServer, api: Api, assetIds: string[]): Promise<Batch> {
+async function beginBatch(api: Api, assetIds: string[]): Promise<Batch> {
   const { id } = await api.post('/jobs', { op: 'resize', parameters: { width: 512 }, assetIds });
-  const completed = async () => {
-    const answer = await fetch(`${url}/api/v1/jobs/${id}`, { headers: { authorization: `ApiKey ${key}` } });
-    const { data } = (await answer.json()) as { data: { completedItems: number } };
-    return data.completedItems;
-  };
+  const completed = async () => Number((await api.get(`/jobs/${id}`)).completedItems);
   return {
     async during(items, work) {
       const [before, startedMs] = [await completed(), performance.now()];

@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
+import { openApi, type SentBytes } from './api.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
@@ -20,8 +21,7 @@ const PAUSE_MS = 25;
 
 interface AttackCall {
   path: string;
-  type: string;
-  body: Uint8Array<ArrayBuffer> | string;
+  body: object | SentBytes;
 }
 
 interface Attack {
@@ -109,36 +109,19 @@ async function longestTurnMs({ url }: BenchServer): Promise<number> {
 }
 
 /** Repeats a call, or asks /readyz, for a duration. */
-async function watch(
-  call: AttackCall | null,
-  { url, key }: BenchServer,
-  durationMs: number,
-): Promise<VictimTimes> {
+async function watch(call: AttackCall | null, server: BenchServer, durationMs: number): Promise<VictimTimes> {
+  const api = openApi(server);
   const watched: VictimTimes = { timesMs: [], refused: 0 };
   const endsAt = performance.now() + durationMs;
   while (performance.now() < endsAt) {
     const before = performance.now();
-    const answer = call === null ? await fetch(`${url}/readyz`) : await send(call, key, url);
+    const answer = call === null ? await fetch(`${server.url}/readyz`) : await api.send(call.path, call.body);
     await answer.bytes();
     if (answer.ok) watched.timesMs.push(performance.now() - before);
     else watched.refused += 1;
     await sleep(call === null ? 10 * PAUSE_MS : PAUSE_MS);
   }
   return watched;
-}
-
-function send(
-  { path, type, body }: AttackCall,
-  key: string,
-  url: string,
-  signal?: AbortSignal,
-): Promise<Response> {
-  return fetch(`${url}/api/v1${path}`, {
-    method: 'POST',
-    headers: { authorization: `ApiKey ${key}`, 'content-type': type },
-    body,
-    ...(signal !== undefined && { signal }),
-  });
 }
 
 let accounts = 0;
@@ -153,11 +136,10 @@ async function attacks(): Promise<Attack[]> {
   const tiny = await sharp(photo).resize(200, 150, { fit: 'cover' }).jpeg({ quality: 85 }).toBuffer();
   const small: AttackCall = {
     path: '/images/transform?op=grayscale',
-    type: 'image/jpeg',
-    body: new Uint8Array(tiny),
+    body: { type: 'image/jpeg', bytes: tiny },
   };
   const passes = (query: string, picture = large): Attack['run'] =>
-    repeated({ path: `/images/transform?${query}`, type: 'image/jpeg', body: new Uint8Array(picture) });
+    repeated({ path: `/images/transform?${query}`, body: { type: 'image/jpeg', bytes: picture } });
   const medium = await sharp(photo).resize(2_000, 2_000, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer();
   return [
     { name: 'passes of a second', victim: small, run: passes('op=median&size=25', medium) },
@@ -180,8 +162,7 @@ async function attacks(): Promise<Attack[]> {
       name: 'slow items at a provider',
       victim: {
         path: '/jobs',
-        type: JSON_TYPE,
-        body: JSON.stringify({ op: 'generate', model: 'sandbox-image-draft', prompt: 'A boat', wait: 30 }),
+        body: { op: 'generate', model: 'sandbox-image-draft', prompt: 'A boat', wait: 30 },
       },
       run: slowItems,
     },
@@ -189,8 +170,7 @@ async function attacks(): Promise<Attack[]> {
       name: 'pages that draw for ever',
       victim: {
         path: '/images/render',
-        type: 'application/json',
-        body: JSON.stringify({ templateId: 'builtin-template-quote', data: {} }),
+        body: { templateId: 'builtin-template-quote', data: {} },
       },
       run: heavyPages,
     },
@@ -200,11 +180,11 @@ async function attacks(): Promise<Attack[]> {
 /** Runs four loops that send the call, or the next one, as soon as the last one is answered, whatever the answer. */
 function repeated(call: AttackCall | (() => AttackCall)): Attack['run'] {
   return (key, { url }, signal) => {
+    const api = openApi({ url, key });
     const loop = async () => {
       while (!signal.aborted) {
-        const answer = await send(call instanceof Function ? call() : call, key, url, signal).catch(
-          () => null,
-        );
+        const { path, body } = call instanceof Function ? call() : call;
+        const answer = await api.send(path, body, signal).catch(() => null);
         await answer?.bytes().catch(() => null);
         if (answer?.status === 429) await sleep(PAUSE_MS);
       }
@@ -221,14 +201,8 @@ const HEAVY_PAGE = `<svg xmlns="http://www.w3.org/2000/svg" width="4096" height=
 
 async function heavyPages(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
   const template = { name: 'slow', html: HEAVY_PAGE, width: 4_096, height: 4_096 };
-  const made = await send(
-    { path: '/templates', type: 'application/json', body: JSON.stringify(template) },
-    key,
-    server.url,
-  );
-  const { data } = (await made.json()) as { data: { id: string } };
-  const body = JSON.stringify({ templateId: data.id, data: {} });
-  await repeated({ path: '/images/render', type: 'application/json', body })(key, server, signal);
+  const { id } = await openApi({ url: server.url, key }).post('/templates', template);
+  await repeated({ path: '/images/render', body: { templateId: id, data: {} } })(key, server, signal);
 }
 
 const LARGE_JOBS = 40;
@@ -239,14 +213,13 @@ async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal)
     Array.from({ length: 7 }, (_, at) => [`p${at}`, 'x'.repeat(2 ** 20)]),
   );
   const job = { op: 'generate', model: 'sandbox-image-draft', prompt: '[sandbox:wait=3000]', parameters };
-  const type = 'application/json';
-  const submit = { path: '/jobs', type, body: JSON.stringify(job) };
+  const api = openApi({ url, key });
   for (let sent = 0; sent < LARGE_JOBS && !signal.aborted; sent += 1) {
-    const answer = await send(submit, key, url, signal).catch(() => null);
+    const answer = await api.send('/jobs', job, signal).catch(() => null);
     const made = (await answer?.json().catch(() => null)) as { data?: { id?: string } } | null | undefined;
     if (made?.data?.id === undefined) continue;
-    const cancel = { path: `/jobs/${made.data.id}/cancel`, type, body: '{}' };
-    await (await send(cancel, key, url, signal).catch(() => null))?.bytes().catch(() => null);
+    const cancelled = await api.send(`/jobs/${made.data.id}/cancel`, {}, signal).catch(() => null);
+    await cancelled?.bytes().catch(() => null);
   }
 }
 
@@ -270,15 +243,12 @@ function largeBodies(): () => AttackCall {
   ].map(
     ([path, body]): AttackCall => ({
       path: path as string,
-      type: JSON_TYPE,
-      body: new TextEncoder().encode(JSON.stringify(body)),
+      body: { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) },
     }),
   );
   let sent = 0;
   return () => calls[sent++ % calls.length] as AttackCall;
 }
-
-const JSON_TYPE = 'application/json';
 
 /** Asks for prices of jobs, each with another schema that takes as long to compile as its bounds allow. */
 async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
@@ -291,7 +261,7 @@ async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal
   const priced = (): AttackCall => {
     const schema = { title: `${sent++}`, patternProperties: Object.fromEntries(patterns), oneOf: branches };
     const job = { op: 'analyze', model: 'sandbox-vision', imageCount: 1, parameters: { schema } };
-    return { path: '/jobs?dryRun=true', type: JSON_TYPE, body: JSON.stringify(job) };
+    return { path: '/jobs?dryRun=true', body: job };
   };
   await repeated(priced)(key, server, signal);
 }
@@ -306,9 +276,8 @@ async function doublingAnswers(
   server: BenchServer,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = new Uint8Array(picture);
-  const upload = await send({ path: '/assets/upload', type: 'image/jpeg', body }, key, server.url);
-  const { data } = (await upload.json()) as { data: { id: string } };
+  const api = openApi({ url: server.url, key });
+  const { id } = await api.post('/assets/upload', { type: 'image/jpeg', bytes: picture });
   const lists = (levels: number, list: object, items: object): object =>
     levels === 0 ? items : { ...list, minItems: 100, items: lists(levels - 1, list, items) };
   const keywords = Object.fromEntries(Array.from({ length: 4_000 }, (_, at) => [`k${at}`, 1]));
@@ -321,8 +290,8 @@ async function doublingAnswers(
     },
   ].map((more): AttackCall => {
     const schema = { type: 'object', required: ['a'], ...more };
-    const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [data.id], parameters: { schema } };
-    return { path: '/jobs', type: JSON_TYPE, body: JSON.stringify(job) };
+    const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [id], parameters: { schema } };
+    return { path: '/jobs', body: job };
   });
   let sent = 0;
   await repeated(() => calls[sent++ % calls.length] as AttackCall)(key, server, signal);
@@ -332,9 +301,11 @@ const SLOW_ITEM = '[sandbox:wait=20000] [sandbox:reject]';
 
 /** Submits jobs of ten items that each take 20 seconds at their provider, and cost nothing. */
 async function slowItems(key: string, { url }: BenchServer, signal: AbortSignal): Promise<void> {
+  const api = openApi({ url, key });
   const job = { op: 'generate', model: 'sandbox-image-draft', prompt: SLOW_ITEM, count: 10 };
   while (!signal.aborted) {
-    await send({ path: '/jobs', type: JSON_TYPE, body: JSON.stringify(job) }, key, url, signal)
+    await api
+      .send('/jobs', job, signal)
       .then((answer) => answer.bytes())
       .catch(() => null);
     await sleep(10 * PAUSE_MS);

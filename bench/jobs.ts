@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { dropDatabase, randomDatabase, startMongo } from '../test/support/services/mongodb.ts';
 import { startRedis } from '../test/support/services/redis.ts';
+import { type Api, openApi } from './api.ts';
 import type { BareAnswer, BareCase } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { engineAlone } from './engine-alone.ts';
@@ -36,7 +37,8 @@ export async function run(): Promise<SuiteResult> {
   try {
     const large = new Uint8Array(await photograph());
     const small = new Uint8Array(await sharp(large).resize(1152).jpeg({ quality: 85 }).toBuffer());
-    rows.push(await batch(server, '12 MP', large), await batch(server, '1 MP', small));
+    const api = openApi(server);
+    rows.push(await batch(api, '12 MP', large), await batch(api, '1 MP', small));
     rows.push(await waited(server, small));
   } finally {
     await server.stop();
@@ -69,14 +71,14 @@ async function engineOnServers(): Promise<SuiteRow[]> {
   }
 }
 
-async function batch(server: BenchServer, name: string, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
-  const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(server, picture, index)));
+async function batch(api: Api, name: string, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
+  const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(api, picture, index)));
   const assetIds = Array.from({ length: ITEMS }, (_, index) => ids[index % ids.length] ?? '');
   // The warm-up job is large enough to count as a batch. Batches have processes of their own, which start once and stay
   // while there are batches.
-  await submitted(server, { op: 'resize', parameters: RESIZE, assetIds: ids });
+  await complete(api, { op: 'resize', parameters: RESIZE, assetIds: ids });
   const startedMs = performance.now();
-  await submitted(server, { op: 'resize', parameters: RESIZE, assetIds });
+  await complete(api, { op: 'resize', parameters: RESIZE, assetIds });
   const perSecond = (ITEMS * 1_000) / (performance.now() - startedMs);
   const bare = await barePerSecond(picture);
   return {
@@ -88,11 +90,12 @@ async function batch(server: BenchServer, name: string, picture: Uint8Array<Arra
 }
 
 async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
-  const assetId = await upload(server, picture, 99);
+  const api = openApi(server);
+  const assetId = await upload(api, picture, 99);
   const query = new URLSearchParams({ op: 'resize', width: '512', format: 'jpeg', quality: '80' });
   const kinds = {
-    job: () => call(server, '/jobs?wait=30', { op: 'resize', parameters: RESIZE, assetIds: [assetId] }),
-    call: () => call(server, `/images/transform?${query}`, { assetId }),
+    job: () => api.send('/jobs?wait=30', { op: 'resize', parameters: RESIZE, assetIds: [assetId] }),
+    call: () => api.send(`/images/transform?${query}`, { assetId }),
   };
   const took = { job: [] as number[], call: [] as number[] };
   const cpu = { job: 0, call: 0 };
@@ -100,7 +103,9 @@ async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Pr
     for (const kind of ['job', 'call'] as const) {
       const cpuBeforeMs = cpuMs(server.pid);
       const startedMs = performance.now();
-      await kinds[kind]();
+      const response = await kinds[kind]();
+      await response.bytes();
+      if (!response.ok) throw new Error(`A ${kind} was answered with ${response.status}.`);
       const tookMs = performance.now() - startedMs;
       await pause(CLEAN_UP_MS);
       if (index < WARM_UP_ROUNDS) continue;
@@ -118,41 +123,20 @@ async function waited(server: BenchServer, picture: Uint8Array<ArrayBuffer>): Pr
 }
 
 /** Each upload differs in its last byte, so that none is an asset already. */
-async function upload(server: BenchServer, picture: Uint8Array, index: number): Promise<string> {
-  const body = Buffer.concat([picture, Buffer.from([index])]);
-  const response = await fetch(`${server.url}/api/v1/assets/upload`, {
-    method: 'POST',
-    headers: { authorization: `ApiKey ${server.key}`, 'content-type': 'image/jpeg' },
-    body,
-  });
-  const { data } = (await response.json()) as { data: { id: string } };
-  return data.id;
+async function upload(api: Api, picture: Uint8Array, index: number): Promise<string> {
+  const bytes = Buffer.concat([picture, Buffer.from([index])]);
+  const { id } = await api.post('/assets/upload', { type: 'image/jpeg', bytes });
+  return String(id);
 }
 
-async function submitted(server: BenchServer, body: object): Promise<void> {
-  const { data } = await call(server, '/jobs', body);
+/** Resolves when the job is completed. @throws Error when it fails. */
+async function complete(api: Api, job: object): Promise<void> {
+  const { id } = await api.post('/jobs', job);
   for (;;) {
-    const read = await call(server, `/jobs/${data.id}?wait=60`);
-    if (read.data.status === 'COMPLETED') return;
-    if (read.data.status === 'FAILED') throw new Error(`The job failed: ${read.data.errorMessage}`);
+    const { status, errorMessage } = await api.get(`/jobs/${id}?wait=60`);
+    if (status === 'COMPLETED') return;
+    if (status === 'FAILED') throw new Error(`The job failed: ${errorMessage}`);
   }
-}
-
-interface JobResponse {
-  data: { id: string; status: string; errorMessage?: string };
-}
-
-async function call(server: BenchServer, path: string, body?: object): Promise<JobResponse> {
-  const response = await fetch(`${server.url}/api/v1${path}`, {
-    headers: { authorization: `ApiKey ${server.key}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-  });
-  const bytes = await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${Buffer.from(bytes)}`);
-  const isJson = response.headers.get('content-type')?.includes('json') ?? false;
-  return isJson
-    ? (JSON.parse(Buffer.from(bytes).toString()) as JobResponse)
-    : { data: { id: '', status: '' } };
 }
 
 async function barePerSecond(picture: Uint8Array): Promise<number> {

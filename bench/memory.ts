@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { seeded } from '../workers/models/random.ts';
+import { type Api, openApi, type SentBytes } from './api.ts';
 import { treeOf } from './cpu.ts';
-import { type BenchServer, startBenchServer } from './server.ts';
+import { startBenchServer } from './server.ts';
 import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const CALLS = Number(process.env.BENCH_CALLS ?? 5_000);
@@ -19,8 +20,7 @@ const MEGABYTE = 1_048_576;
 
 interface MixedCall {
   path: string;
-  type: string;
-  body: Uint8Array<ArrayBuffer> | string;
+  body: object | SentBytes;
 }
 
 /** Weight, path behind /images, and the files of ../shared/images that are sent in turn. */
@@ -38,7 +38,9 @@ const MIX: readonly [weight: number, path: string, files: readonly string[]][] =
   [6, 'render', ['page']],
 ];
 
-const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><defs><linearGradient id="g"><stop stop-color="#f00"/><stop offset="1" stop-color="#00f"/></linearGradient></defs><rect width="640" height="480" fill="url(#g)"/><circle cx="300" cy="200" r="150" fill="#ff0"/></svg>`;
+const DRAWING = Buffer.from(
+  `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="480"><defs><linearGradient id="g"><stop stop-color="#f00"/><stop offset="1" stop-color="#00f"/></linearGradient></defs><rect width="640" height="480" fill="url(#g)"/><circle cx="300" cy="200" r="150" fill="#ff0"/></svg>`,
+);
 const PAGE = { templateId: 'builtin-template-quote', data: {} };
 const TYPES: Record<string, string> = {
   jpg: 'image/jpeg',
@@ -52,13 +54,14 @@ const TYPES: Record<string, string> = {
 export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer({ TRANSFORM_TIMEOUT_MS: '60000', RENDER_TIMEOUT_MS: '60000' });
   const samples: MemorySample[] = [sample(0, server.pid)];
+  const api = openApi(server);
   const next = seededMix();
   let begun = 0;
   let done = 0;
   const worker = async () => {
     while (begun < CALLS) {
       begun += 1;
-      await send(server, next());
+      await send(api, next());
       done += 1;
       if (done % SAMPLE_EVERY !== 0) continue;
       const latest = sample(done, server.pid);
@@ -131,24 +134,20 @@ function seededMix(): () => MixedCall {
 }
 
 function callOf(path: string, file: string): MixedCall {
-  if (file === 'page') return { path, type: 'application/json', body: JSON.stringify(PAGE) };
-  if (file === 'svg') return { path, type: 'image/svg+xml', body: DRAWING };
+  if (file === 'page') return { path, body: PAGE };
+  if (file === 'svg') return { path, body: { type: 'image/svg+xml', bytes: DRAWING } };
   const type = TYPES[file.split('.').at(-1) ?? ''] ?? '';
-  return { path, type, body: new Uint8Array(readFileSync(join(IMAGES, file))) };
+  return { path, body: { type, bytes: readFileSync(join(IMAGES, file)) } };
 }
 
 /**
  * Sends a call. On a busy machine it may be refused with 503 and is then repeated, so that every run makes the same
  * calls.
  */
-async function send({ url, key }: BenchServer, { path, type, body }: MixedCall): Promise<void> {
+async function send(api: Api, { path, body }: MixedCall): Promise<void> {
   let answer: Response;
   do {
-    answer = await fetch(`${url}/api/v1/images/${path}`, {
-      method: 'POST',
-      headers: { authorization: `ApiKey ${key}`, 'content-type': type },
-      body,
-    });
+    answer = await api.send(`/images/${path}`, body);
     const bytes = await answer.bytes();
     if (!answer.ok && answer.status !== 503)
       throw new Error(`${path} answered ${answer.status}: ${Buffer.from(bytes)}`);

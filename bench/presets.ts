@@ -1,6 +1,7 @@
 import sharp from 'sharp';
+import { type Api, openApi } from './api.ts';
 import { photograph } from './photograph.ts';
-import { type BenchServer, startBenchServer } from './server.ts';
+import { startBenchServer } from './server.ts';
 import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 interface PresetCase {
@@ -29,8 +30,9 @@ export async function run(): Promise<SuiteResult> {
   const server = await startBenchServer();
   const rows: SuiteRow[] = [];
   try {
-    await save(server);
-    for (const benchCase of await cases()) rows.push(await measure(server, benchCase));
+    const api = openApi(server);
+    await api.post('/presets', { name: 'bench', steps: STEPS });
+    for (const benchCase of await cases()) rows.push(await measure(api, benchCase));
   } finally {
     await server.stop();
   }
@@ -39,12 +41,12 @@ export async function run(): Promise<SuiteResult> {
   return { method, rows };
 }
 
-async function measure(server: BenchServer, { name, picture, type }: PresetCase): Promise<SuiteRow> {
+async function measure(api: Api, { name, picture, type }: PresetCase): Promise<SuiteRow> {
   const preset: number[] = [];
   const single: number[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
-    const presetMs = await timed(() => transform(server, { preset: 'bench' }, picture, type));
-    const singleMs = await timed(() => oneByOne(server, picture, type));
+    const presetMs = await timed(() => transform(api, { preset: 'bench' }, picture, type));
+    const singleMs = await timed(() => oneByOne(api, picture, type));
     // The first round only warms up the threads.
     if (round === 0) continue;
     preset.push(presetMs);
@@ -64,37 +66,25 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs;
 }
 
-async function oneByOne(server: BenchServer, picture: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
+async function oneByOne(api: Api, picture: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
   let between = { bytes: picture, type };
   for (const { op, parameters } of STEPS) {
-    between = await transform(server, { op, ...parameters }, between.bytes, between.type);
+    between = await transform(api, { op, ...parameters }, between.bytes, between.type);
   }
 }
 
 async function transform(
-  { url, key }: BenchServer,
+  api: Api,
   query: Parameters,
   body: Uint8Array<ArrayBuffer>,
   type: string,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; type: string }> {
   const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
-  const response = await fetch(`${url}/api/v1/images/transform?${new URLSearchParams(parameters)}`, {
-    method: 'POST',
-    headers: { authorization: `ApiKey ${key}`, 'content-type': type },
-    body,
-  });
+  const path = `/images/transform?${new URLSearchParams(parameters)}`;
+  const response = await api.send(path, { type, bytes: body });
   if (!response.ok) throw new Error(`A transform answered ${response.status}: ${await response.text()}`);
   const bytes = new Uint8Array(await response.arrayBuffer());
   return { bytes, type: response.headers.get('content-type') ?? type };
-}
-
-async function save({ url, key }: BenchServer): Promise<void> {
-  const response = await fetch(`${url}/api/v1/presets`, {
-    method: 'POST',
-    headers: { authorization: `ApiKey ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench', steps: STEPS }),
-  });
-  if (response.status !== 201) throw new Error(`The preset was not saved: ${await response.text()}`);
 }
 
 async function cases(): Promise<PresetCase[]> {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import autocannon from 'autocannon';
 import sharp from 'sharp';
+import { openApi } from './api.ts';
 import type { BareAnswer, BareCase, BareRequest } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { photograph } from './photograph.ts';
@@ -78,13 +79,8 @@ async function warmUp(all: readonly TransformCase[], server: BenchServer): Promi
 
 async function sentFor({ stored, type, input }: TransformCase, server: BenchServer): Promise<SentBody> {
   if (!stored) return { type, body: input };
-  const answer = await fetch(`${server.url}/api/v1/assets/upload`, {
-    method: 'POST',
-    headers: { authorization: `ApiKey ${server.key}`, 'content-type': type },
-    body: new Uint8Array(input),
-  });
-  const { data } = (await answer.json()) as { data: { id: string } };
-  return { type: 'application/json', body: JSON.stringify({ assetId: data.id }) };
+  const { id } = await openApi(server).post('/assets/upload', { type, bytes: input });
+  return { type: 'application/json', body: JSON.stringify({ assetId: id }) };
 }
 
 async function measure(

@@ -1,8 +1,8 @@
 import { readHeader } from '../../src/imaging/images/header/header.ts';
+import { openApi } from '../api.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, runStage, type StageProgress, type StageResult } from './stage.ts';
 import type { Call, LoadCase, LoadSuite, Picture, Rate, Stage } from './suite.ts';
-import { openApi } from './target.ts';
 
 /**
  * The loading process. It is separate from the instance and from the process that draws the terminal, so that its own

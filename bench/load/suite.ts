@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Api } from './target.ts';
+import type { Api } from '../api.ts';
 
 /** One HTTP call as it is sent. */
 export interface Call {
@@ -36,7 +36,7 @@ export interface Picture {
 
 /** The context in which a case prepares itself. */
 export interface CaseContext {
-  api: Api;
+  api: Pick<Api, 'post'>;
   pictures: readonly Picture[];
 }
 

@@ -16,16 +16,6 @@ export interface LoadTarget {
   stop(): Promise<void>;
 }
 
-/** Calls that prepare a suite: JSON, or bytes with their type. */
-export interface Api {
-  /**
-   * @param path behind /api/v1.
-   * @returns the `data` of the answer.
-   * @throws Error with the answer's text when the call is refused.
-   */
-  post(path: string, body: object | { type: string; bytes: Buffer }): Promise<Record<string, unknown>>;
-}
-
 export interface TargetOptions {
   /** Empty: the bench starts the service itself. */
   url: string;
@@ -99,29 +89,4 @@ async function agree(host: string): Promise<void> {
   const answer = await terminal.question(`${host} is not this machine. Load it? (yes/no) `);
   terminal.close();
   if (answer.trim() !== 'yes') throw new Error(`${host} was not loaded.`);
-}
-
-/** The API of an instance, for the preparation of a suite. */
-export function openApi({ url, key }: { url: string; key: string }): Api {
-  return {
-    async post(path, body) {
-      const isPicture = 'bytes' in body && Buffer.isBuffer(body.bytes);
-      const answer = await fetch(`${url}/api/v1${path}`, {
-        method: 'POST',
-        headers: {
-          authorization: `ApiKey ${key}`,
-          'content-type': isPicture && 'type' in body ? String(body.type) : 'application/json',
-        },
-        body: isPicture ? new Uint8Array(body.bytes as Buffer) : JSON.stringify(body),
-      });
-      const text = await answer.text();
-      const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
-      if (answer.ok && isJson) return (JSON.parse(text) as { data: Record<string, unknown> }).data;
-      // A page of another server says nothing about the call.
-      const what = isJson
-        ? text.slice(0, 500)
-        : `${answer.headers.get('content-type') ?? 'nothing'}, so it is not a Darkroom`;
-      throw new Error(`POST ${path} was answered with ${answer.status}: ${what}`);
-    },
-  };
 }

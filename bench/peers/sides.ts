@@ -1,3 +1,4 @@
+import { type Api, openApi, type SentBytes } from '../api.ts';
 import { cpuMs } from '../cpu.ts';
 import type { Picture } from '../load/suite.ts';
 import type { BenchServer } from '../server.ts';
@@ -47,27 +48,23 @@ export function bodySide(server: BenchServer): PeerSide {
   return {
     name: 'Darkroom, by body',
     cpuMs: () => cpuOf([server.pid]),
-    ask: (peerCase, quality) =>
-      transform(server, peerCase, {
-        quality,
-        type: peerCase.picture.type,
-        body: new Uint8Array(peerCase.picture.bytes),
-      }),
+    ask: (peerCase, quality) => transform(openApi(server), peerCase, { quality, body: peerCase.picture }),
   };
 }
 
 /** Darkroom, which has stored the picture before its first call. */
 export function assetSide(server: BenchServer): PeerSide {
-  const bodies = new Map<Picture, Promise<string>>();
+  const api = openApi(server);
+  const bodies = new Map<Picture, Promise<object>>();
   return {
     name: 'Darkroom, by asset',
     cpuMs: () => cpuOf([server.pid]),
     async ask(peerCase, quality) {
       const { picture } = peerCase;
       const body =
-        bodies.get(picture) ?? upload(server, picture).then((assetId) => JSON.stringify({ assetId }));
+        bodies.get(picture) ?? api.post('/assets/upload', picture).then(({ id }) => ({ assetId: id }));
       bodies.set(picture, body);
-      return transform(server, peerCase, { quality, type: 'application/json', body: await body });
+      return transform(api, peerCase, { quality, body: await body });
     },
   };
 }
@@ -77,23 +74,9 @@ function cpuOf(roots: readonly number[]): number | null {
 }
 
 function transform(
-  { url, key }: BenchServer,
+  api: Api,
   { width, format }: PeerCase,
-  { quality, type, body }: { quality: number; type: string; body: string | Uint8Array<ArrayBuffer> },
+  { quality, body }: { quality: number; body: object | SentBytes },
 ): Promise<Response> {
-  return fetch(
-    `${url}/api/v1/images/transform?op=resize&width=${width}&format=${format}&quality=${quality}`,
-    { method: 'POST', headers: { authorization: `ApiKey ${key}`, 'content-type': type }, body },
-  );
-}
-
-async function upload({ url, key }: BenchServer, { type, bytes }: Picture): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/assets/upload`, {
-    method: 'POST',
-    headers: { authorization: `ApiKey ${key}`, 'content-type': type },
-    body: new Uint8Array(bytes),
-  });
-  if (!answer.ok) throw new Error(`An upload answered ${answer.status}: ${await answer.text()}`);
-  const { data } = (await answer.json()) as { data: { id: string } };
-  return data.id;
+  return api.send(`/images/transform?op=resize&width=${width}&format=${format}&quality=${quality}`, body);
 }

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { openApi } from '../api.ts';
 import { startBenchServer } from '../server.ts';
 import { median, round, type SuiteResult, type SuiteRow } from '../suite.ts';
 import { type CallCost, CONNECTIONS, measureCall, ratios, type ServerUnderTest } from './call-cost.ts';
@@ -66,11 +67,7 @@ async function measure(
 }
 
 async function signIn(url: string): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/auth/sign-in`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email: 'owner@localhost', password: 'bench-password' }),
-  });
-  const { data } = (await answer.json()) as { data: { token: string } };
-  return data.token;
+  const owner = { email: 'owner@localhost', password: 'bench-password' };
+  const { token } = await openApi({ url, key: '' }).post('/auth/sign-in', owner);
+  return String(token);
 }
