@@ -1,9 +1,9 @@
 // needs: server, both stores
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery-harness.ts';
+import { picture, refused, sharedGallery } from './gallery-harness.ts';
 
 t.test('a collection is made by its name, by an upload or by a reservation', async (t) => {
-  const { newAccount, clock } = await openGallery(t);
+  const { newAccount, clock } = await sharedGallery();
   const { call, upload, reserved } = await newAccount();
   const made = await call('/collections', { json: { name: 'Zebras 🦓' } });
   const at = (ms: number) => new Date(ms).toISOString();
@@ -27,7 +27,7 @@ t.test('a collection is made by its name, by an upload or by a reservation', asy
 });
 
 t.test('a name is 1 to 64 characters, with nothing invisible', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call } = await newAccount();
   for (const name of ['', ' ', ' a', 'a ', 'a\nb', 'a\u007fb', '🦓'.repeat(65), 7, undefined]) {
     refused(
@@ -47,7 +47,7 @@ t.test('a name is 1 to 64 characters, with nothing invisible', async (t) => {
 });
 
 t.test('deleting a collection leaves its assets, without one', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, upload } = await newAccount();
   const stranger = await newAccount();
   const kept = (await upload(await picture(), '?collection=gone')).json.data.id;
@@ -64,7 +64,7 @@ t.test('deleting a collection leaves its assets, without one', async (t) => {
 });
 
 t.test('more collections than one reading are listed, each once', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call } = await newAccount();
   const names = Array.from({ length: 230 }, (_, index) => `c${String(index).padStart(3, '0')}`);
   await Promise.all(names.map((name) => call('/collections', { json: { name } })));

@@ -1,9 +1,9 @@
 // needs: server, both stores
 import t from 'tap';
-import { openGallery, picture, refused, SVG } from './gallery-harness.ts';
+import { picture, refused, SVG, sharedGallery } from './gallery-harness.ts';
 
 t.test('content comes whole, with what a browser may do with it', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, stored } = await newAccount();
   const bytes = await picture();
   const { status, headers, bytes: got } = await call(`/assets/${await stored(bytes)}/content`);
@@ -23,7 +23,7 @@ t.test('content comes whole, with what a browser may do with it', async (t) => {
 });
 
 t.test('an ETag that the caller has is answered with 304', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, stored } = await newAccount();
   const path = `/assets/${await stored()}/content`;
   const etag = (await call(path)).headers.get('etag') ?? '';
@@ -36,7 +36,7 @@ t.test('an ETag that the caller has is answered with 304', async (t) => {
 });
 
 t.test('HEAD knows no ranges, and a 304 of it no length', async (t) => {
-  const { newAccount, server } = await openGallery(t);
+  const { newAccount, server } = await sharedGallery();
   const { call, stored } = await newAccount();
   const bytes = await picture();
   const path = `/assets/${await stored(bytes)}/content`;
@@ -61,7 +61,7 @@ t.test('HEAD knows no ranges, and a 304 of it no length', async (t) => {
 });
 
 t.test('a single range is answered with 206, anything else with the whole', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, stored } = await newAccount();
   const bytes = Buffer.from(await picture());
   const path = `/assets/${await stored(new Uint8Array(bytes))}/content`;
@@ -100,7 +100,7 @@ t.test('a single range is answered with 206, anything else with the whole', asyn
 });
 
 t.test('a download is named, in ASCII and in UTF-8, and never by what could break out', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, upload } = await newAccount();
   const rows: Array<[name: string, disposition: string]> = [
     ['plain.png', 'attachment; filename=plain.png'],
@@ -122,7 +122,7 @@ t.test('a download is named, in ASCII and in UTF-8, and never by what could brea
 });
 
 t.test('an SVG is served as one that runs nothing', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call } = await newAccount();
   const { json } = await call('/assets/upload', { body: SVG, type: 'image/svg+xml' });
   const { headers } = await call(`/assets/${json.data.id}/content`);
@@ -131,7 +131,7 @@ t.test('an SVG is served as one that runs nothing', async (t) => {
 });
 
 t.test('content that the store of objects lost is 503 storage_read, for synchronous calls too', async (t) => {
-  const { newAccount, server, objects } = await openGallery(t);
+  const { newAccount, server, objects } = await sharedGallery();
   const { call, stored } = await newAccount();
   const id = await stored();
   for (const key of await objects()) await server.stores.objects.delete(key);

@@ -1,9 +1,9 @@
 // needs: server, both stores
 import t from 'tap';
-import { openGallery, picture, tally } from './gallery-harness.ts';
+import { picture, sharedGallery, tally } from './gallery-harness.ts';
 
 t.test('40 parallel uploads of the same bytes are one asset with one object and one place', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const { call, upload } = await newAccount();
   const bytes = await picture();
   const answers = await Promise.all(Array.from({ length: 40 }, () => upload(bytes)));
@@ -15,7 +15,7 @@ t.test('40 parallel uploads of the same bytes are one asset with one object and 
 });
 
 t.test('equal bytes keep the name and the collection that they were first given', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, upload } = await newAccount();
   const bytes = await picture();
   const first = await upload(bytes, '?name=first&collection=one');
@@ -29,7 +29,7 @@ t.test('equal bytes keep the name and the collection that they were first given'
 });
 
 t.test('an Idempotency-Key is ignored, and bytes that were deleted are a new asset', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, upload, stored } = await newAccount();
   const headers = { 'idempotency-key': 'one' };
   const bytes = await picture();
@@ -44,7 +44,7 @@ t.test('an Idempotency-Key is ignored, and bytes that were deleted are a new ass
 });
 
 t.test('a reserved upload is never merged with equal bytes', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { reserved, upload } = await newAccount();
   const bytes = await picture();
   const [one, two] = [await reserved(), await reserved()];
@@ -57,7 +57,7 @@ t.test('a reserved upload is never merged with equal bytes', async (t) => {
 });
 
 t.test('two accounts with the same file have an asset each', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const [one, two] = [await newAccount(), await newAccount()];
   const bytes = await picture();
   const [first, second] = [await one.stored(bytes), await two.stored(bytes)];

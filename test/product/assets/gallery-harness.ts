@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import type { Test } from 'tap';
+import root, { type Test } from 'tap';
 import { type Answer, type CallOptions, type ServerOptions, startServer } from '../../support/harness.ts';
 
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -53,6 +53,20 @@ export async function openGallery(t: Test, options: ServerOptions = {}) {
     /** Follows a link of an answer, without a credential. */
     follow: (url: string, call: CallOptions = {}) => server.call(ownPath(url), call),
   };
+}
+
+let shared: ReturnType<typeof openGallery> | undefined;
+
+/**
+ * The one server that tests of a file share, each with accounts of its own: most of them take less time than a start.
+ * Its `objects` are those that were added since this call.
+ */
+export async function sharedGallery() {
+  shared ??= openGallery(root);
+  const gallery = await shared;
+  const before = new Set(await gallery.objects());
+  const objects = async () => (await gallery.objects()).filter((key) => !before.has(key));
+  return { ...gallery, objects };
 }
 
 /** The path of a link to the server under test, as the harness takes paths. */

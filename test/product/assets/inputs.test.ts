@@ -1,12 +1,12 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery-harness.ts';
+import { openGallery, picture, refused, sharedGallery } from './gallery-harness.ts';
 
 const red = { width: 40, height: 40, channels: 3, background: 'red' } as const;
 
 t.test('synchronous calls read an asset of their account', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, stored } = await newAccount();
   const id = await stored(await picture());
   const transformed = await call('/images/transform', {
@@ -19,7 +19,7 @@ t.test('synchronous calls read an asset of their account', async (t) => {
 });
 
 t.test('an asset over 25 MB is stored, and too large for a synchronous call', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, stored } = await newAccount();
   const large = new Uint8Array(25 * 1024 * 1024 + 1);
   large.set(await picture());

@@ -1,7 +1,7 @@
 // needs: server, both stores
 import t from 'tap';
 import type { TestServer } from '../../support/harness.ts';
-import { openGallery, picture, refused, tally } from './gallery-harness.ts';
+import { picture, refused, sharedGallery, tally } from './gallery-harness.ts';
 
 /** Leaves an account of the free plan so many of its 1,000 places. */
 async function leave(server: TestServer, accountId: string, left: number): Promise<void> {
@@ -11,7 +11,7 @@ async function leave(server: TestServer, accountId: string, left: number): Promi
 }
 
 t.test('of racing uploads as many are stored as there are places', async (t) => {
-  const { newAccount, server, objects } = await openGallery(t);
+  const { newAccount, server, objects } = await sharedGallery();
   const { id, call, upload } = await newAccount('free');
   await leave(server, id, 3);
   const pictures = await Promise.all(Array.from({ length: 24 }, () => picture()));
@@ -27,7 +27,7 @@ t.test('of racing uploads as many are stored as there are places', async (t) => 
 });
 
 t.test('racing uploads of the same bytes share the last place', async (t) => {
-  const { newAccount, server } = await openGallery(t);
+  const { newAccount, server } = await sharedGallery();
   const { id, upload } = await newAccount('free');
   await leave(server, id, 1);
   const bytes = await picture();
@@ -37,7 +37,7 @@ t.test('racing uploads of the same bytes share the last place', async (t) => {
 });
 
 t.test('a reservation takes a place, a deletion gives it back, a failed upload takes none', async (t) => {
-  const { newAccount, server } = await openGallery(t);
+  const { newAccount, server } = await sharedGallery();
   const { id, call, upload, reserved } = await newAccount('free');
   await leave(server, id, 1);
   await upload(new TextEncoder().encode('no image'));

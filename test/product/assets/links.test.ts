@@ -1,9 +1,9 @@
 // needs: server, both stores
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery-harness.ts';
+import { picture, refused, sharedGallery } from './gallery-harness.ts';
 
 t.test('a link reads the content without a credential until it expires', async (t) => {
-  const { newAccount, clock, follow } = await openGallery(t);
+  const { newAccount, clock, follow } = await sharedGallery();
   const { call, stored } = await newAccount();
   const bytes = await picture();
   const id = await stored(bytes);
@@ -31,7 +31,7 @@ t.test('a link reads the content without a credential until it expires', async (
 });
 
 t.test('an altered link is refused, and one of a deleted asset finds nothing', async (t) => {
-  const { newAccount, follow } = await openGallery(t);
+  const { newAccount, follow } = await sharedGallery();
   const { call, stored } = await newAccount();
   const stranger = await newAccount();
   const [id, other] = [await stored(), await stored()];

@@ -1,11 +1,11 @@
 // needs: server, both stores
 import t from 'tap';
-import { openGallery, picture, refused } from './gallery-harness.ts';
+import { picture, refused, sharedGallery } from './gallery-harness.ts';
 
 const idsOf = (rows: Array<{ id: string }>) => rows.map(({ id }) => id);
 
 t.test('assets are listed newest first, in pages and behind a cursor, with every filter', async (t) => {
-  const { newAccount, clock } = await openGallery(t);
+  const { newAccount, clock } = await sharedGallery();
   const { call, upload, reserved } = await newAccount();
   const ids: string[] = [];
   for (const collection of ['a', 'b', 'a', 'b', 'a']) {
@@ -61,7 +61,7 @@ t.test('assets are listed newest first, in pages and behind a cursor, with every
 });
 
 t.test('a deleted asset is gone from every path, and a repeat is replayed under its key', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const { call, stored } = await newAccount();
   const id = await stored();
   const headers = { 'idempotency-key': 'once' };

@@ -1,9 +1,9 @@
 // needs: server, both stores
 import t from 'tap';
-import { openGallery, picture, refused, tally } from './gallery-harness.ts';
+import { picture, refused, sharedGallery, tally } from './gallery-harness.ts';
 
 t.test('a reserved asset is PENDING until its bytes are put, without a credential', async (t) => {
-  const { newAccount, clock, follow } = await openGallery(t);
+  const { newAccount, clock, follow } = await sharedGallery();
   const { call } = await newAccount();
   const json = { contentType: 'image/png', name: 'Later', collection: 'spring' };
   const answer = await call('/assets', { json });
@@ -27,7 +27,7 @@ t.test('a reserved asset is PENDING until its bytes are put, without a credentia
 });
 
 t.test('bytes that are no image fail the asset for good', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const { call, reserved } = await newAccount();
   const { id, put } = await reserved();
   refused(t, await put(new TextEncoder().encode('no image')), 400, 'unsupported_format', 'file');
@@ -38,7 +38,7 @@ t.test('bytes that are no image fail the asset for good', async (t) => {
 });
 
 t.test('bytes that are too many leave the url to be used again', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const { call, reserved } = await newAccount();
   const { id, put } = await reserved();
   refused(t, await put(new Uint8Array(34 * 1024 * 1024 + 1)), 413, 'payload_too_large', 'file');
@@ -48,7 +48,7 @@ t.test('bytes that are too many leave the url to be used again', async (t) => {
 });
 
 t.test('of 20 racing puts one is taken', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const { call, reserved } = await newAccount();
   const { id, put } = await reserved();
   const pictures = await Promise.all(Array.from({ length: 20 }, () => picture()));
@@ -60,7 +60,7 @@ t.test('of 20 racing puts one is taken', async (t) => {
 });
 
 t.test('an upload url that is altered, expired, or of a deleted asset is refused', async (t) => {
-  const { newAccount, clock, follow } = await openGallery(t);
+  const { newAccount, clock, follow } = await sharedGallery();
   const { call, reserved } = await newAccount();
   const stranger = await newAccount();
   const [one, two, three] = [await reserved(), await reserved(), await reserved()];
@@ -87,7 +87,7 @@ t.test('an upload url that is altered, expired, or of a deleted asset is refused
 });
 
 t.test('a reservation is checked, and repeated under its Idempotency-Key', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call } = await newAccount();
   const rows: Array<[param: string, json: unknown]> = [
     ['contentType', {}],

@@ -1,7 +1,7 @@
 // needs: server, both stores
 import t from 'tap';
 import type { CallOptions } from '../../support/harness.ts';
-import { openGallery, picture } from './gallery-harness.ts';
+import { picture, sharedGallery } from './gallery-harness.ts';
 
 /** Every route that takes an id, as it may be called. */
 const CALLS: Array<[path: string, options?: CallOptions]> = [
@@ -16,7 +16,7 @@ const CALLS: Array<[path: string, options?: CallOptions]> = [
 ];
 
 t.test('another account’s id is answered byte for byte like one that does not exist', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const [owner, stranger] = [await newAccount(), await newAccount()];
   const [done, pending] = [await owner.stored(), (await owner.reserved()).id];
   const none = `ast_${'0'.repeat(done.length - 4)}`;
@@ -48,7 +48,7 @@ t.test('another account’s id is answered byte for byte like one that does not 
 });
 
 t.test('lists and collections hold nothing of another account', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const [owner, stranger] = [await newAccount(), await newAccount()];
   await owner.upload(await picture(), '?collection=secret');
   t.same((await stranger.call('/assets')).json.data, []);
@@ -59,7 +59,7 @@ t.test('lists and collections hold nothing of another account', async (t) => {
 });
 
 t.test('without a credential nothing is told but 401', async (t) => {
-  const { newAccount, server } = await openGallery(t);
+  const { newAccount, server } = await sharedGallery();
   const id = await (await newAccount()).stored();
   for (const path of [
     '/assets',

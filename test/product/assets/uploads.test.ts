@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';
 import { serve } from '../../platform/outbound/listener.ts';
-import { eventually, openGallery, picture, refused, SVG } from './gallery-harness.ts';
+import { eventually, openGallery, picture, refused, SVG, sharedGallery } from './gallery-harness.ts';
 
 const MEGABYTE = 1024 * 1024;
 
 t.test('raw bytes become an asset that tells what they are', async (t) => {
-  const { newAccount } = await openGallery(t);
+  const { newAccount } = await sharedGallery();
   const { call, upload } = await newAccount();
   const bytes = await picture();
   const answer = await upload(bytes, '?name=First&collection=Winter%20%E2%9D%84');
@@ -57,7 +57,7 @@ t.test('a multipart part, an SVG and a url become assets, named by their files',
 });
 
 t.test('what is no image, or not sent as one, is refused and leaves nothing', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const { call, upload } = await newAccount();
   const text = new TextEncoder().encode('no image at all');
   const whole = await picture();
@@ -93,7 +93,7 @@ t.test('what is no image, or not sent as one, is refused and leaves nothing', as
 });
 
 t.test('34 MB are taken and one byte more is not, whether announced or not', async (t) => {
-  const { newAccount, objects } = await openGallery(t);
+  const { newAccount, objects } = await sharedGallery();
   const { call, upload } = await newAccount();
   const png = await picture();
   const largest = new Uint8Array(34 * MEGABYTE);

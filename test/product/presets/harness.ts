@@ -1,4 +1,4 @@
-import type { Test } from 'tap';
+import root, { type Test } from 'tap';
 import { type Answer, startServer, type TestServer } from '../../support/harness.ts';
 
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
@@ -21,14 +21,20 @@ export async function uploaded(server: TestServer, key: string): Promise<string>
   return (await server.call('/assets/upload', { key, body, type: 'image/gif' })).json.data.id;
 }
 
-/** A server with one account, on a clock that moves a second with every call. */
-export async function start(t: Test) {
-  let calls = 0;
+/** Of the server below, whose clock moves a second with every call. */
+let calls = 0;
+let shared: Promise<TestServer> | undefined;
+
+function startOnce(): Promise<TestServer> {
   const begin = Date.now();
-  const server = await startServer(t, {
-    now: () => new Date(begin + calls * 1000),
-    settings: { REQUESTS_PER_MINUTE: '100000' },
-  });
+  const settings = { REQUESTS_PER_MINUTE: '100000' };
+  shared ??= startServer(root, { now: () => new Date(begin + calls * 1000), settings });
+  return shared;
+}
+
+/** A new account on the one server that the tests of a file share: most of them take less time than a start. */
+export async function start() {
+  const server = await startOnce();
   const { key } = await server.account();
   function callAs(key: string) {
     return async (method: string, path: string, json?: unknown, headers: Record<string, string> = {}) => {

@@ -14,7 +14,7 @@ const version = (number: number) => ({
 const withHistory = { ...preset, version: 9, versions: [version(2), version(5)] };
 
 t.test('what is exported and deleted comes back in another account, numbers and all', async (t) => {
-  const { server, call, callAs, create } = await start(t);
+  const { server, call, callAs, create } = await start();
   const { id, slug } = await create({ description: 'kept' });
   for (const width of [200, 300, 400]) await call('PUT', `/presets/${id}`, { steps: numbered(width) });
   await call('DELETE', `/presets/${id}/versions/2`);
@@ -46,7 +46,7 @@ t.test('what is exported and deleted comes back in another account, numbers and 
 });
 
 t.test('a list with versions is an export too', async (t) => {
-  const { call, callAs, server, create } = await start(t);
+  const { call, callAs, server, create } = await start();
   const { id } = await create();
   await create({ name: 'Other' });
   await call('PUT', `/presets/${id}`, { steps: numbered(200) });
@@ -60,7 +60,7 @@ t.test('a list with versions is an export too', async (t) => {
 });
 
 t.test('a slug that is in use gets a suffix, within one import as well', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   await create();
   const long = 'x'.repeat(100);
   const slugs = [undefined, 'small', 'mine', 'mine', long, long];
@@ -71,7 +71,7 @@ t.test('a slug that is in use gets a suffix, within one import as well', async (
 });
 
 t.test('a slug that cannot be had is ignored, so that an export of a built-in lands', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const slugs = ['Bad Slug', '', 'builtin-mine', 7, null, {}, 'x'.repeat(1_001)];
   const sent = slugs.map((slug) => ({ ...preset, slug }));
   const builtIn = (await call('GET', '/presets/builtin-avatar')).json.data;
@@ -83,7 +83,7 @@ t.test('a slug that cannot be had is ignored, so that an export of a built-in la
 });
 
 t.test('an import of more than an account can hold is refused, and one without end unread', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const over = await call('POST', '/presets/import', Array(1_001).fill(preset));
   refused(t, over, 422, 'resource_limit_exceeded');
   t.same(over.json.error.details, { limit: 1_000, left: 1_000 });
@@ -125,7 +125,7 @@ t.test(
 );
 
 t.test('entries that fail are told by index and reason, and the rest land in order', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const history = (...versions: unknown[]) => ({ ...preset, version: 60, versions });
   const refusedEntries: Array<[entry: unknown, reason: RegExp]> = [
     [null, /entry/],
@@ -167,7 +167,7 @@ t.test('entries that fail are told by index and reason, and the rest land in ord
 });
 
 t.test('fifty versions with the current one are taken, with the instants they carry', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const versions = Array.from({ length: 49 }, (_, index) => version(index + 1));
   await call('POST', '/presets/import', [{ ...preset, version: 50, versions }]);
   const { data } = (await call('GET', '/presets/small')).json;

@@ -7,7 +7,7 @@ const statuses = (answers: Answer[], status: number) => answers.filter((answer) 
 const numbers = (count: number, from = 1) => Array.from({ length: count }, (_, index) => index + from);
 
 t.test('forty racing PUTs lose no version and give no number twice; sixty more stop at fifty', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id } = await create();
   const put = (width: number) => call('PUT', `/presets/${id}`, { steps: numbered(width) });
   const forty = await Promise.all(numbers(40, 1001).map(put));
@@ -44,7 +44,7 @@ t.test('forty racing PUTs lose no version and give no number twice; sixty more s
 });
 
 t.test('deletes that race PUTs take off the record what they name, and nothing else', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id } = await create();
   for (const width of numbers(9, 200)) await call('PUT', `/presets/${id}`, { steps: numbered(width) });
   const deletes = numbers(9).map((version) => call('DELETE', `/presets/${id}/versions/${version}`));
@@ -60,7 +60,7 @@ t.test('deletes that race PUTs take off the record what they name, and nothing e
 });
 
 t.test('a thousand presets are a law, alone, in imports and under races', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const many = (count: number) => Array.from({ length: count }, () => preset);
   const over = await call('POST', '/presets/import', many(1001));
   refused(t, over, 422, 'resource_limit_exceeded');

@@ -9,7 +9,7 @@ const convert = (format: string, more: object = {}) => ({ op: 'convert', paramet
 const sepia = (parameters: object) => ({ op: 'sepia', parameters });
 
 t.test('POST refuses a name, a slug and a list of steps that break their rules', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   await create({ slug: 'taken' });
   const rows: Array<[param: string, fields: object]> = [
     ['name', { name: undefined }],
@@ -31,7 +31,7 @@ t.test('POST refuses a name, a slug and a list of steps that break their rules',
 });
 
 t.test('limits that protect the store are told, and are far from what a preset needs', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const hint = (characters: number) => [{ ...upscale, parameters: { hint: 'x'.repeat(characters) } }];
   const rows: Array<[param: string, limit: number, fields: object]> = [
     ['name', 1_000, { name: 'x'.repeat(1_001) }],
@@ -60,7 +60,7 @@ t.test('limits that protect the store are told, and are far from what a preset n
 });
 
 t.test('a slug is lowercase letters, digits and hyphens, wherever the hyphens stand', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   for (const slug of ['a-', '-', 'a--b-', '-7']) {
     const answer = await call('POST', '/presets', { ...preset, slug });
     t.equal(answer.status, 201, slug);
@@ -69,14 +69,14 @@ t.test('a slug is lowercase letters, digits and hyphens, wherever the hyphens st
 });
 
 t.test('a filter that is none is told those that there are', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const answer = await call('GET', '/presets?filter=x');
   refused(t, answer, 400, 'invalid_param', 'filter');
   t.match(answer.json.error, { message: /builtin, user/, details: { allowed: ['builtin', 'user'] } });
 });
 
 t.test("an asset that a step reads has to be the account's own", async (t) => {
-  const { server, call } = await start(t);
+  const { server, call } = await start();
   const strangers = await uploaded(server, (await server.account()).key);
   for (const assetId of ['ast_1', strangers]) {
     const rows: Array<[param: string, steps: unknown[]]> = [
@@ -156,7 +156,7 @@ const STEPS: Array<[param: string, steps: unknown[]]> = [
 ];
 
 t.test('POST names the step, field or parameter at fault', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   for (const [param, steps] of STEPS) {
     const answer = await call('POST', '/presets', { ...preset, steps });
     refused(t, answer, 400, 'invalid_param', param, JSON.stringify(steps).slice(0, 80));
@@ -165,13 +165,13 @@ t.test('POST names the step, field or parameter at fault', async (t) => {
 });
 
 t.test('a model that does not fit is told those that do', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const answer = await call('POST', '/presets', { ...preset, steps: [{ ...edit, model: 'sandbox-vision' }] });
   t.ok(answer.json.error.details.allowed.includes('sandbox-image'));
 });
 
 t.test('POST takes steps of both forms, AI steps alone, in chains and at the end', async (t) => {
-  const { server, key, call } = await start(t);
+  const { server, key, call } = await start();
   const assetId = await uploaded(server, key);
   const accepted: unknown[][] = [
     [{ operation: 'greyscale' }, { operation: 'webp', params: { quality: 50 } }],
@@ -202,7 +202,7 @@ t.test('POST takes steps of both forms, AI steps alone, in chains and at the end
 });
 
 t.test('subjects are refused by the one name of their field', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const hero = { name: 'hero', referenceAssetIds: ['ast_1'], descriptor: 'A tall woman in red' };
   const named = (name: string) => ({ ...hero, name });
   const rows: Array<[why: string, subjects: unknown, steps?: unknown[]]> = [
@@ -237,7 +237,7 @@ t.test('subjects are refused by the one name of their field', async (t) => {
 });
 
 t.test('a prompt is refused that its descriptors make too long for a model', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const hero = { name: 'hero', referenceAssetIds: ['ast_1'], descriptor: 'x'.repeat(300) };
   const steps = [{ ...edit, prompt: '{{subject.hero}}'.repeat(200) }];
   const answer = await call('POST', '/presets', { ...preset, steps, subjects: [hero] });
@@ -246,7 +246,7 @@ t.test('a prompt is refused that its descriptors make too long for a model', asy
 });
 
 t.test('import refuses a body that is no list with entries', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   for (const body of [[], {}, 'text', null]) {
     const answer = await call('POST', '/presets/import', body);
     refused(t, answer, 400, 'invalid_param', 'body', JSON.stringify(body));

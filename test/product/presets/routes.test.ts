@@ -7,7 +7,7 @@ import { numbered, preset, refused, start } from './harness.ts';
 const BUILT_IN = 'builtin-avatar';
 
 t.test('POST answers the preset at version 1, with a slug of its own and its warnings', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const answer = await call('POST', '/presets', preset);
   t.equal(answer.status, 201);
   const { data } = answer.json;
@@ -21,7 +21,7 @@ t.test('POST answers the preset at version 1, with a slug of its own and its war
 });
 
 t.test('GET reads by id, slug and version, with usage, in the shape of an export', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id, slug } = await create({ description: 'text' });
   await call('PUT', `/presets/${slug}`, { steps: numbered(200) });
   const second = (await call('GET', `/presets/${slug}`)).json.data;
@@ -41,7 +41,7 @@ t.test('GET reads by id, slug and version, with usage, in the shape of an export
 });
 
 t.test('GET refuses what is no version, a version given twice and what is not there', async (t) => {
-  const { server, callAs, call, create } = await start(t);
+  const { server, callAs, call, create } = await start();
   const { id, slug } = await create();
   for (const version of ['0', '-1', '1.5', 'x', '']) {
     refused(t, await call('GET', `/presets/${id}@${version}`), 400, 'invalid_param', 'slug', version);
@@ -59,7 +59,7 @@ t.test('GET refuses what is no version, a version given twice and what is not th
 });
 
 t.test('PUT merges; only other steps or subjects are a new version', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id, slug } = await create({ description: 'old' });
   const put = async (body: object) => (await call('PUT', `/presets/${id}`, body)).json.data;
   const created = (await call('GET', `/presets/${id}`)).json.data;
@@ -83,7 +83,7 @@ t.test('PUT merges; only other steps or subjects are a new version', async (t) =
 });
 
 t.test('PUT refuses a path that names a version, built-ins and what is not there', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id } = await create();
   await create({ slug: 'taken' });
   for (const name of [`${id}@1`, `${id}@x`, `${BUILT_IN}@1`]) {
@@ -110,7 +110,7 @@ t.test('PUT refuses a path that names a version, built-ins and what is not there
 });
 
 t.test('a version that was deleted is gone, its number too, and the others stay', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const { id, slug } = await create();
   for (const width of [200, 300]) await call('PUT', `/presets/${id}`, { steps: numbered(width) });
   const gone = await call('DELETE', `/presets/${slug}/versions/2`);
@@ -135,7 +135,7 @@ t.test('a version that was deleted is gone, its number too, and the others stay'
 });
 
 t.test('DELETE removes every version, and only its own preset', async (t) => {
-  const { server, callAs, call, create } = await start(t);
+  const { server, callAs, call, create } = await start();
   const { id, slug } = await create();
   await call('PUT', `/presets/${id}`, { steps: numbered(200) });
   refused(t, await call('DELETE', `/presets/${slug}@1`), 400, 'invalid_param', 'slug');
@@ -151,7 +151,7 @@ t.test('DELETE removes every version, and only its own preset', async (t) => {
 });
 
 t.test('the list has the built-ins first, then the latest update, unpaged and without meta', async (t) => {
-  const { call, create } = await start(t);
+  const { call, create } = await start();
   const made: Array<{ id: string }> = [];
   for (let number = 0; number < 20; number++) made.push(await create({ name: `P${number}` }));
   await call('PUT', `/presets/${made[3]?.id}`, { steps: numbered(200) });
@@ -180,14 +180,14 @@ t.test('the list has the built-ins first, then the latest update, unpaged and wi
 });
 
 t.test('a built-in is read like any other', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const whole = (await call('GET', `/presets/${BUILT_IN}`)).json.data;
   t.match(whole, { id: BUILT_IN, slug: BUILT_IN, builtIn: true, version: 1, versionCount: 1, versions: [] });
   t.same((await call('GET', `/presets/${BUILT_IN}@1`)).json.data, whole);
 });
 
 t.test('a repeated write under one Idempotency-Key is one write', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const headers = { 'idempotency-key': 'create-1' };
   const first = await call('POST', '/presets', preset, headers);
   const again = await call('POST', '/presets', preset, headers);
@@ -197,7 +197,7 @@ t.test('a repeated write under one Idempotency-Key is one write', async (t) => {
 });
 
 t.test('no call is answered without a credential', async (t) => {
-  const { server } = await start(t);
+  const { server } = await start();
   for (const [method, path] of [
     ['GET', '/presets'],
     ['GET', `/presets/${BUILT_IN}`],
@@ -211,7 +211,7 @@ t.test('no call is answered without a credential', async (t) => {
 t.test(
   'parameters as deep as a body may be are compared, and the same ones are no new version',
   async (t) => {
-    const { call, create } = await start(t);
+    const { call, create } = await start();
     const stepsWith = (innermost: unknown) => {
       let hint = innermost;
       for (let level = 0; level < 190; level++) hint = [hint];

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import sharp from 'sharp';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { BUILT_INS } from '../../../src/product/presets/builtins.ts';
 import type { Answer } from '../../support/harness.ts';
 import { image, needsImages, typeOf } from '../../support/images.ts';
@@ -24,8 +24,8 @@ async function drawn(): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(file.data);
 }
 
-async function begin(t: Test) {
-  const started = await start(t);
+async function begin() {
+  const started = await start();
   const { server, key } = started;
   const transform = (query: string, body: Uint8Array<ArrayBuffer>, type = 'image/png', as = key) =>
     server.call(`/images/transform?${query}`, { method: 'POST', key: as, body, type });
@@ -39,7 +39,7 @@ async function pixelsOf({ status, bytes, json }: Answer) {
 }
 
 t.test('a preset makes the pixels that its steps make by single calls', async (t) => {
-  const { call, transform } = await begin(t);
+  const { call, transform } = await begin();
   await call('POST', '/presets', { name: 'Chain', steps: chain });
   let body = await drawn();
   for (const { op, parameters = {} } of chain as Array<{ op: string; parameters?: object }>) {
@@ -57,7 +57,7 @@ t.test('a preset makes the pixels that its steps make by single calls', async (t
 });
 
 t.test('steps of the registry make the pixels of the ops that stand for them', async (t) => {
-  const { call, transform } = await begin(t);
+  const { call, transform } = await begin();
   await call('POST', '/presets', {
     name: 'Ops',
     steps: [resize, { op: 'flip', parameters: { axis: 'vertical' } }],
@@ -75,7 +75,7 @@ t.test('steps of the registry make the pixels of the ops that stand for them', a
 });
 
 t.test('slug, id and slug@version name the same preset; an import runs as its original', async (t) => {
-  const { server, call, callAs, transform } = await begin(t);
+  const { server, call, callAs, transform } = await begin();
   const { id } = (await call('POST', '/presets', { name: 'Chain', steps: [resize] })).json.data;
   await call('PUT', `/presets/${id}`, { steps: chain });
   await call('PUT', `/presets/${id}`, { steps: [border] });
@@ -103,7 +103,7 @@ t.test('slug, id and slug@version name the same preset; an import runs as its or
 });
 
 t.test('a transform refuses a preset that is not one pass on one image', async (t) => {
-  const { server, key, call, transform } = await begin(t);
+  const { server, key, call, transform } = await begin();
   const picture = await drawn();
   const edit = { op: 'edit', prompt: 'Warm light' };
   const assetId = await uploaded(server, key);
@@ -133,7 +133,7 @@ t.test('a transform refuses a preset that is not one pass on one image', async (
 });
 
 t.test('a frame past the last one is refused by its own name', async (t) => {
-  const { call, transform } = await begin(t);
+  const { call, transform } = await begin();
   const frames = ['red', 'lime', 'blue'].map((background) => ({
     create: { width: 8, height: 8, channels: 3 as const, background },
   }));
@@ -151,7 +151,7 @@ t.test('a frame past the last one is refused by its own name', async (t) => {
 });
 
 t.test('every built-in runs on photos', needsImages(t), async (t) => {
-  const { transform } = await begin(t);
+  const { transform } = await begin();
   const formats: Record<string, string> = {
     'builtin-web-optimized': 'image/webp',
     'builtin-avatar': 'image/webp',
@@ -169,7 +169,7 @@ t.test('every built-in runs on photos', needsImages(t), async (t) => {
 });
 
 t.test('the built-ins keep what their words promise', needsImages(t), async (t) => {
-  const { transform } = await begin(t);
+  const { transform } = await begin();
   const photo = 'photos/canon-eos-450d.jpg';
   const made = async (name: string) =>
     sharp((await transform(`preset=builtin-${name}`, image(photo), 'image/jpeg')).bytes);

@@ -43,14 +43,14 @@ const FINDINGS: Record<(typeof WARNING_CODES)[number], { steps: unknown[]; index
 };
 
 t.test('a cutout that is written as a JPEG loses what was cut', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   const steps = [{ op: 'remove_background' }, { op: 'convert', parameters: { format: 'jpeg' } }];
   const { warnings } = (await call('POST', '/presets', { ...preset, steps })).json.data;
   t.match(warnings, [{ code: 'alpha_lost', steps: [0, 1] }]);
 });
 
 t.test('each finding is answered on create, on PUT and on import, the redundant step first', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   for (const code of WARNING_CODES) {
     const { steps, indexes } = FINDINGS[code];
     const sent = { ...preset, name: code, steps };
@@ -68,7 +68,7 @@ t.test('each finding is answered on create, on PUT and on import, the redundant 
 });
 
 t.test('clean presets, and every built-in saved as one, have no finding', async (t) => {
-  const { call } = await start(t);
+  const { call } = await start();
   for (const { steps } of [preset, ...BUILT_INS]) {
     t.same((await call('POST', '/presets', { ...preset, steps })).json.data.warnings, []);
   }
