@@ -1,28 +1,32 @@
 import { operationNamed, operations } from '../../../workers/image/operations/index.ts';
 import type { Step } from '../../../workers/protocol.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { firstViolation } from './checks/contract.ts';
 import type { Fragment } from './op.ts';
 
 /**
  * Checks a step of the form `operation` + `params` against the processing registry, and compiles it.
- * @param where the prefix of the two fields' names, such as `steps[2].`.
- * @throws ApiError invalid_param on `<where>operation` when the registry has no such operation, with all operations in
- *   details.allowed; on `<where>params` for invalid arguments.
+ * @param at the two fields as they were sent.
+ * @throws ApiError invalid_param on `operation` when the registry has no such operation, with all operations in
+ *   details.allowed; on `params` for invalid arguments.
  */
-export function checkRegistryStep(operation: unknown, params: unknown = {}, where = ''): Fragment {
+export function checkRegistryStep(
+  operation: unknown,
+  params: unknown = {},
+  at: (key: string) => SentField = sentAs,
+): Fragment {
   const entry = typeof operation === 'string' ? operationNamed(operation) : undefined;
   if (entry === undefined) {
     const allowed = Object.keys(operations);
     const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
-    throw invalidParam(`${where}operation`, message, { received: operation, allowed });
+    throw at('operation').refuse(message, { received: operation, allowed });
   }
   const violation = firstViolation(entry.parameters, params, String(operation));
-  if (violation !== undefined) throw invalidParam(`${where}params`, violation.message, violation.details);
+  if (violation !== undefined) throw at('params').refuse(violation.message, violation.details);
   const checked = params as Step['params'];
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
   const refusal = entry.rule(checked);
-  if (refusal !== undefined) throw invalidParam(`${where}params`, refusal.message, refusal.details);
+  if (refusal !== undefined) throw at('params').refuse(refusal.message, refusal.details);
   return { decode: {}, steps: [{ operation: String(operation), params: checked }], encode: {} };
 }
 

@@ -1,4 +1,4 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import type { SentField } from '../../platform/http/errors/sent-field.ts';
 import { present } from '../../platform/values/present.ts';
 import { defaultModelFor, type Model, type Models, modelsFor } from './models.ts';
 
@@ -6,14 +6,14 @@ import { defaultModelFor, type Model, type Models, modelsFor } from './models.ts
  * Chooses the model of a job or a step: the named one, else the op's default.
  * @param named the name that was sent, if any.
  * @param category the category of models that the op needs.
- * @param param the parameter with the name, such as `model` or `steps[1].model`.
+ * @param field the field with the name, such as `model` or `steps[1].model`.
  * @throws ApiError invalid_param with the names of suitable models in details.allowed.
  */
 export function chosenModel(
   models: Models,
   named: string | undefined,
   category: string,
-  param: string,
+  field: SentField,
 ): Model {
   const fitting = modelsFor(models, category);
   const model =
@@ -23,13 +23,13 @@ export function chosenModel(
   const verb = category.replaceAll('_', ' ');
   const problem =
     named === undefined
-      ? `${param} is missing, and no model is offered by default to ${verb}`
-      : `${param} is ${JSON.stringify(named)}, which is not offered to ${verb}`;
+      ? `${field.name} is missing, and no model is offered by default to ${verb}`
+      : `${field.name} is ${JSON.stringify(named)}, which is not offered to ${verb}`;
   const fix =
     allowed.length === 0
       ? 'the operator of this service has configured no provider for it'
       : `use one of ${allowed.join(', ')}`;
-  throw invalidParam(param, `${problem}: ${fix}.`, {
+  throw field.refuse(`${problem}: ${fix}.`, {
     ...present({ received: named }),
     allowed,
   });

@@ -2,8 +2,7 @@ import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { checkOf } from '../../platform/http/errors/validation.ts';
 import { readInstant } from '../../platform/http/instants.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
-import type { SentSchema } from '../catalogue/plan/ai-step.ts';
-import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
+import type { NamedAsset, SentSchema } from '../catalogue/plan/compile.ts';
 import type { Models } from '../models/models.ts';
 import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
 import {

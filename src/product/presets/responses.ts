@@ -1,7 +1,8 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { isBuiltIn } from '../../platform/ids/slugs.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
-import { compileSteps } from '../catalogue/plan/steps.ts';
+import { compile } from '../catalogue/plan/compile.ts';
+import { sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { Models } from '../models/models.ts';
 import type { Preset, PresetVersion } from './preset.ts';
 import type { PresetData, PresetUsage } from './schema.ts';
@@ -41,7 +42,7 @@ export function savedDataOf(preset: Preset, versions: PresetVersion[], models: M
  */
 function warningsAbout({ steps }: Preset, models: Models): StepWarning[] {
   try {
-    return warningsOf(compileSteps(steps, models));
+    return warningsOf(compile(sentSteps(steps), models));
   } catch (error) {
     if (error instanceof ApiError) return [];
     throw error;

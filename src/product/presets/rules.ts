@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { isReservedSlug, SLUG_PATTERN, slugRefusal } from '../../platform/ids/slugs.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
-import type { NamedAsset } from '../catalogue/plan/named-assets.ts';
+import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/plan/compile.ts';
+import { sentSteps } from '../catalogue/plan/sent-step.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
-import { type ReadSteps, readSteps } from '../catalogue/plan/steps.ts';
 import { readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
@@ -37,7 +37,7 @@ export type SentContent = Pick<NewPreset, 'steps' | 'subjects'>;
  * A version that is valid by all rules, with its assets, whose existence is still to be checked, and its answer
  * schemas, which are still to be compiled.
  */
-export interface ReadContent extends Pick<ReadSteps, 'named' | 'schemas'> {
+export interface ReadContent extends Pick<CheckedSteps, 'named' | 'schemas'> {
   content: PresetContent;
 }
 
@@ -64,7 +64,8 @@ export async function checkedContent(
 export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
   checkStepSizes(sent.steps, `${where}steps`);
   const steps = sent.steps.map(stepInOwnSpelling);
-  const { subjects, named, schemas } = readSteps(steps, sent.subjects ?? [], models, where);
+  const sentList = sentSteps(steps, `${where}steps`);
+  const { subjects, named, schemas } = checkSteps(sentList, sent.subjects ?? [], models, `${where}subjects`);
   checkSize({ steps, subjects }, where);
   return { content: { steps, subjects }, named, schemas };
 }

@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import type { CompiledStep } from '../catalogue/plan/compiled-step.ts';
-import { type OnePass, onePassOf } from '../catalogue/plan/one-pass.ts';
+import type { Pass } from '../../../workers/protocol.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
+import { compile } from '../catalogue/plan/compile.ts';
+import { onePassOf } from '../catalogue/plan/plan.ts';
+import { savedSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import { compileSteps } from '../catalogue/plan/steps.ts';
 import type { Models } from '../models/models.ts';
 import { findPreset } from './reading.ts';
 import type { PresetsStore } from './store.ts';
@@ -15,7 +17,10 @@ const PARAM = 'preset';
 const KEPT_PASSES = 1_000;
 
 /** The single pass of a preset that runs while the caller waits, and the warnings about its steps. */
-type PresetRun = Pick<OnePass, 'pass' | 'warnings'>;
+interface PresetRun {
+  pass: Pass;
+  warnings: StepWarning[];
+}
 
 export type PresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
 
@@ -31,26 +36,15 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
     const key = `${preset._id}@${version.version}`;
     const kept = passes.get(key);
     if (kept !== undefined) return kept;
-    const run = checkPass(version.steps, models);
+    const run = compilePass(version.steps, models);
     passes.set(key, run);
     return run;
   };
 }
 
-function checkPass(steps: readonly PresetStep[], models: Models): PresetRun {
-  const run = onePassOf(compiled(steps, models));
-  if (run.obstacle === undefined) return { pass: run.pass, warnings: run.warnings };
+function compilePass(steps: readonly PresetStep[], models: Models): PresetRun {
+  const run = onePassOf(compile(savedSteps(steps, PARAM), models));
+  if (run.obstacle === undefined) return { pass: run.pass, warnings: warningsOf(run.steps) };
   const message = `The preset has a step that ${run.obstacle.does}, so it runs only as a job: send it to POST /api/v1/jobs.`;
   throw invalidParam(PARAM, message);
-}
-
-/** Saved steps are checked again, because an earlier release may have checked them by other contracts. */
-function compiled(steps: readonly PresetStep[], models: Models): CompiledStep[] {
-  try {
-    return compileSteps(steps, models);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    const message = `The preset has a step that is no longer accepted, save it again: ${error.message}`;
-    throw invalidParam(PARAM, message, { step: error.param });
-  }
 }

@@ -21,7 +21,7 @@ export interface BodyFields {
   op?: string;
   preset?: string;
   parameters?: Record<string, unknown>;
-  /** As sent: sent-steps.ts checks them. */
+  /** As sent: transform-call.ts checks them. */
   steps?: unknown;
   /** The op's own parameters as multipart fields, each the text of its value. */
   texts?: Record<string, string>;

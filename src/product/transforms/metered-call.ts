@@ -13,7 +13,6 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import type { Allowance } from '../billing/allowance.ts';
-import type { PixelOp } from '../catalogue/op.ts';
 import { asDeclared, servedType } from './declared-type.ts';
 import { MAX_IMAGE_BYTES, type Source } from './input.ts';
 
@@ -176,16 +175,4 @@ export async function counted<T>(
     await run.release();
     throw error;
   }
-}
-
-/** Maps a pass-relative parameter to a parameter of the op that was called, preferably to one that was sent. */
-export function namedAs(
-  { parameters: { properties: declared }, renamed }: Pick<PixelOp, 'parameters' | 'renamed'>,
-  given: Record<string, unknown>,
-): (passParam: string) => string {
-  return (passParam) => {
-    const name = passParam.split('.').at(-1) ?? passParam;
-    const names = [name, ...(renamed[name] ?? [])];
-    return names.find((known) => known in given) ?? names.find((known) => known in declared) ?? 'op';
-  };
 }

@@ -1,31 +1,43 @@
+import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { checkOf } from '../../platform/http/errors/validation.ts';
 import { didYouMean } from '../../platform/ids/nearest.ts';
-import { checkParameters } from '../catalogue/checks/check.ts';
+import { checkParameters, sentBare } from '../catalogue/checks/check.ts';
+import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
-import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
-import { lonePixelStep } from '../catalogue/plan/pixel-step.ts';
-import { checkPass } from '../catalogue/plan/plan.ts';
+import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
+import { compile } from '../catalogue/plan/compile.ts';
+import { onePassOf } from '../catalogue/plan/plan.ts';
+import { sentParamOf } from '../catalogue/plan/sent-param.ts';
+import { type SentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
+import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
+import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
-import { TRANSFORM_OPS } from './transform-schema.ts';
+import { SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The work of a transform: one op, one preset by reference, or steps that are not yet checked. */
-export type TransformCall =
-  | { kind: 'op'; op: PixelOp; given: Given; pass: Pass; warnings: StepWarning[] }
-  | { kind: 'preset'; reference: string }
-  | { kind: 'steps'; sent: unknown };
+/** The work of a transform: a preset by reference, or the one pass of an op or of steps. */
+export type TransformCall = { kind: 'preset'; reference: string } | ({ kind: 'steps' } & CompiledCall);
 
-/**
- * Compiled calls by the text of their query, because programs send a few queries repeatedly. Longer texts rarely
- * repeat.
- */
-const compiled = new LRUCache<string, TransformCall>({ max: 1_000 });
+export interface CompiledCall {
+  /** The name under which usage counts it: of the op, or `steps`. */
+  name: string;
+  pass: Pass;
+  warnings: readonly StepWarning[];
+  /** The parameter of the call behind one of the pass. */
+  paramOf: (passParam: string) => string;
+  /** The body of a job that does the same, without its assets. */
+  asJob: Record<string, unknown>;
+}
+
+/** The most compiled queries that a process keeps. Longer texts rarely repeat. */
+const KEPT_QUERIES = 1_000;
 const MAX_KEPT_TEXT_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
@@ -34,40 +46,53 @@ const OWN_KEYS = ['op', 'preset', 'response'];
 /** The query of a request, parsed and as a part of its address. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
-/**
- * Compiles what a call asks for. Query and body together must name one op, one preset or steps; the query overrides the
- * body, key by key. A query alone is compiled once for each distinct text.
- * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
- */
-export function compileCall({ url, query }: SentQuery, body: BodyFields = {}): TransformCall {
-  if (!isEmpty(body)) return compiledCall(query as Query, body);
-  const text = queryTextOf(url);
-  const known = compiled.get(text);
-  if (known !== undefined) return known;
-  const call = compiledCall(query as Query, body);
-  if (text.length <= MAX_KEPT_TEXT_CHARACTERS) compiled.set(text, call);
-  return call;
+/** Compiles what calls ask for. */
+export interface CallCompiler {
+  /**
+   * Query and body together must name one op, one preset or steps; the query overrides the body, key by key. A query
+   * alone is compiled once for each distinct text, because programs send a few queries repeatedly.
+   * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
+   */
+  compile(sent: SentQuery, body?: BodyFields): TransformCall;
+  /**
+   * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
+   * @throws ApiError as `compile`.
+   */
+  checkQuery(sent: SentQuery, bodyMayAdd: boolean): void;
 }
 
-/**
- * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
- * @throws ApiError as `compileCall`.
- */
-export function checkQuery(sent: SentQuery, bodyMayAdd: boolean): void {
-  if (!bodyMayAdd || compiled.has(queryTextOf(sent.url))) {
-    compileCall(sent);
-    return;
+export function createCallCompiler(models: Models): CallCompiler {
+  const kept = new LRUCache<string, TransformCall>({ max: KEPT_QUERIES });
+
+  function compileCall({ url, query }: SentQuery, body: BodyFields = {}): TransformCall {
+    if (!isEmpty(body)) return compiledCall(query as Query, body, models);
+    const text = queryTextOf(url);
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const call = compiledCall(query as Query, body, models);
+    if (text.length <= MAX_KEPT_TEXT_CHARACTERS) kept.set(text, call);
+    return call;
   }
-  const query = sent.query as Query;
-  if (query.steps !== undefined) throw stepsInQuery();
-  const { op, preset } = namedIn(query, {});
-  if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
+
+  return {
+    compile: compileCall,
+    checkQuery(sent, bodyMayAdd) {
+      if (!bodyMayAdd || kept.has(queryTextOf(sent.url))) {
+        compileCall(sent);
+        return;
+      }
+      const query = sent.query as Query;
+      if (query.steps !== undefined) throw stepsInQuery();
+      const { op, preset } = namedIn(query, {});
+      if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
+    },
+  };
 }
 
-function compiledCall(query: Query, body: BodyFields): TransformCall {
+function compiledCall(query: Query, body: BodyFields, models: Models): TransformCall {
   if (Array.isArray(query.response)) parseText('response', query.response);
   if (query.steps !== undefined) throw stepsInQuery();
-  if (body.steps !== undefined) return sentSteps(query, body);
+  if (body.steps !== undefined) return stepsCall(query, body, models);
   const { op, preset } = namedIn(query, body);
   if (preset !== undefined) return presetCall(preset, query, body);
   if (op === undefined) {
@@ -75,7 +100,7 @@ function compiledCall(query: Query, body: BodyFields): TransformCall {
       'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
     throw invalidParam('op', message, { allowed: transformOps() });
   }
-  return opCall(syncOp(op), query, body);
+  return opCall(syncOp(op), query, body, models);
 }
 
 /** @throws ApiError invalid_param on preset where both are named. */
@@ -98,14 +123,32 @@ function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
   return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
 }
 
-function opCall(op: PixelOp, query: Query, body: BodyFields): TransformCall {
-  const given: Given = {
+function opCall(op: PixelOp, query: Query, body: BodyFields, models: Models): TransformCall {
+  const parameters = parametersInOwnSpelling(op, {
     ...body.parameters,
     ...parametersFromQuery(op, body.texts ?? {}),
     ...parametersFromQuery(op, parametersOf(query)),
-  };
-  const { step, parameters } = lonePixelStep(op, given);
-  return { kind: 'op', op, given: parameters, pass: checkPass([step]).pass, warnings: warningsOf([step]) };
+  });
+  const step = { op: op.op, parameters, at: sentBare };
+  return callOf(op.op, [step], { op: op.op, parameters }, models);
+}
+
+/** The single pass of these steps. */
+function callOf(
+  name: string,
+  sent: readonly SentStep[],
+  asJob: CompiledCall['asJob'],
+  models: Models,
+): TransformCall {
+  const run = onePassOf(compile(sent, models));
+  if (run.obstacle !== undefined) {
+    const { does, step } = run.obstacle;
+    const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
+    throw step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
+  }
+  const { pass, steps } = run;
+  const paramOf = (passParam: string) => sentParamOf(steps, passParam);
+  return { kind: 'steps', name, pass, warnings: warningsOf(steps), paramOf, asJob };
 }
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
@@ -116,15 +159,29 @@ function presetCall(reference: string, query: Query, body: BodyFields): Transfor
   throw invalidParam(extra, message);
 }
 
+/** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
+const checkShape = checkOf(Type.Object({ steps: SentSteps }), 'steps');
+
 /** Steps are all of the work, so a field that would add to them is refused by its name. */
-function sentSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields): TransformCall {
+function stepsCall(
+  query: Query,
+  { steps: sent, texts, ...fields }: BodyFields,
+  models: Models,
+): TransformCall {
   const { response: _, ...queried } = query;
   const extra = Object.keys({ ...fields, ...texts, ...queried })[0];
-  if (extra === undefined) return { kind: 'steps', sent };
-  const fix = ['op', 'preset', 'parameters'].includes(extra)
-    ? 'Leave it out, or leave out steps.'
-    : 'Move it into parameters of a step.';
-  throw invalidParam(extra, `${extra} may not accompany steps, because they define all of the work. ${fix}`);
+  if (extra !== undefined) {
+    const fix = ['op', 'preset', 'parameters'].includes(extra)
+      ? 'Leave it out, or leave out steps.'
+      : 'Move it into parameters of a step.';
+    throw invalidParam(
+      extra,
+      `${extra} may not accompany steps, because they define all of the work. ${fix}`,
+    );
+  }
+  const { steps } = checkShape({ steps: sent });
+  checkStepSizes(steps, 'steps');
+  return callOf('steps', sentSteps(steps), { steps }, models);
 }
 
 function stepsInQuery(): ApiError {

@@ -1,13 +1,24 @@
 import { type ObjectOptions, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { distinct } from '../../platform/values/distinct.ts';
 import { OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
-import { SentSteps } from './sent-steps.ts';
+import { PresetStep } from '../catalogue/plan/step.ts';
 
 /** Ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter(isPixelOp)
   .filter(({ syncEndpoint }) => syncEndpoint !== undefined);
+
+const MAX_STEPS = 20;
+
+/** Steps of a transform, as they are sent. */
+export const SentSteps = Type.Array(PresetStep, {
+  minItems: 1,
+  maxItems: MAX_STEPS,
+  description:
+    'Deterministic steps, run in order as one pass: one decode, one encode, one run. Instead of op, preset and parameters.',
+});
 
 /** The op that an empty form offers. It needs no parameter, so the call is valid without further input. */
 const TRIED_FIRST = 'thumbnail';
@@ -89,10 +100,6 @@ function inQuery({ examples: _, ...schema }: TSchema): TSchema {
 function plain(schema: TSchema): TSchema {
   const { description, default: fallback, ...rest } = JSON.parse(JSON.stringify(schema));
   return rest;
-}
-
-function distinct(schemas: readonly TSchema[]): TSchema[] {
-  return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
 
 const IMAGE = {

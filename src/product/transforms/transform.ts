@@ -1,49 +1,28 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Pass } from '../../../workers/protocol.ts';
 import type { PixelResult } from '../../imaging/images/pixels.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
 import { readInput, type Source } from './input.ts';
-import {
-  beginCall,
-  counted,
-  loadImage,
-  type MeteredCallOptions,
-  namedAs,
-  sendPicture,
-} from './metered-call.ts';
+import { beginCall, counted, loadImage, type MeteredCallOptions, sendPicture } from './metered-call.ts';
 import { RESULT_LIFE_SECONDS, type TemporaryResults } from './results.ts';
-import { planOfSteps, SentSteps } from './sent-steps.ts';
-import { checkQuery, compileCall, type Query, type TransformCall } from './transform-call.ts';
-import { transformQuery, transformReference } from './transform-schema.ts';
-
-/** The pass to run, and the warnings for its caller. */
-interface Planned {
-  pass: Pass;
-  warnings: readonly Warning[];
-}
-
-/** The planned call with the name under which usage counts it. */
-interface PlannedCall extends Planned {
-  name: string;
-  /** The name of a parameter of the pass in the words of the call. */
-  paramOf: (passParam: string) => string;
-}
+import { type CompiledCall, createCallCompiler, type Query, type TransformCall } from './transform-call.ts';
+import { SentSteps, transformQuery, transformReference } from './transform-schema.ts';
 
 interface TransformOptions extends MeteredCallOptions {
   results: TemporaryResults;
   models: Models;
   /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */
-  presetPass: (accountId: string, reference: string) => Promise<Planned>;
+  presetPass: (accountId: string, reference: string) => Promise<Pick<CompiledCall, 'pass' | 'warnings'>>;
 }
 
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
   const { pixels, results, models, presetPass } = options;
+  const calls = createCallCompiler(models);
 
   app.post<{ Querystring: Query }>(
     '/images/transform',
@@ -71,9 +50,9 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const { caller } = underWay;
       const terms = underWay.expectedBy(pixels);
       const input = await readInput(request);
-      const call = compileCall(request, input.fields);
-      const { name, pass, warnings, paramOf } = await planCall(call, caller);
-      const asJob = jobOf(call, input);
+      const call = calls.compile(request, input.fields);
+      const { name, pass, warnings, paramOf, ...work } = await compiled(call, caller);
+      const asJob = { ...work.asJob, ...assetsOf(input) };
       const done = await counted(options.allowance, caller, name, async () => {
         const image = await loadImage(input, options, terms);
         const fetchMs = underWay.admittedMs();
@@ -89,17 +68,18 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     },
   );
 
-  async function planCall(call: TransformCall, caller: Caller): Promise<PlannedCall> {
-    switch (call.kind) {
-      case 'op':
-        return { ...call, name: call.op.op, paramOf: namedAs(call.op, call.given) };
-      case 'steps':
-        return { ...planOfSteps(call.sent, models), name: 'steps' };
-      case 'preset': {
-        const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
-        return { ...(await presetPass(caller.accountId, call.reference)), name: 'preset', paramOf };
-      }
-    }
+  async function compiled(call: TransformCall, { accountId }: Caller): Promise<CompiledCall> {
+    if (call.kind === 'steps') return call;
+    const { reference } = call;
+    const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
+    const run = await presetPass(accountId, reference);
+    return { ...run, name: 'preset', paramOf, asJob: { presetId: reference } };
+  }
+
+  function checkBeforeBody(request: FastifyRequest): void {
+    checkImageBody(request);
+    const type = request.headers['content-type'] ?? '';
+    calls.checkQuery(request, !type.startsWith('image/'));
   }
 }
 
@@ -108,17 +88,9 @@ const FORM_FIELDS = {
   steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
 };
 
-/** The body of a job that does the same. It takes assets alone: another image has to be uploaded first. */
-function jobOf(call: TransformCall, source: Source): Record<string, unknown> {
-  const assets = source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
-  switch (call.kind) {
-    case 'op':
-      return { op: call.op.op, parameters: call.given, ...assets };
-    case 'steps':
-      return { steps: call.sent, ...assets };
-    case 'preset':
-      return { presetId: call.reference, ...assets };
-  }
+/** The assets of a job with the same image. It takes assets alone: another image has to be uploaded first. */
+function assetsOf(source: Source): { assetIds?: string[] } {
+  return source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
 }
 
 const ResultLink = Type.Object(
@@ -132,12 +104,6 @@ const ResultLink = Type.Object(
   },
   { title: 'ResultLink' },
 );
-
-function checkBeforeBody(request: FastifyRequest): void {
-  checkImageBody(request);
-  const type = request.headers['content-type'] ?? '';
-  checkQuery(request, !type.startsWith('image/'));
-}
 
 function answerLink(url: string, { data, contentType, width, height }: PixelResult) {
   const link = { url, contentType, bytes: data.length, width, height };

@@ -2,17 +2,22 @@
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
+import { checkParameters, sentBare } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OPS } from '../../../src/product/catalogue/index.ts';
 import type { Given, Op } from '../../../src/product/catalogue/op.ts';
 import { surroundingsOf } from './surroundings.ts';
 
-/** What the check refuses, or undefined when it takes the parameters. */
+/**
+ * What the check refuses, or undefined when it takes the parameters.
+ * @param where the prefix of a parameter's name; '' for a query.
+ */
 function refusal(name: string, given: unknown, where = ''): ApiError | undefined {
   const op = findOp(name);
   if (op === undefined) throw new Error(`no op ${name}`);
   try {
-    checkParameters(op, given, where);
+    const step = where.replace('parameters.', '');
+    checkParameters(op, given, where === '' ? sentBare : (key) => sentAs(`${step}${key}`));
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return error;

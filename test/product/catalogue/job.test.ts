@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import type { JobWork } from '../../../src/product/catalogue/plan/checked-job.ts';
 import { checkJob } from '../../../src/product/catalogue/plan/job.ts';
-import { requirePrice } from '../../../src/product/catalogue/plan/price.ts';
+import { requirePrice } from '../../../src/product/catalogue/plan/plan.ts';
+import type { JobWork } from '../../../src/product/catalogue/plan/sent-job.ts';
 import { offeredModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = offeredModels(readModels(), (provider) => provider === 'sandbox');

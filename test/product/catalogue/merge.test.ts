@@ -4,7 +4,7 @@ import { checkParameters } from '../../../src/product/catalogue/checks/check.ts'
 import { findOp } from '../../../src/product/catalogue/index.ts';
 import { mergeFragments } from '../../../src/product/catalogue/merge.ts';
 import { type Fragment, type Given, isPixelOp } from '../../../src/product/catalogue/op.ts';
-import { segmentsOf } from '../../../src/product/catalogue/plan/compiled-step.ts';
+import { segmentsOf } from '../../../src/product/catalogue/plan/plan.ts';
 
 function compiled(name: string, given: Given): Fragment {
   const op = findOp(name);

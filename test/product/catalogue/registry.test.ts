@@ -1,6 +1,7 @@
 // needs: nothing
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
+import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { OPS } from '../../../src/product/catalogue/index.ts';
 import { mergeFragments } from '../../../src/product/catalogue/merge.ts';
@@ -98,7 +99,7 @@ t.test(
       ],
     ];
     for (const [operation, params, param, message] of refused) {
-      t.throws(() => checkRegistryStep(operation, params, 'steps[4].'), {
+      t.throws(() => checkRegistryStep(operation, params, (key) => sentAs(`steps[4].${key}`)), {
         code: 'invalid_param',
         param,
         message,

@@ -1,19 +1,22 @@
 // needs: nothing
 import t from 'tap';
+import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { WARNING_CODES, warningsOf } from '../../../src/product/catalogue/checks/warnings.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
 import type { Given } from '../../../src/product/catalogue/op.ts';
-import type { CompiledStep } from '../../../src/product/catalogue/plan/compiled-step.ts';
+import type { CompiledStep } from '../../../src/product/catalogue/plan/plan.ts';
 
 type Written = [string, Given?];
 
 function compiled(steps: readonly Written[]): CompiledStep[] {
   return steps.map(([name, given], index) => {
     const op = findOp(name);
-    if (op?.runs === 'model') return { kind: 'ai', index, op: op.op, model: 'any', parameters: {} };
+    const place = { index, at: sentAs };
+    if (op?.runs === 'model') return { kind: 'ai', ...place, op, model: 'any', parameters: {} };
     if (op?.runs !== 'pass') throw new Error(`${name} is no step`);
-    return { kind: 'deterministic', index, fragment: op.compile(checkParameters(op, given)) };
+    const parameters = checkParameters(op, given);
+    return { kind: 'deterministic', ...place, op, parameters, fragment: op.compile(parameters) };
   });
 }
 

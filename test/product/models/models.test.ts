@@ -1,5 +1,6 @@
 // needs: nothing
 import t from 'tap';
+import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
 import { chosenModel } from '../../../src/product/models/choice.ts';
 import {
   defaultModelFor,
@@ -34,15 +35,19 @@ t.test('models are listed by mode and found by id', (t) => {
 t.test('every category has a model, and naming one that does not carry it is refused', (t) => {
   for (const category of ['generate', 'edit', 'upscale', 'remove_background', 'expand', 'analyze']) {
     const fitting = modelsFor(sandbox, category).map(({ id }) => id);
-    t.equal(chosenModel(sandbox, fitting.at(-1), category, 'model').id, fitting.at(-1));
-    t.equal(chosenModel(sandbox, undefined, category, 'model').id, fitting[0], 'the first is the default');
-    t.throws(() => chosenModel(sandbox, 'nobody', category, 'steps[2].model'), {
+    t.equal(chosenModel(sandbox, fitting.at(-1), category, sentAs('model')).id, fitting.at(-1));
+    t.equal(
+      chosenModel(sandbox, undefined, category, sentAs('model')).id,
+      fitting[0],
+      'the first is the default',
+    );
+    t.throws(() => chosenModel(sandbox, 'nobody', category, sentAs('steps[2].model')), {
       code: 'invalid_param',
       param: 'steps[2].model',
       details: { received: 'nobody', allowed: fitting },
     });
   }
-  t.throws(() => chosenModel(sandbox, 'sandbox-vision', 'generate', 'model'), {
+  t.throws(() => chosenModel(sandbox, 'sandbox-vision', 'generate', sentAs('model')), {
     message: /is not offered/,
     param: 'model',
   });
@@ -52,7 +57,7 @@ t.test('every category has a model, and naming one that does not carry it is ref
 t.test('what is not offered has no default, and leaving the model out is refused too', (t) => {
   const none = offeredModels(models, () => false);
   t.equal(defaultModelFor(none, 'edit'), undefined);
-  t.throws(() => chosenModel(none, undefined, 'edit', 'model'), {
+  t.throws(() => chosenModel(none, undefined, 'edit', sentAs('model')), {
     param: 'model',
     details: { allowed: [] },
     message: /the operator of this service has configured no provider/,

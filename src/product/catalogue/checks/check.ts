@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { isObject } from '../../../platform/values/json.ts';
+import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { OPS } from '../index.ts';
-import { type Checked, isPixelOp, type Op } from '../op.ts';
+import { type Checked, type Given, isPixelOp, type Op } from '../op.ts';
 import { firstViolation } from './contract.ts';
 import { parametersInOwnSpelling } from './spelling.ts';
 
@@ -11,23 +10,26 @@ const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 /**
  * Checks parameters against their op's contract, and normalizes the spelling of a deterministic op's. The result is
  * stored and run. The parameters of a model's op stay as sent; those of an AI image op only have to be an object.
- * @param where the prefix of the invalid parameter's name: '' for query keys, `parameters.` for a job,
- *   `steps[2].parameters.` for a preset's step. It can be a function of the name, because variants inherit parameters.
+ * @param at the field `parameters`, or `parameters.<name>` of it, as it was sent.
  * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
  */
 export function checkParameters(
   op: Op,
   given: unknown = {},
-  where: string | ((key: string) => string) = '',
+  at: (key: string) => SentField = sentBare,
 ): Checked {
   const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT : op.parameters;
-  const own = isObject(given) ? parametersInOwnSpelling(op, given) : given;
-  const violation = firstViolation(schema, own, op.op) ?? op.rule?.(own as Checked);
+  const own = parametersInOwnSpelling(op, given as Given);
+  const violation = firstViolation(schema, own, op.op) ?? op.rule?.(own);
   if (violation === undefined) return own as Checked;
-  const before = typeof where === 'string' ? where : where(violation.key);
-  const param =
-    violation.key === '' ? before.replace(/\.$/, '') || 'parameters' : `${before}${violation.key}`;
-  throw invalidParam(param, `${violation.message}${takenElsewhere(op, violation.key)}`, violation.details);
+  const { key, message, details } = violation;
+  const field = at(key === '' ? 'parameters' : `parameters.${key}`);
+  throw field.refuse(`${message}${takenElsewhere(op, key)}`, details);
+}
+
+/** A parameter that is a field of the call itself, such as a key of the query. */
+export function sentBare(key: string): SentField {
+  return sentAs(key.replace(/^parameters\./, ''));
 }
 
 /** The most ops that are named when a parameter belongs to others. */

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { isObject } from '../../../platform/values/json.ts';
 import { findOp } from '../index.ts';
 import type { Given, Op } from '../op.ts';
 
@@ -37,7 +38,7 @@ const BARE_HEX = /^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/;
  * do the parameters of a model.
  */
 export function parametersInOwnSpelling(op: Op, given: Given): Given {
-  if (op.kind === 'ai') return given;
+  if (op.kind === 'ai' || !isObject(given)) return given;
   const { properties } = op.parameters;
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, inOwnSpelling(properties[name], value)]),

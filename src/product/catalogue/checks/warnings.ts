@@ -1,7 +1,7 @@
 import { operationNamed, type StepOperation } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
 import type { Step } from '../../../../workers/protocol.ts';
-import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/compiled-step.ts';
+import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/plan.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
@@ -117,7 +117,7 @@ function alphaLost(pass: PassSteps, before: CompiledStep | undefined): StepWarni
   const touching = stepsOf(pass).map(({ index, step }) => {
     return { index, transparent: operationOf(step)?.transparentAfter(step.params) };
   });
-  if (before?.kind === 'ai' && before.op === 'remove_background')
+  if (before?.kind === 'ai' && before.op.op === 'remove_background')
     touching.unshift({ index: before.index, transparent: true });
   const last = touching.findLast(({ transparent }) => transparent !== undefined);
   if (last?.transparent !== true) return [];

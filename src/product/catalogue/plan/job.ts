@@ -1,17 +1,68 @@
+import { contract } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { distinct } from '../../../platform/values/distinct.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { Models } from '../../models/models.ts';
-import type { CheckedJob, CheckedWork, JobWork } from './checked-job.ts';
-import { refuseFields } from './fields.ts';
-import { checkOpJob } from './op-job.ts';
-import { checkPresetJob, type StoredSteps } from './preset-job.ts';
+import { checkParameters } from '../checks/check.ts';
+import { firstViolation } from '../checks/contract.ts';
+import { type StepWarning, warningsOf } from '../checks/warnings.ts';
+import { OPS } from '../index.ts';
+import type { Given, JobType, Op, RenderOp } from '../op.ts';
+import { checkSteps, type NamedAsset, type SentSchema, schemasOf } from './compile.ts';
+import { planOf, type Segment, type Taken, takenBy, typeOf } from './plan.ts';
+import {
+  type JobWork,
+  jobOp,
+  type SentVariant,
+  type StoredSteps,
+  variantsOfOp,
+  variantsOfPreset,
+  variantsOfSteps,
+} from './sent-job.ts';
+import { refuseFields } from './sent-step.ts';
 import { checkJobSize } from './sizes.ts';
-import { checkStepsJob } from './steps-job.ts';
+import type { Subject } from './step.ts';
 import { referencesOf } from './subjects.ts';
 
 export interface CheckRules {
   models: Models;
   /** The version that presetId names, already read from the store. */
   stored?: StoredSteps | undefined;
+}
+
+/** The checked work of a job. */
+interface CheckedWork {
+  type: JobType | 'chain';
+  /** Present only when the job was submitted as an op. */
+  op?: Op['op'];
+  takes: Taken;
+  /** At least one. */
+  variants: CheckedVariant[];
+  subjects: Subject[];
+  /** Further assets besides those of the items. Their existence is checked later. */
+  named: NamedAsset[];
+  /** Schemas that were sent for answers, which are still to be compiled. */
+  schemas: SentSchema[];
+  warnings: StepWarning[];
+  produces: 'image' | 'json';
+}
+
+/** A completely checked job, before anything is stored, held or charged. */
+export interface CheckedJob extends CheckedWork {
+  /** The number of items per variant of a job without assets; 1 except for generate. */
+  count: number;
+  /** Assets that are sent with every call of generate and edit, in order. */
+  references: string[];
+}
+
+export interface CheckedVariant {
+  /** The variant's name, or its index as text; absent where no variants were sent. */
+  name?: string;
+  /** The variant's parameters, merged over the job's. */
+  parameters: Given;
+  /** A render has none. */
+  segments: Segment[];
 }
 
 /** The types of jobs. */
@@ -38,19 +89,72 @@ const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
 export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
   refuseContradictions(body);
   const work = checkWork(body, rules);
+  refuseOtherType(body, work);
   return { ...work, count: checkCount(work, body), references: referencesOf(work.subjects) };
 }
 
 function checkWork(body: JobWork, { models, stored }: CheckRules): CheckedWork {
-  if (body.steps !== undefined) return checkStepsJob(body, body.steps, models);
-  if (body.presetId !== undefined) {
+  const { steps, presetId, subjects } = body;
+  if (steps !== undefined) return checkVariants(variantsOfSteps(steps), subjects ?? [], models);
+  if (presetId !== undefined) {
     if (stored === undefined) throw new Error('The preset is read before the job is checked.');
-    return checkPresetJob(body, stored, models);
+    const variants = variantsOfPreset(body, stored.steps);
+    const work = checkVariants(variants, stored.subjects, models);
+    const named = work.named.map((asset) => ({ ...asset, param: 'presetId' }));
+    // The schemas of the preset itself were compiled when it was saved.
+    return { ...work, named, schemas: variants.flatMap(schemasOf) };
   }
-  if (body.subjects !== undefined) {
+  if (subjects !== undefined) {
     throw invalidParam('subjects', 'subjects come with steps: leave them out, or send the op as a step.');
   }
-  return checkOpJob(body, models);
+  const op = jobOp(body);
+  const named = body.op === undefined ? {} : { op: op.op };
+  if (op.runs === 'render') return { ...named, ...renderWork(body, op) };
+  refuseFields(body, ['templateId', 'items'], `${op.op} draws no template`);
+  return { ...named, ...checkVariants(variantsOfOp(body, op), [], models) };
+}
+
+/** Checks each variant. What they share is taken of the first, and what several of them name is named once. */
+function checkVariants(
+  sent: readonly SentVariant[],
+  sentSubjects: readonly unknown[],
+  models: Models,
+): CheckedWork {
+  const lists = sent.map(({ steps }) => checkSteps(steps, sentSubjects, models));
+  const variants = sent.map(({ name, parameters }, index): CheckedVariant => {
+    return { ...present({ name }), parameters, segments: planOf(lists[index]?.compiled ?? []) };
+  });
+  const segments = variants[0]?.segments ?? [];
+  return {
+    type: typeOf(segments),
+    takes: takenBy(segments),
+    variants,
+    subjects: lists[0]?.subjects ?? [],
+    named: distinct(lists.flatMap(({ named }) => named)),
+    schemas: lists.flatMap(({ schemas }) => schemas),
+    warnings: distinct(lists.flatMap(({ compiled }) => warningsOf(compiled))),
+    produces: segments.at(-1)?.produces ?? 'image',
+  };
+}
+
+/** The contract of a render, made once, because the validator of a contract is kept. */
+const RENDER_FIELDS = contract(OPS.render_template.fields);
+
+/** A render job has rows instead of assets and variants. */
+function renderWork(body: JobWork, op: RenderOp): CheckedWork {
+  refuseFields(body, ['model', 'prompt'], 'a render runs no model');
+  refuseFields(body, ['variants'], 'a render makes one image of each of its items');
+  checkParameters(op, body.parameters, sentAs);
+  const { templateId, items } = body;
+  const violation = firstViolation(RENDER_FIELDS, present({ templateId, items }), op.op);
+  if (violation !== undefined) throw invalidParam(violation.key, violation.message, violation.details);
+  return {
+    type: op.jobType,
+    takes: 'rows',
+    variants: [{ parameters: {}, segments: [] }],
+    ...{ subjects: [], named: [], schemas: [], warnings: [] },
+    produces: op.produces,
+  };
 }
 
 /**
@@ -74,6 +178,14 @@ function checkType({ type, op }: JobWork): void {
     throw invalidParam('type', message, { received: type, allowed });
   }
   if (op !== undefined) throw invalidParam('type', 'Send either op or type: op already implies the type.');
+}
+
+/** Refuses a type beside steps or a preset that run as another. */
+function refuseOtherType({ type: sent, presetId }: JobWork, { type }: CheckedWork): void {
+  if (sent === undefined || sent === type) return;
+  const whose = presetId === undefined ? 'these steps run' : 'the preset runs';
+  const message = `type is ${sent}, but ${whose} as ${type}: leave type out.`;
+  throw invalidParam('type', message, { received: sent, allowed: [type] });
 }
 
 const MAX_COUNT = 10;

@@ -1,10 +1,42 @@
 import type { Pass, Step } from '../../../../workers/protocol.ts';
+import type { SentField } from '../../../platform/http/errors/sent-field.ts';
 import { present } from '../../../platform/values/present.ts';
-import { OPS } from '../index.ts';
+import { findModel, type Models } from '../../models/models.ts';
+import { creditsPerItem } from '../../models/prices.ts';
 import { mergeFragments } from '../merge.ts';
-import type { AiOp, Given, JobType } from '../op.ts';
+import type { AiOp, Fragment, Given, JobType, PixelOp } from '../op.ts';
 import { type Layer, layersOf } from '../registry.ts';
-import { type AiStep, type CompiledStep, type DeterministicStep, segmentsOf } from './compiled-step.ts';
+import type { FieldsOf } from './sent-step.ts';
+
+/** A deterministic step of a list, checked and compiled. */
+export interface DeterministicStep {
+  kind: 'deterministic';
+  /** The index in the list as sent, from 0. */
+  index: number;
+  /** Absent for an operation of the processing registry. */
+  op?: PixelOp;
+  /** The parameters of the op in their main spelling, or those of the operation. */
+  parameters: Given;
+  fragment: Fragment;
+  at: FieldsOf;
+}
+
+/** A step that runs a model. It divides the list into segments. */
+export interface AiStep {
+  kind: 'ai';
+  index: number;
+  op: AiOp;
+  /** The id of the model: the named one, else the op's default. */
+  model: string;
+  /** As sent: subjects are not yet expanded. */
+  prompt?: string;
+  parameters: Given;
+  /** JSON Schema of the answer; absent where an image is made. */
+  schema?: Given;
+  at: FieldsOf;
+}
+
+export type CompiledStep = DeterministicStep | AiStep;
 
 /** Adjacent deterministic steps, which are joined so that an item is decoded and encoded only once. */
 export interface PassSegment {
@@ -45,7 +77,18 @@ export type Segment = PassSegment | ModelSegment;
 /** The source of an item: an asset, its number of `count`, or a row of data. */
 export type Taken = 'assets' | 'nothing' | 'rows';
 
-/** Divides a checked list of steps into segments. */
+/** Adjacent deterministic steps form one process pass; each AI step is its own segment. */
+export function segmentsOf<S extends Pick<CompiledStep, 'kind'>>(steps: readonly S[]): S[][] {
+  const segments: S[][] = [];
+  for (const step of steps) {
+    const open = segments.at(-1);
+    if (step.kind === 'deterministic' && open?.[0]?.kind === 'deterministic') open.push(step);
+    else segments.push([step]);
+  }
+  return segments;
+}
+
+/** The plan of a job: the segments of a compiled list. */
 export function planOf(steps: readonly CompiledStep[]): Segment[] {
   return segmentsOf(steps).map((segment, index) => {
     const [first] = segment;
@@ -67,24 +110,67 @@ export function takenBy([first]: readonly Segment[]): Taken {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }
 
+/** A list that runs as one pass on one image, while its caller waits. */
+interface OnePass {
+  pass: Pass;
+  steps: readonly DeterministicStep[];
+  obstacle?: never;
+}
+
+/** The first step that runs in jobs only. `does` completes the sentence "has a step that …". */
+interface Obstacle {
+  obstacle: { does: string; step: CompiledStep };
+}
+
+/** The plan of a synchronous call: the single pass of a compiled list, or the step that cannot run in one. */
+export function onePassOf(compiled: readonly CompiledStep[]): OnePass | Obstacle {
+  const steps: DeterministicStep[] = [];
+  for (const step of compiled) {
+    if (step.kind === 'ai') return { obstacle: { does: 'runs a model', step } };
+    if (readsSecondAsset(step)) return { obstacle: { does: 'reads a second asset', step } };
+    steps.push(step);
+  }
+  return { pass: mergedPass(steps).pass, steps };
+}
+
+/**
+ * The credits of one item for a finished segment. A pass costs none, because it counts against the plan's allowance.
+ * @throws Error when the model has no price; a call with such a model is refused before.
+ */
+export function requirePrice(models: Models, segment: Segment): number {
+  if (segment.runs === 'pass') return 0;
+  const model = findModel(models, segment.model);
+  if (model === undefined) throw new Error(`${segment.model} has no price: it is not offered.`);
+  return creditsPerItem(models, model, segment.parameters);
+}
+
+/** The field with an argument of a deterministic step. */
+export function argumentOf({ op, at }: DeterministicStep, key: string): SentField {
+  return at(op === undefined ? 'params' : `parameters.${key}`);
+}
+
+function readsSecondAsset({ fragment: { steps, compareWith } }: DeterministicStep): boolean {
+  return compareWith !== undefined || layersOf(steps).length > 0;
+}
+
 function modelSegment(step: AiStep, index: number): ModelSegment {
   const { index: stepIndex, op, model, prompt, parameters, schema } = step;
-  const { jobType, produces } = OPS[op];
+  const { op: name, jobType, produces } = op;
   return {
-    ...{ runs: 'model', index, stepIndexes: [stepIndex], op, jobType, model, parameters, produces },
+    ...{ runs: 'model', index, stepIndexes: [stepIndex], op: name, jobType, model, parameters, produces },
     ...present({ prompt, schema }),
   };
 }
 
 /** The single pass of checked steps, and the asset that it is compared with. */
-export function checkPass(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
+function mergedPass(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
   const merged = mergeFragments(steps.map(({ fragment }) => fragment));
   if (merged.conflict !== undefined) throw new Error(`Unchecked steps: ${merged.conflict.message}`);
   return merged;
 }
 
 function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
-  const { pass, compareWith } = checkPass(steps);
+  const { pass, compareWith } = mergedPass(steps);
   return {
     runs: 'pass',
     index,

@@ -1,5 +1,5 @@
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import type { JobWork } from './checked-job.ts';
+import type { JobWork } from './sent-job.ts';
 import type { PresetStep } from './step.ts';
 
 /** Largest parameters of a job, or of one step, as JSON. */

@@ -5,8 +5,6 @@ const MAX_STEPS = 1_000;
 
 export const MAX_SUBJECTS = 4;
 export const MAX_REFERENCES = 4;
-export const MAX_DESCRIPTOR_CHARACTERS = 300;
-export const SUBJECT_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,39}$';
 
 /** One of two forms: an op of the catalogue, or an operation of the processing registry. */
 export const PresetStep = Type.Object(
@@ -48,12 +46,12 @@ export const Steps = Type.Array(PresetStep, {
 /** A person or an object that prompts name, with pictures that are sent to the model. */
 export const Subject = Type.Object(
   {
-    name: Type.String({ pattern: SUBJECT_NAME_PATTERN, description: 'Unique within the preset.' }),
+    name: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,39}$', description: 'Unique within the preset.' }),
     referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
       minItems: 1,
       description: `Your own assets with status DONE; at most ${MAX_REFERENCES} across all subjects.`,
     }),
-    descriptor: Type.Optional(Type.String({ maxLength: MAX_DESCRIPTOR_CHARACTERS })),
+    descriptor: Type.Optional(Type.String({ maxLength: 300 })),
   },
   {
     title: 'Subject',

@@ -1,20 +1,13 @@
 import { type ApiError, invalidParam } from '../../../platform/http/errors/errors.ts';
-import { isLongerThan } from '../../../platform/values/lengths.ts';
+import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';
+import { firstViolation } from '../checks/contract.ts';
 import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
-import type { AiStep, CompiledStep } from './compiled-step.ts';
-import {
-  MAX_DESCRIPTOR_CHARACTERS,
-  MAX_REFERENCES,
-  MAX_SUBJECTS,
-  SUBJECT_NAME_PATTERN,
-  type Subject,
-} from './step.ts';
+import type { AiStep, CompiledStep } from './plan.ts';
+import { MAX_REFERENCES, MAX_SUBJECTS, Subject } from './step.ts';
 
 /** The ops whose models receive the subjects' pictures. */
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
-
-const NAME = new RegExp(SUBJECT_NAME_PATTERN);
 
 /** A mention of a subject in a prompt. */
 const MENTION = /\{\{\s*subject\.([^{}]*?)\s*\}\}/g;
@@ -40,71 +33,50 @@ export function readSubjects(sent: readonly unknown[], param: string): Subject[]
 }
 
 function readSubject(sent: unknown, index: number, param: string): Subject {
-  const { name, referenceAssetIds, descriptor } = (sent ?? {}) as Record<string, unknown>;
-  const refused = (problem: string, details?: Record<string, unknown>) =>
-    invalidParam(param, `${param}[${index}] ${problem}`, { index, ...details });
-  if (typeof name !== 'string' || !NAME.test(name)) {
-    throw refused(
-      'needs a name of 1 to 40 lowercase letters, digits, "_" and "-" that begins with a letter or digit.',
-    );
+  const violation = firstViolation(Subject, sent, 'a subject');
+  if (violation !== undefined) {
+    const details = { index, ...violation.details };
+    throw invalidParam(param, `${param}[${index}]: ${violation.message}`, details);
   }
-  if (!isListOfIds(referenceAssetIds)) {
-    throw refused('needs referenceAssetIds: a list of one to four ids of your own assets.');
-  }
-  if (descriptor === undefined) return { name, referenceAssetIds };
-  if (typeof descriptor !== 'string' || isLongerThan(descriptor, MAX_DESCRIPTOR_CHARACTERS)) {
-    throw refused(`has a descriptor that is not text of at most ${MAX_DESCRIPTOR_CHARACTERS} characters.`, {
-      limit: MAX_DESCRIPTOR_CHARACTERS,
-    });
-  }
-  return { name, referenceAssetIds, descriptor };
-}
-
-function isListOfIds(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === 'string' && id !== '');
+  const { name, referenceAssetIds, descriptor } = sent as Subject;
+  return { name, referenceAssetIds, ...present({ descriptor }) };
 }
 
 /**
  * Refuses subjects that no step sends to a model, more pictures than a model accepts, and prompts that name a missing
  * subject.
- * @param where the prefix of `subjects` and `steps[i].prompt`.
- * @throws ApiError invalid_param on either.
+ * @param param the name of the subjects.
+ * @throws ApiError invalid_param on `param`, or on the prompt of a step.
  */
 export function checkSubjectsAreUsed(
   steps: readonly CompiledStep[],
   subjects: readonly Subject[],
   models: Models,
-  where = '',
+  param: string,
 ): void {
   const aiSteps = steps.filter((step) => step.kind === 'ai');
-  if (subjects.length > 0 && !aiSteps.some(showsSubjects)) {
+  if (subjects.length > 0 && !aiSteps.some(({ op }) => showsSubjects(op))) {
     const message = 'Only generate and edit steps show subjects to a model: add one, or leave subjects out.';
-    throw invalidParam(`${where}subjects`, message);
+    throw invalidParam(param, message);
   }
   for (const step of aiSteps) {
-    checkMentions(step.prompt, subjects, `${where}steps[${step.index}].prompt`);
-    if (showsSubjects(step)) checkReferenceCount(step, subjects, models, `${where}subjects`);
+    checkMentions(step, subjects);
+    if (showsSubjects(step.op)) checkReferenceCount(step, subjects, models, param);
   }
 }
 
-/**
- * Refuses a prompt that names a missing subject, or that is too long with the descriptors.
- * @throws ApiError invalid_param on `param`.
- */
-export function checkMentions(prompt = '', subjects: readonly Subject[], param: string): void {
+/** Refuses a prompt that names a missing subject, or that is too long with the descriptors. */
+function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]): void {
   const names = subjects.map(({ name }) => name);
   for (const [, name = ''] of prompt.matchAll(MENTION)) {
     if (names.includes(name)) continue;
     const message = `The prompt names the subject "${name}", which is not among the subjects.`;
-    throw invalidParam(param, message, { received: name, allowed: names });
+    throw at('prompt').refuse(message, { received: name, allowed: names });
   }
   const { length } = expandPrompt(prompt, subjects);
   if (prompt.length > MAX_PROMPT_CHARACTERS || length <= MAX_PROMPT_CHARACTERS) return;
-  throw invalidParam(
-    param,
-    `The prompt has ${length} characters with the descriptors of its subjects filled in, and a model takes at most ${MAX_PROMPT_CHARACTERS}: name them less often, or shorten the descriptors.`,
-    { limit: MAX_PROMPT_CHARACTERS, received: length },
-  );
+  const message = `The prompt has ${length} characters with the descriptors of its subjects filled in, and a model takes at most ${MAX_PROMPT_CHARACTERS}: name them less often, or shorten the descriptors.`;
+  throw at('prompt').refuse(message, { limit: MAX_PROMPT_CHARACTERS, received: length });
 }
 
 /** The prompt as the model receives it. Each mention becomes the descriptor of its subject, or the name without one. */
@@ -130,11 +102,11 @@ function checkReferenceCount(
   models: Models,
   param: string,
 ): void {
-  const images = referencesOf(subjects).length + (step.op === 'edit' ? 1 : 0);
+  const images = referencesOf(subjects).length + (step.op.op === 'edit' ? 1 : 0);
   const limit = findModel(models, step.model)?.maxInputImages ?? 0;
   if (subjects.length === 0 || images <= limit) return;
   const takes = limit === 0 ? 'takes no image' : `takes at most ${limit} images`;
-  const message = `${step.op} on ${step.model} would be shown ${images} images, and the model ${takes}: send fewer references, or name another model.`;
+  const message = `${step.op.op} on ${step.model} would be shown ${images} images, and the model ${takes}: send fewer references, or name another model.`;
   throw invalidParam(param, message, { limit, received: images });
 }
 

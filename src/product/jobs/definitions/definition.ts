@@ -1,4 +1,4 @@
-import type { CheckedVariant } from '../../catalogue/plan/checked-job.ts';
+import type { CheckedVariant } from '../../catalogue/plan/job.ts';
 import type { Taken } from '../../catalogue/plan/plan.ts';
 import type { PresetStep, Subject } from '../../catalogue/plan/step.ts';
 

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readHeader } from '../../../../src/imaging/images/header/header.ts';
 import { readingsOf } from '../../../../src/imaging/images/header/readings.ts';
+import { checkParameters } from '../../../../src/product/catalogue/checks/check.ts';
 import { findOp, type OpName } from '../../../../src/product/catalogue/index.ts';
 import { isPixelOp } from '../../../../src/product/catalogue/op.ts';
-import { lonePixelStep } from '../../../../src/product/catalogue/plan/pixel-step.ts';
 import type { Readings, TransformTask } from '../../../../workers/protocol.ts';
 import { type PictureName, pictureNamed } from './pictures.ts';
 
@@ -76,7 +76,7 @@ export async function taskOf(fact: Fact): Promise<TransformTask> {
   const op = findOp(fact.op);
   if (op === undefined || !isPixelOp(op)) throw new Error(`${fact.op} is no op on pixels.`);
   const named = fact.other === undefined ? {} : { layerAssetId: OTHER };
-  const { fragment } = lonePixelStep(op, { format: 'png', ...fact.parameters, ...named }).step;
+  const fragment = op.compile(checkParameters(op, { format: 'png', ...fact.parameters, ...named }));
   const input = await inputOf(fact);
   return {
     kind: 'transform',

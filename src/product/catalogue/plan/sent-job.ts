@@ -1,0 +1,200 @@
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { isObject } from '../../../platform/values/json.ts';
+import { isLongerThan } from '../../../platform/values/lengths.ts';
+import { present } from '../../../platform/values/present.ts';
+import { parametersInOwnSpelling } from '../checks/spelling.ts';
+import { findOp, OPS } from '../index.ts';
+import type { Given, Op, SyncOp } from '../op.ts';
+import {
+  type FieldsOf,
+  type SentStep,
+  savedSteps,
+  sentStep,
+  sentSteps,
+  withLiftedFields,
+} from './sent-step.ts';
+import type { PresetStep, Subject } from './step.ts';
+
+/** The fields of a job body that describe the work. The schema of the route has checked their types. */
+export interface JobWork {
+  op?: string | undefined;
+  type?: string | undefined;
+  steps?: readonly PresetStep[] | undefined;
+  subjects?: readonly unknown[] | undefined;
+  presetId?: string | undefined;
+  model?: string | undefined;
+  prompt?: string | undefined;
+  parameters?: Given | undefined;
+  count?: number | undefined;
+  variants?: readonly Variant[] | undefined;
+  templateId?: string | undefined;
+  items?: readonly unknown[] | undefined;
+  assetIds?: readonly unknown[] | undefined;
+}
+
+export interface Variant {
+  name?: string | undefined;
+  parameters?: Given | undefined;
+}
+
+/** A version of a preset, as it is stored. */
+export interface StoredSteps {
+  steps: readonly PresetStep[];
+  subjects: readonly Subject[];
+}
+
+/** One variant of a job: its parameters, merged over the job's, and the steps that they make. */
+export interface SentVariant {
+  /** Its name, or its index as text; absent where no variants were sent. */
+  name?: string;
+  parameters: Given;
+  /** A field of the variant: where it was sent in the variant, else in the job. */
+  at: FieldsOf;
+  steps: SentStep[];
+}
+
+type JobOp = Exclude<Op, SyncOp>;
+
+/** The op of each raw type. */
+const OP_OF_TYPE: Record<string, JobOp> = {
+  render: OPS.render_template,
+  'ai-generate': OPS.generate,
+  'ai-edit': OPS.edit,
+  parse: OPS.analyze,
+};
+
+/**
+ * The op that a job names directly or by its raw type.
+ * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
+ */
+export function jobOp({ op: name, type }: JobWork): JobOp {
+  if (name !== undefined) return opNamed(name);
+  if (type === undefined) {
+    throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', { missing: ['op'] });
+  }
+  const op = OP_OF_TYPE[type];
+  if (op !== undefined) return op;
+  throw invalidParam('steps', `steps are missing: a job of type ${type} is made of steps.`, {
+    missing: ['steps'],
+  });
+}
+
+function opNamed(name: string): JobOp {
+  const op = findOp(name);
+  if (op !== undefined && op.runs !== 'answer') return op;
+  const jobOps = Object.values<Op>(OPS).filter(({ runs }) => runs !== 'answer');
+  const allowed = jobOps.map((candidate) => candidate.op);
+  const problem =
+    op === undefined
+      ? `There is no op ${JSON.stringify(name)}`
+      : `${name} is not a job: POST ${op.endpoint} answers it`;
+  throw invalidParam('op', `${problem}; the ops that run as jobs are ${allowed.join(', ')}.`, {
+    received: name,
+    allowed,
+  });
+}
+
+/** The body of a job after `withLiftedFields`. A job of steps or of a preset is returned unchanged. */
+export function jobWithLiftedFields<T extends JobWork>(body: T): T {
+  if (body.steps !== undefined || body.presetId !== undefined) return body;
+  const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
+  return withLiftedFields(op, body);
+}
+
+/** A job of sent steps is a single list. */
+export function variantsOfSteps(steps: readonly PresetStep[]): SentVariant[] {
+  return [{ parameters: {}, at: sentAs, steps: sentSteps(steps) }];
+}
+
+/** A job of one op is a list of one step for each variant. */
+export function variantsOfOp(body: JobWork, op: JobOp): SentVariant[] {
+  const { model, prompt } = body;
+  return mergedVariants(body).map((variant) => {
+    const { at } = variant;
+    const parameters = parametersInOwnSpelling(op, variant.parameters);
+    return { ...variant, parameters, steps: [{ op: op.op, ...present({ model, prompt }), parameters, at }] };
+  });
+}
+
+/** The fields that override the single AI step of a preset. */
+const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
+
+/**
+ * A job of a preset is its list, with the overrides of each variant in the single AI step. A model that is no longer
+ * offered is refused as `model`, which can name another.
+ */
+export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): SentVariant[] {
+  const aiIndex = overriddenStep(body, stored);
+  const { model, prompt } = body;
+  const saved = savedSteps(stored, 'presetId').map((step) => {
+    return { ...step, at: (key: string) => (key === 'model' ? sentAs(key) : step.at(key)) };
+  });
+  return mergedVariants(body).map((variant) => {
+    const steps = saved.map((step, index) => {
+      if (index !== aiIndex) return step;
+      const parameters = { ...step.parameters, ...variant.parameters };
+      return sentStep({ ...step, ...present({ model, prompt }), parameters }, variant.at);
+    });
+    return { ...variant, steps };
+  });
+}
+
+/** The index of the single AI step, when overrides were sent. */
+function overriddenStep(body: JobWork, steps: readonly PresetStep[]): number | undefined {
+  const override = OVERRIDES.find((field) => body[field] !== undefined);
+  if (override === undefined) return undefined;
+  const aiSteps = steps.flatMap(({ op }, index) => (findOp(op ?? '')?.runs === 'model' ? [index] : []));
+  const [only, ...others] = aiSteps;
+  if (only !== undefined && others.length === 0) return only;
+  const has = only === undefined ? 'no step that runs a model' : `${aiSteps.length} steps that run models`;
+  const message = `${override} overrides the one AI step of a preset, and this preset has ${has}: leave it out, or send steps.`;
+  throw invalidParam(override, message);
+}
+
+const MAX_VARIANTS = 20;
+const MAX_NAME_CHARACTERS = 100;
+
+/**
+ * The variants of each asset: a single one when none were sent.
+ * @throws ApiError invalid_param on variants, or on parameters that are not an object.
+ */
+function mergedVariants({ parameters = {}, variants }: JobWork): Omit<SentVariant, 'steps'>[] {
+  if (variants === undefined) return [{ parameters, at: sentAs }];
+  if (!isObject(parameters)) throw invalidParam('parameters', 'parameters must be an object.');
+  if (!Array.isArray(variants) || variants.length < 1 || variants.length > MAX_VARIANTS) {
+    const message = `variants must be a list of 1 to ${MAX_VARIANTS} objects with parameters.`;
+    throw invalidParam('variants', message, { min: 1, max: MAX_VARIANTS });
+  }
+  return variants.map((variant: unknown, index) => {
+    const { name = String(index), parameters: own = {} } = readVariant(variant, index);
+    const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
+    const at = (key: string) => {
+      const isOwn = key.startsWith('parameters') && !inherited.some((name) => key === `parameters.${name}`);
+      return sentAs(isOwn ? `variants[${index}].${key}` : key);
+    };
+    return { name, parameters: { ...parameters, ...own }, at };
+  });
+}
+
+function readVariant(variant: unknown, index: number): { name?: string; parameters?: Given } {
+  const at = `variants[${index}]`;
+  if (!isObject(variant)) throw invalidParam(at, `${at} must be an object with parameters.`);
+  const { name, parameters, ...others } = variant;
+  const [unknownField] = Object.keys(others);
+  if (unknownField !== undefined) {
+    throw invalidParam(`${at}.${unknownField}`, `${at} takes name and parameters alone.`, {
+      allowed: ['name', 'parameters'],
+    });
+  }
+  if (name !== undefined && !isName(name)) {
+    throw invalidParam(`${at}.name`, `${at}.name must be text of 1 to ${MAX_NAME_CHARACTERS} characters.`);
+  }
+  if (parameters !== undefined && !isObject(parameters))
+    throw invalidParam(`${at}.parameters`, `${at}.parameters must be an object.`);
+  return present({ name, parameters });
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !isLongerThan(value, MAX_NAME_CHARACTERS);
+}

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { isObject } from '../../../platform/values/json.ts';
+import { findOp } from '../index.ts';
+import type { Given, Op } from '../op.ts';
+import type { PresetStep } from './step.ts';
+
+/**
+ * One step of work. All work is lists of steps: an op is a list of one, and each variant has a list of its own. A step
+ * knows where its fields were sent, so that a refusal is complete where it is made.
+ */
+export interface SentStep extends PresetStep {
+  /** A field of the step: `op`, `model`, `parameters.width`; '' for the step itself. */
+  at: FieldsOf;
+}
+
+export type FieldsOf = (key: string) => SentField;
+
+/** @param where the name of the list, such as `steps` or `versions[2].steps`. */
+export function sentSteps(steps: readonly PresetStep[], where = 'steps'): SentStep[] {
+  return steps.map((step, index) => sentStep(step, (key) => sentAs(nameOf(where, index, key))));
+}
+
+/**
+ * The steps of a saved preset. They are checked again, because an earlier release may have checked them by other
+ * contracts; a refusal names the parameter that named the preset.
+ */
+export function savedSteps(steps: readonly PresetStep[], param: string): SentStep[] {
+  return steps.map((step, index) => sentStep(step, (key) => savedIn(param, nameOf('steps', index, key))));
+}
+
+/** A step as it was sent, after `withLiftedFields`. */
+export function sentStep(step: PresetStep, at: FieldsOf): SentStep {
+  return { ...withLiftedFields(findOp(step.op ?? ''), step, at), at };
+}
+
+/**
+ * Moves fields of a model's op (`prompt`, `count`) out of its parameters, where callers may send them because the
+ * catalogue lists both together.
+ * @throws ApiError invalid_param on the parameter when the field was sent in both places with different values.
+ */
+export function withLiftedFields<T extends { parameters?: unknown }>(
+  op: Op | undefined,
+  sent: T,
+  at: FieldsOf = sentAs,
+): T {
+  const { parameters } = sent;
+  if (op?.runs !== 'model' || !isObject(parameters)) return sent;
+  const names = Object.keys(op.fields).filter((name) => Object.hasOwn(parameters, name));
+  if (names.length === 0) return sent;
+  const remaining: Record<string, unknown> = { ...parameters };
+  const fields: Record<string, unknown> = {};
+  for (const name of names) {
+    const own = (sent as Given)[name];
+    if (own !== undefined && !isDeepStrictEqual(own, remaining[name])) {
+      const message = `${name} is sent beside the op and within its parameters, and the two differ: send it once, beside the op.`;
+      throw at(`parameters.${name}`).refuse(message);
+    }
+    fields[name] = remaining[name];
+    delete remaining[name];
+  }
+  return { ...sent, ...fields, parameters: remaining };
+}
+
+/**
+ * Refuses fields that have no meaning here.
+ * @param why the reason, as the end of the sentence; `excludedBy` is the field that excludes them.
+ * @throws ApiError invalid_param on the first of them that was sent.
+ */
+export function refuseFields<T extends object>(
+  sent: T,
+  fields: readonly (keyof T & string)[],
+  why: string,
+  { at = sentAs, excludedBy }: { at?: FieldsOf; excludedBy?: string } = {},
+): void {
+  const field = fields.find((name) => sent[name] !== undefined);
+  if (field === undefined) return;
+  const { name, refuse } = at(field);
+  const where = excludedBy === undefined ? '' : ` beside ${excludedBy}`;
+  throw refuse(`${name} must be left out${where}: ${why}.`);
+}
+
+function nameOf(where: string, index: number, key: string): string {
+  return key === '' ? `${where}[${index}]` : `${where}[${index}].${key}`;
+}
+
+function savedIn(param: string, name: string): SentField {
+  const refuse = (message: string) =>
+    invalidParam(param, `The preset has a step that is no longer accepted, save it again: ${message}`, {
+      step: name,
+    });
+  return { param, name, refuse };
+}
