@@ -56,22 +56,28 @@ export function rethrow(error: unknown): never {
   throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
 }
 
-export function requirePage(answer: RenderAnswer, queueMs: number, late: () => ApiError): RenderedPage {
+/** @param refusal the field of the call that brought the page, and the refusal of a late one. */
+export function requirePage(answer: RenderAnswer, queueMs: number, refusal: Refusal): RenderedPage {
   if (answer.kind === 'rendered') {
     const { data, contentType, width, height, timings } = answer;
     return { data, contentType, width, height, timings: { ...timings, queueMs } };
   }
-  if (answer.kind === 'render_failure') throw refusalOf(answer, late);
+  if (answer.kind === 'render_failure') throw refusalOf(answer, refusal);
   throw new Error('A render thread gave an unexpected answer.');
 }
 
-function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, late: () => ApiError): ApiError {
+interface Refusal {
+  param: string;
+  late: () => ApiError;
+}
+
+function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, late }: Refusal): ApiError {
   switch (reason) {
     case 'load':
-      return invalidParam('templateId', `The renderer could not load this template: ${message}`);
+      return invalidParam(param, `The renderer could not load this template: ${message}`);
     case 'memory':
       return invalidParam(
-        'templateId',
+        param,
         `The page needs more memory than the ${limitBytes / MEGABYTE} MB that a page may have: make it smaller, or use fewer and smaller filters, layers and copies.`,
         { reason: 'page_too_large', limit: limitBytes },
       );

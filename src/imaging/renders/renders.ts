@@ -34,6 +34,8 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   work?: WorkClass;
   /** Ends the waiting and the drawing when the client has gone. */
   signal?: AbortSignal;
+  /** The field of the call that brought the page, which a refusal of the page names. Absent: `templateId`. */
+  param?: string;
 }
 
 /** The only access to the render threads and their browsers. */
@@ -43,7 +45,7 @@ export interface Renders {
    * than usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its
    * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most.
    *
-   * The result rejects with invalid_param on templateId when the document does not finish loading or needs more memory
+   * The result rejects with invalid_param on `param` when the document does not finish loading or needs more memory
    * than a browser may hold; provider_unavailable
    * (details.reason capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it
    * aborts.
@@ -167,7 +169,12 @@ export function createRenders(options: RendersOptions): Renders {
     return { outcome: await drawSlowly(page), pool: slowPool };
   }
 
-  function begin({ signal: client, work, ...drawing }: RenderRequest): Work<RenderedPage> {
+  function begin({
+    signal: client,
+    work,
+    param = 'templateId',
+    ...drawing
+  }: RenderRequest): Work<RenderedPage> {
     const { accountId, deadlineMs } = drawing;
     const { onDrawing, late } = lateness(clock, () => commonPool.retryAfterSeconds());
     const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
@@ -183,7 +190,7 @@ export function createRenders(options: RendersOptions): Renders {
 
     async function run(): Promise<RenderedPage> {
       const { outcome, pool } = await unlessAborted(drawn, deadline.signal);
-      if (outcome.kind === 'answered') return requirePage(outcome.answer, outcome.queueMs, late);
+      if (outcome.kind === 'answered') return requirePage(outcome.answer, outcome.queueMs, { param, late });
       throw stoppedForOthers(fairDrawingMs, pool.retryAfterSeconds());
     }
 

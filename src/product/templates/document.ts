@@ -1,11 +1,21 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type TemplateRow } from './placeholders.ts';
+import type { Variable } from './schema.ts';
 
 /** The parts of a page. */
 export interface TemplatePage {
   html: string;
   css: string;
+}
+
+/** A page with placeholders, as a render needs it. */
+export interface RenderPage extends TemplatePage {
+  /** The size of the picture, in pixels. */
+  width: number;
+  height: number;
+  /** The variables that a row may have. */
+  variables: readonly Variable[];
 }
 
 /** The longest filled html, and the longest filled css, in UTF-16 units. A page with many embedded pictures fits. */

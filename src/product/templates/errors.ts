@@ -1,8 +1,12 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { didYouMean } from '../../platform/ids/nearest.ts';
 
-/** 404: the template does not exist, or belongs to another account. */
-export function templateNotFound(): ApiError {
-  const message = 'No template of this account has this id or slug: GET /api/v1/templates lists them.';
+/**
+ * 404: the template does not exist, or belongs to another account.
+ * @param known the names that the account may call.
+ */
+export function templateNotFound(sent: string, known: readonly string[]): ApiError {
+  const message = `No template of this account has this id or slug: GET /api/v1/templates lists them.${didYouMean(sent, known)}`;
   return new ApiError('not_found', message, { param: 'templateId' });
 }
 

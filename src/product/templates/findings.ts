@@ -1,20 +1,21 @@
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/values/json.ts';
-import type { TemplatePage } from './document.ts';
+import type { RenderPage, TemplatePage } from './document.ts';
 import { isEmpty, namesChangedByEscaping, type TemplateRow, variablesOf } from './placeholders.ts';
-import type { RenderTemplate } from './reading.ts';
+import { nameOf, optionalNames } from './variables.ts';
 
-/** The names in a row that no placeholder uses, and the placeholders that the row leaves empty. */
+/** The names in a row that no placeholder uses, and the placeholders that it leaves empty without being optional. */
 export function variableWarnings(
-  { html, css, variables }: Pick<RenderTemplate, 'html' | 'css' | 'variables'>,
+  { html, css, variables }: Pick<RenderPage, 'html' | 'css' | 'variables'>,
   row: TemplateRow,
 ): Warning[] {
   const placeholders = variablesOf(html, css);
-  const known = [...new Set([...variables, ...placeholders])];
+  const known = [...new Set([...variables.map(nameOf), ...placeholders])];
   const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));
   const filled = placeholders.filter((name) => !isEmpty(row, name));
+  const optional = optionalNames(variables);
   const empty = placeholders
-    .filter((name) => isEmpty(row, name) && !isUnusedOfSeries(name, filled))
+    .filter((name) => isEmpty(row, name) && !optional.includes(name) && !isUnusedOfSeries(name, filled))
     .map((name) => ({ code: 'empty_variable', name }));
   return [...unknown, ...empty];
 }

@@ -1,22 +1,17 @@
 import { parseReference } from '../../platform/ids/slugs.ts';
-import { findBuiltIn } from './builtins/index.ts';
-import type { TemplatePage } from './document.ts';
+import { BUILT_INS, findBuiltIn, findByShortName, shortNameOf } from './builtins/index.ts';
+import type { RenderPage } from './document.ts';
 import { builtInReadOnly, malformedVersion, templateNotFound, templateVersionNotFound } from './errors.ts';
 import { dataOf, versionDataOf } from './responses.ts';
 import type { TemplateData } from './schema.ts';
 import type { TemplatesStore } from './store.ts';
 import { type Template, type TemplateVersion, versionOf } from './template.ts';
 
-/** The fields of a template that a render needs. */
-export interface RenderTemplate extends TemplatePage {
+/** The page of a stored template. */
+export interface RenderTemplate extends RenderPage {
   /** The id of the template, without a version. */
   id: string;
   version: number;
-  /** The size of the picture, in pixels. */
-  width: number;
-  height: number;
-  /** The names that a row may have. */
-  variables: readonly string[];
 }
 
 /**
@@ -48,7 +43,8 @@ export async function findForRender(
 }
 
 /**
- * The template that a path names by id or slug. A version is not accepted here.
+ * The template that a path names by id or slug, or a built-in by its name without `builtin-template-` where the account
+ * has no template of that slug. A version is not accepted here.
  * @throws ApiError not_found on templateId.
  */
 export async function findTemplate(
@@ -56,9 +52,16 @@ export async function findTemplate(
   accountId: string,
   idOrSlug: string,
 ): Promise<Template> {
-  const template = findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug));
-  if (template === null) throw templateNotFound();
+  const template =
+    findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug)) ?? findByShortName(idOrSlug);
+  if (template === undefined) throw templateNotFound(idOrSlug, await knownNames(store, accountId));
   return template;
+}
+
+/** The names by which an account may call its templates and the built-ins. */
+export async function knownNames(store: TemplatesStore, accountId: string): Promise<string[]> {
+  const own = await store.slugs(accountId);
+  return [...own, ...BUILT_INS.flatMap(({ slug }) => [shortNameOf(slug), slug])];
 }
 
 /**
@@ -78,11 +81,9 @@ async function resolve(
   if (reference === null) throw malformedVersion();
   const { idOrSlug, version } = reference;
   if (version === undefined) return findTemplate(store, accountId, idOrSlug);
-  const builtIn = findBuiltIn(idOrSlug);
-  const found =
-    builtIn === undefined
-      ? await store.findVersion(accountId, idOrSlug, version)
-      : version === builtIn.version && versionOf(builtIn);
-  if (found) return found;
-  throw templateVersionNotFound((await findTemplate(store, accountId, idOrSlug)).version);
+  const current = await findTemplate(store, accountId, idOrSlug);
+  if (version === current.version) return versionOf(current);
+  const found = await store.findVersion(accountId, current._id, version);
+  if (found === null) throw templateVersionNotFound(current.version);
+  return found;
 }

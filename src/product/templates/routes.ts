@@ -7,7 +7,7 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import { templateNotFound } from './errors.ts';
 import { checkEntries } from './importing.ts';
 import { listTemplates, readHistory } from './listing.ts';
-import { findTemplate, readTemplate, refuseBuiltIn } from './reading.ts';
+import { findTemplate, knownNames, readTemplate, refuseBuiltIn } from './reading.ts';
 import { dataOf } from './responses.ts';
 import { changedContent, checkSlug, newContent } from './rules.ts';
 import {
@@ -125,13 +125,14 @@ export async function templateRoutes(
       const { slug } = request.body;
       refuseBuiltIn(templateId);
       if (slug !== undefined) checkSlug(slug);
+      const { accountId } = gate.requireCaller(request);
       const template = await store.update(
-        gate.requireCaller(request).accountId,
+        accountId,
         templateId,
         (current) => ({ ...changedContent(current, request.body), slug: slug ?? current.slug }),
         now(),
       );
-      if (template === null) throw templateNotFound();
+      if (template === null) throw templateNotFound(templateId, await knownNames(store, accountId));
       return success('Template changed.', dataOf(template));
     },
   );
@@ -150,8 +151,9 @@ export async function templateRoutes(
     async (request, reply) => {
       const { templateId } = request.params;
       refuseBuiltIn(templateId);
-      const removed = await store.remove(gate.requireCaller(request).accountId, templateId);
-      if (!removed) throw templateNotFound();
+      const { accountId } = gate.requireCaller(request);
+      const removed = await store.remove(accountId, templateId);
+      if (!removed) throw templateNotFound(templateId, await knownNames(store, accountId));
       return reply.code(204).send();
     },
   );

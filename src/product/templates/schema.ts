@@ -10,6 +10,19 @@ export const MAX_CSS_BYTES = 128 * 1024;
 const MAX_SIDE_PX = 4096;
 export const MAX_VARIABLES = 100;
 
+/** A variable as it was declared: its name, or its name and whether a row may leave it empty. */
+export const Variable = Type.Union([
+  Type.String({ description: 'A name.' }),
+  Type.Object(
+    {
+      name: Type.String(),
+      optional: Type.Optional(Type.Boolean({ description: 'Whether an empty one is worth no warning.' })),
+    },
+    { additionalProperties: false },
+  ),
+]);
+export type Variable = Static<typeof Variable>;
+
 const side = (name: string) =>
   Type.Integer({
     minimum: 1,
@@ -30,10 +43,10 @@ const content = {
   }),
   width: side('Width'),
   height: side('Height'),
-  variables: Type.Array(Type.String(), {
+  variables: Type.Array(Variable, {
     maxItems: MAX_VARIABLES,
     description:
-      'Names of the placeholders: letters, digits, `_` and `.`. Derived from html and css when omitted.',
+      'Names of the placeholders: letters, digits, `_` and `.`. Derived from html and css when omitted. One that a row may leave empty is `{"name": "subtitle", "optional": true}`: it gives no `empty_variable` warning.',
   }),
 };
 
@@ -44,14 +57,34 @@ const slug = Type.String({
   documented: NOT_RESERVED,
 });
 
-/** Variables as sent. rules.ts checks their names, so that errors name `variables`. */
+const variableName = { type: 'string', pattern: VARIABLE_PATTERN };
+
+/** Variables as sent. rules.ts checks them, so that errors name `variables`. */
 const sentVariables = Type.Array(
-  Type.Unsafe<string>({
-    description: 'A name, as text.',
-    documented: { type: 'string', pattern: VARIABLE_PATTERN },
+  Type.Unsafe<Variable>({
+    description: 'A name, as text, or an object with the name and optional.',
+    documented: {
+      anyOf: [
+        variableName,
+        {
+          type: 'object',
+          properties: { name: variableName, optional: { type: 'boolean' } },
+          required: ['name'],
+          additionalProperties: false,
+        },
+      ],
+    },
   }),
   { maxItems: MAX_VARIABLES, description: content.variables.description ?? '' },
 );
+
+/** The fields of a page that a render brings with it, in place of a stored template. */
+export const PAGE_FIELDS = {
+  html: content.html,
+  css: content.css,
+  width: content.width,
+  height: content.height,
+};
 
 /** A template without its slug, as an entry of an import. Other fields are ignored. */
 export const TemplateEntry = Type.Object({

@@ -169,6 +169,12 @@ export class TemplatesStore {
     return this.#templates.find(filter, { sort, skip, limit, fields: SUMMARY_FIELDS });
   }
 
+  /** The slugs of the account's templates, of which there are at most 200. */
+  async slugs(accountId: string): Promise<string[]> {
+    const rows = await this.#templates.find({ accountId }, { fields: ['slug'] });
+    return rows.map(({ slug }) => slug);
+  }
+
   async count(accountId: string): Promise<number> {
     return this.#templates.count({ accountId });
   }

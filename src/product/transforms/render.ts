@@ -9,9 +9,11 @@ import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
-import { fill } from '../templates/document.ts';
+import { fill, type RenderPage } from '../templates/document.ts';
 import { blockedWarnings, escapedInCssWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
+import { sentPage } from '../templates/rules.ts';
+import { PAGE_FIELDS } from '../templates/schema.ts';
 import { assetIdsIn, withAssetScheme } from './asset-references.ts';
 import type { DeclaredImage } from './declared-type.ts';
 import {
@@ -35,7 +37,14 @@ const MAX_EDGE_PX = 4096;
 
 const RenderBody = Type.Object(
   {
-    templateId: Type.String({ description: 'Id, slug, or either with @version.', documented: REFERENCE }),
+    templateId: Type.Optional(
+      Type.String({
+        description:
+          'Id, slug, or either with @version; a built-in also by its short name, such as social-card. Or send html.',
+        documented: REFERENCE,
+      }),
+    ),
+    ...Type.Partial(Type.Object(PAGE_FIELDS)).properties,
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
     ),
@@ -56,14 +65,22 @@ const RenderBody = Type.Object(
   },
   {
     title: 'RenderRequest',
-    examples: [{ templateId: 'builtin-template-social-card', data: { title: 'Hello' } }],
+    examples: [
+      { templateId: 'builtin-template-social-card', data: { title: 'Hello' } },
+      { html: '<h1>{{ title }}</h1>', width: 600, height: 300, data: { title: 'Hello' } },
+    ],
     additionalProperties: false,
+    instead: { template: 'name the template in templateId' },
+    documented: { oneOf: [{ required: ['templateId'] }, { required: ['html', 'width', 'height'] }] },
     elsewhere: "the values of the template's variables go into data",
   },
 );
 type RenderBody = Static<typeof RenderBody>;
 
-/** POST /images/render: renders one template with one row of data to one picture, while the caller waits. */
+/**
+ * POST /images/render: renders one template, or the html of the call, with one row of data to one picture, while the
+ * caller waits.
+ */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
   const { renders, templates } = options;
 
@@ -71,19 +88,24 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
     '/images/render',
     {
       config: { slot: 'calls', responseType: 'image/*' },
-      schema: { summary: 'Render a template to a picture', body: RenderBody },
+      schema: {
+        summary: 'Render a template, or html, to a picture',
+        description:
+          'Fills a stored template (`templateId`), or the `html` and `css` of the call in a picture of `width` by `height`, with one row of `data`. Nothing is stored.',
+        body: RenderBody,
+      },
     },
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
       const { caller, terms, finish } = underWay;
-      const template = await templates.findForRender(caller.accountId, request.body.templateId);
+      const { template, param } = await findPage(request.body, caller.accountId);
       const drawing = parseDrawing(request.body, template);
       const row = request.body.data ?? {};
       const html = withAssetScheme(fill(template, row), options.publicUrl());
       const picture = await counted(options.allowance, caller, 'render_template', async () => {
         const { assets, missing } = await assetsOfPage(html, { ...options, terms, finish });
         const fetchMs = underWay.admittedMs();
-        const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets }));
+        const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
         return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, missing, bytesIn: html.length };
       });
       addWarnings(reply, [
@@ -96,6 +118,36 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       return sendPicture(reply, picture);
     },
   );
+
+  /** The page of a call, and the field that brought it. */
+  async function findPage(
+    body: RenderBody,
+    accountId: string,
+  ): Promise<{ template: RenderPage; param: string }> {
+    const { templateId, html } = body;
+    if (html === undefined) {
+      const reference = requireTemplate(body);
+      return { template: await templates.findForRender(accountId, reference), param: 'templateId' };
+    }
+    if (templateId !== undefined)
+      throw invalidParam('html', 'html and templateId exclude each other: send one of them.');
+    return { template: sentPage({ ...body, html }), param: 'html' };
+  }
+}
+
+/**
+ * The template that a call without html names.
+ * @throws ApiError invalid_param on `templateId` where there is none; on `css`, `width` or `height` beside it.
+ */
+function requireTemplate({ templateId, css, width, height }: RenderBody): string {
+  if (templateId === undefined)
+    throw invalidParam(
+      'templateId',
+      'templateId is missing: name a template, or send html, width and height.',
+    );
+  const [extra] = Object.keys(present({ css, width, height }));
+  if (extra === undefined) return templateId;
+  throw invalidParam(extra, `${extra} goes with html, and a template has its own: leave it out.`);
 }
 
 /**

@@ -27,8 +27,8 @@ const MISTAKES: Mistake[] = [
     'a template by another name',
     '/images/render',
     { json: { template: 'a' } },
-    'templateId',
-    /send text \(Id, slug, or either with @version\)\. template was sent, which is not a field here/,
+    'template',
+    /not a field here: name the template in templateId/,
   ],
   [
     'the html under another name',

@@ -67,8 +67,8 @@ export async function pictureOf(answer: Answer): Promise<Raster> {
 
 /** The fields of a refusal that programs read. */
 export function refusalOf({ status, json }: Answer) {
-  const { code, param, details, retryable } = json?.error ?? {};
-  return { status, code, param, details, retryable };
+  const { code, param, message, details, retryable } = json?.error ?? {};
+  return { status, code, param, message, details, retryable };
 }
 
 /** PNG bytes of a pipeline. */

@@ -1,15 +1,19 @@
 import { Type } from '@sinclair/typebox';
 import { contract } from '../../../../workers/image/operations/parameter.ts';
+import { PAGE_FIELDS } from '../../templates/schema.ts';
 import type { RenderOp } from '../op.ts';
 
-const TEMPLATE_ID = Type.String({ description: 'Id or slug of the template, optionally with @version.' });
+const TEMPLATE_ID = Type.String({
+  description:
+    'Id or slug of the template, optionally with @version; social-card is the short name of a built-in.',
+});
 
 export const renderTemplate: RenderOp<'render_template'> = {
   op: 'render_template',
   runs: 'render',
   kind: 'deterministic',
   description:
-    'Draws an HTML/CSS template as a PNG image: POST /api/v1/images/render takes templateId and data, one row, and answers the picture; a job takes templateId and items, one row per image.',
+    'Draws an HTML/CSS template as a PNG image: POST /api/v1/images/render takes templateId (or html, width and height) and data, one row; a job takes templateId and items, one row per image.',
   parameters: contract({}),
   fields: {
     templateId: TEMPLATE_ID,
@@ -20,7 +24,8 @@ export const renderTemplate: RenderOp<'render_template'> = {
     }),
   },
   syncFields: {
-    templateId: TEMPLATE_ID,
+    templateId: Type.Optional(TEMPLATE_ID),
+    ...Type.Partial(Type.Object(PAGE_FIELDS)).properties,
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description: 'One row: the values of the placeholders by name; items is for jobs.',

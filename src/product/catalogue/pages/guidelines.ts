@@ -18,7 +18,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary
   "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg
 \`\`\`
 
-The image comes as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId. JSON may hold op and parameters too:
+Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, which may hold op and parameters too:
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
@@ -26,13 +26,13 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   "$BASE/api/v1/images/transform" -o redacted.jpg
 \`\`\`
 
-An image's facts and tags (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` has exif, iptc, ….
+An image's facts (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` has exif, iptc, ….
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
 \`\`\`
 
-Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. To use them again, save them by POST /api/v1/presets with a slug, and send ?preset=slug.
+Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Save them by POST /api/v1/presets with a slug to send ?preset=slug later.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
@@ -41,14 +41,14 @@ curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/tra
   -F 'steps=[{"op": "resize", "parameters": {"width": 800}}, {"op": "compress", "parameters": {"maxBytes": 40000, "format": "webp"}}]'
 \`\`\`
 
-A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. A template loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
+A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
-  -d "{\\"templateId\\": \\"builtin-template-social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png
+  -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png
 \`\`\`
 
-An image to keep: \`data.id\` of the upload is its assetId; the link can be read without a key.
+An image to keep: \`data.id\` is its assetId; the link needs no key.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
@@ -66,22 +66,22 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   -d "{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}" "$BASE/api/v1/jobs?wait=30"
 \`\`\`
 
-- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, again until its status is COMPLETED, FAILED or CANCELLED. FAILED keeps its completed items, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
-- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of a job that has ended in one download; GET /api/v1/jobs/{jobId}/results/link makes a link to it.
-- maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price, and nothing runs. A resume with dryRun=true is priced only; notRetryableItems names items that will most likely fail again.
-- Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; libraries of Standard Webhooks verify it too. The page of that endpoint has code for Node and Python. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
+- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. FAILED keeps its completed items, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
+- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; GET /api/v1/jobs/{jobId}/results/link links to it.
+- maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.
+- Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; the page of that endpoint has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
 - AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
 
 ## Rules
 
 1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.
-2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`escaped_in_css:font\` (write {{{ font }}}), \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`larger_than_input\` and others say that the answer may not be what was meant.
+2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`escaped_in_css:font\` (write {{{ font }}}), \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` and others say that the answer may not be what was meant.
 3. On failure branch on error.code, never on the message. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
 5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
 6. In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.
 7. GET /api/v1/credits says what is left to spend, GET /api/v1/account what the plan leaves, GET /api/v1/usage what was used.
-8. When the service lacks something, say so: POST /api/v1/feedback with kind capability_gap and message.
+8. Tell what the service lacks: POST /api/v1/feedback with kind capability_gap and message.
 9. ${JSON_BOUNDS}
 `;
 

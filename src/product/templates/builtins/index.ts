@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { variablesOf } from '../placeholders.ts';
 import { newContent } from '../rules.ts';
 import type { Template } from '../template.ts';
 
@@ -15,6 +16,7 @@ export const BUILT_INS: readonly Template[] = [
       'The picture of a shared link, 1200 x 630. title: up to four lines. Optional: eyebrow (a word or two above the title), subtitle (two lines), author, site, image (a data: URI or asset://<id>, shown at the right) and accent (a CSS colour).',
     width: 1200,
     height: 630,
+    optional: ['eyebrow', 'subtitle', 'author', 'site', 'image', 'accent'],
   }),
   builtIn('quote', {
     name: 'Quote',
@@ -22,6 +24,7 @@ export const BUILT_INS: readonly Template[] = [
       'A quotation on warm paper, 1080 x 1080. quote: up to seven lines, some 220 characters. Optional: author, role, portrait (a data: URI or asset://<id>, shown round) and accent (a CSS colour).',
     width: 1080,
     height: 1080,
+    optional: ['author', 'role', 'portrait', 'accent'],
   }),
   builtIn('product-banner', {
     name: 'Product banner',
@@ -29,6 +32,7 @@ export const BUILT_INS: readonly Template[] = [
       'A wide banner for one product, 1600 x 640. name: up to three lines. Optional: brand, tagline (two lines), callToAction, price, oldPrice (struck through), badge, image (a data: URI or asset://<id>, best cut out) and accent (a CSS colour).',
     width: 1600,
     height: 640,
+    optional: ['brand', 'tagline', 'callToAction', 'price', 'oldPrice', 'badge', 'image', 'accent'],
   }),
   builtIn('certificate', {
     name: 'Certificate',
@@ -36,6 +40,7 @@ export const BUILT_INS: readonly Template[] = [
       'A landscape certificate in the shape of A4, 1754 x 1240. title (such as Certificate of Achievement), recipient, date, signatory and signatoryRole. Optional: issuer, reason (two lines) and accent (a CSS colour).',
     width: 1754,
     height: 1240,
+    optional: ['issuer', 'reason', 'accent'],
   }),
   builtIn('contact-sheet', {
     name: 'Contact sheet',
@@ -43,6 +48,7 @@ export const BUILT_INS: readonly Template[] = [
       'Up to 24 pictures on one sheet, 1600 x 1200, each shown whole, in as many columns as they need. image1 to image24: data: URIs or asset://<id>, from the first on. Optional: caption1 to caption24 (one line each), title and background (a CSS colour; the letters are dark on a light one and light on a dark one).',
     width: 1600,
     height: 1200,
+    optional: ['title', 'background', ...Array.from({ length: 24 }, (_, index) => `caption${index + 1}`)],
   }),
 ];
 
@@ -51,10 +57,29 @@ export function findBuiltIn(idOrSlug: string): Template | undefined {
   return BUILT_INS.find(({ _id }) => _id === idOrSlug);
 }
 
+/** The built-in of this short name, which is its id without `builtin-template-`. */
+export function findByShortName(name: string): Template | undefined {
+  return findBuiltIn(`${BUILT_IN_PREFIX}${name}`);
+}
+
+/** The short name of a built-in. */
+export function shortNameOf(id: string): string {
+  return id.slice(BUILT_IN_PREFIX.length);
+}
+
+interface Facts extends Pick<Template, 'name' | 'description' | 'width' | 'height'> {
+  /** The names of the variables that a row may leave empty. */
+  optional: readonly string[];
+}
+
 /** Joins the fields of a built-in with its html and css, which are files beside this one. */
-function builtIn(file: string, facts: Pick<Template, 'name' | 'description' | 'width' | 'height'>): Template {
+function builtIn(file: string, { optional, ...facts }: Facts): Template {
   const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
   const id = `${BUILT_IN_PREFIX}${file}`;
-  const content = newContent({ ...facts, html: read(`${file}.html`), css: read(`${file}.css`) });
+  const [html, css] = [read(`${file}.html`), read(`${file}.css`)];
+  const variables = variablesOf(html, css).map((name) =>
+    optional.includes(name) ? { name, optional: true } : name,
+  );
+  const content = newContent({ ...facts, html, css, variables });
   return { _id: id, slug: id, version: 1, createdAt: SAVED_AT, updatedAt: SAVED_AT, ...content };
 }
