@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import { readSettings } from '../../config/index.ts';
-import { createCapacity } from '../../src/platform/concurrency/capacity.ts';
+import { ChangeableCapacity } from '../../src/platform/concurrency/capacity.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { createMail } from '../../src/platform/mail.ts';
 import { createOutbound } from '../../src/platform/outbound/outbound.ts';
-import { createSweeper } from '../../src/platform/periodic-tasks.ts';
+import { Sweeper } from '../../src/platform/periodic-tasks.ts';
 import { channelToPrimary } from '../../src/platform/stores/embedded/channel-client.ts';
 import { connectStores } from '../../src/platform/stores/open.ts';
 import type { Gate } from '../../src/product/accounts/gate/gate.ts';
@@ -30,10 +30,10 @@ const log = { warn: console.error, info: () => undefined };
 const events = await openEvents(stores);
 const webhooks = await openWebhooks({
   ...stores,
-  capacity: createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
+  capacity: new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
   events,
   outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
-  mail: createMail({ settings: settings.mail, log }),
+  sendMail: createMail({ settings: settings.mail, log }),
   gate: {} as Gate,
   findEmail: async () => null,
   settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
@@ -44,7 +44,7 @@ const webhooks = await openWebhooks({
   log,
 });
 
-createSweeper({
+new Sweeper({
   coordination: stores.coordination,
   owner: `${process.pid}`,
   tasks: webhooks.sweeps ?? [],

@@ -7,10 +7,10 @@ import { meteredPixels, reportingTo } from '../imaging/images/metered.ts';
 import { createPixels } from '../imaging/images/pixels.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { systemClock } from '../platform/clock.ts';
-import { createCapacity } from '../platform/concurrency/capacity.ts';
+import { ChangeableCapacity } from '../platform/concurrency/capacity.ts';
 import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
 import { drainServer } from '../platform/http/connection/draining.ts';
-import { installReleasing, type ReleasableConnections } from '../platform/http/connection/releasing.ts';
+import { ReleasableConnections } from '../platform/http/connection/releasing.ts';
 import { installFreeSpaceCheck } from '../platform/http/hooks/free-space.ts';
 import { installIdempotency } from '../platform/http/hooks/idempotency.ts';
 import { installMetrics } from '../platform/http/hooks/metrics.ts';
@@ -24,7 +24,7 @@ import { countOpenPaths } from '../platform/http/pages/open-paths.ts';
 import { addressOf, createServer } from '../platform/http/server.ts';
 import { meterClock } from '../platform/metrics/clock.ts';
 import { createMeters } from '../platform/metrics/meters.ts';
-import { createSweeper } from '../platform/periodic-tasks.ts';
+import { Sweeper } from '../platform/periodic-tasks.ts';
 import { openSharedClock, type SharedClock } from '../platform/shared-clock.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
 import { createFreeSpaceCheck } from '../platform/stores/free-space.ts';
@@ -90,7 +90,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
-  const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
+  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
   const onReport = reportingTo(meters.pools);
   const pixels = meteredPixels(
     createPixels({ settings: settings.pixels, capacity, log, onReport }),
@@ -126,7 +126,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     if (draining.signal.aborted) reply.header('connection', 'close');
     done();
   });
-  const connections = installReleasing(server, {
+  const connections = new ReleasableConnections(server, {
     isWork: ({ routeOptions }) => routeOptions.config?.slot === 'calls',
     onReleased: () => meters.connectionsReleased.inc(),
     clock: systemClock,
@@ -161,7 +161,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   );
 
   // Background work.
-  const sweeper = createSweeper({
+  const sweeper = new Sweeper({
     coordination: stores.coordination,
     owner: `${hostId}/${processId}`,
     tasks: slices.all.flatMap(({ sweeps = [] }) => sweeps),

@@ -10,12 +10,12 @@ import {
 import packageJson from '../../package.json' with { type: 'json' };
 import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { systemClock } from '../platform/clock.ts';
-import { createCapacity, libuvThreads } from '../platform/concurrency/capacity.ts';
+import { ChangeableCapacity, libuvThreads } from '../platform/concurrency/capacity.ts';
 import { serveMetrics } from '../platform/http/hooks/metrics.ts';
 import { openSignatures } from '../platform/http/signatures.ts';
 import { randomText } from '../platform/ids/ids.ts';
 import { createHostMeter } from '../platform/metrics/host.ts';
-import { createRestartMeter } from '../platform/metrics/restarts.ts';
+import { RestartMeter } from '../platform/metrics/restarts.ts';
 import { prepareCollections } from '../platform/stores/documents/preparation.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';
@@ -41,7 +41,7 @@ import { createLog } from './processes/log.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
 import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
-import { createSupervisor } from './processes/supervisor.ts';
+import { Supervisor } from './processes/supervisor.ts';
 
 /** The longest lease that a process may have held. */
 const MAX_LEASE_MS = 120_000;
@@ -99,7 +99,7 @@ async function main(): Promise<void> {
     const { REDIS_PREFIX: prefix } = settings.stores;
     await holdPrefix(stores.coordination, { mark: deployment, prefix, log });
   }
-  const restarts = createRestartMeter();
+  const restarts = new RestartMeter();
   const metrics = createMetricsCollection();
   const { DATA_DIR } = settings.stores;
   createHostMeter({ version: packageJson.version, dataDir: DATA_DIR, cores: grantedCores() });
@@ -116,8 +116,8 @@ async function main(): Promise<void> {
     execArgv: [...process.execArgv, ...heapOptions(process.env.NODE_OPTIONS ?? '')],
   });
   let forked = 0;
-  const capacity = createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
-  const supervisor = createSupervisor({
+  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
+  const supervisor = new Supervisor({
     processes: settings.processes.PROCESSES,
     drainTimeoutMs: settings.processes.DRAIN_TIMEOUT_MS,
     hangTimeoutMs: settings.processes.HANG_TIMEOUT_MS,

@@ -167,7 +167,7 @@ export async function openSlices(
       gate,
       events,
       outbound,
-      mail: createMail({ settings: settings.mail, log }),
+      sendMail: createMail({ settings: settings.mail, log }),
       findEmail: async (id) => (await accounts.store.find(id))?.email ?? null,
       settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),

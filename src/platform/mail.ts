@@ -9,11 +9,11 @@ interface Message {
   text: string;
 }
 
-/** Sends mails to the owners of accounts. */
-export interface Mail {
-  /** Resolves when the mail server has accepted it. @throws Error of the mail server or of the connection to it. */
-  send(message: Message): Promise<void>;
-}
+/**
+ * Sends a mail to the owner of an account. Resolves when the mail server has accepted it.
+ * @throws Error of the mail server or of the connection to it.
+ */
+export type SendMail = (message: Message) => Promise<void>;
 
 interface MailOptions {
   settings: SettingsOf<typeof mailSettings>;
@@ -24,27 +24,25 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 
 /** Sends mails through the operator's SMTP server, or writes them to the log if none is configured. */
-export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): Mail {
-  return {
-    async send({ id, to, subject, text }) {
-      if (SMTP_URL === '') {
-        log.info({ to, subject, text }, 'A mail was not sent, because SMTP_URL is not set');
-        return;
-      }
-      // The package is loaded when it is needed, because most processes never send a mail.
-      const { createTransport } = await import('nodemailer');
-      const transport = createTransport({
-        url: SMTP_URL,
-        connectionTimeout: CONNECT_TIMEOUT_MS,
-        greetingTimeout: CONNECT_TIMEOUT_MS,
-        socketTimeout: ANSWER_TIMEOUT_MS,
-      });
-      try {
-        const messageId = `<${id.replaceAll(/[^\w.-]/g, '-')}@darkroom>`;
-        await transport.sendMail({ from: MAIL_FROM, to, subject, text, messageId });
-      } finally {
-        transport.close();
-      }
-    },
+export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): SendMail {
+  return async ({ id, to, subject, text }) => {
+    if (SMTP_URL === '') {
+      log.info({ to, subject, text }, 'A mail was not sent, because SMTP_URL is not set');
+      return;
+    }
+    // The package is loaded when it is needed, because most processes never send a mail.
+    const { createTransport } = await import('nodemailer');
+    const transport = createTransport({
+      url: SMTP_URL,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: ANSWER_TIMEOUT_MS,
+    });
+    try {
+      const messageId = `<${id.replaceAll(/[^\w.-]/g, '-')}@darkroom>`;
+      await transport.sendMail({ from: MAIL_FROM, to, subject, text, messageId });
+    } finally {
+      transport.close();
+    }
   };
 }

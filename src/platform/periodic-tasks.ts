@@ -39,78 +39,83 @@ interface SweeperOptions {
   log: Logger;
 }
 
-interface Sweeper {
-  /** Begins the rounds of all tasks, each with its own timer. */
-  start(): void;
-  /** Runs one round of every task whose lease no other process holds. */
-  sweep(): Promise<void>;
-  /** Resolves when the running batches have ended, and releases the leases. */
-  stop(): Promise<void>;
-}
-
 /**
  * Runs the sweeps. Each task has its own timer, so that no task waits for another one, and its own lease, so that one
  * of all processes that share the stores runs it. Two concurrent runs of a task, as after the loss of a lease, do no
  * harm.
  */
-export function createSweeper(options: SweeperOptions): Sweeper {
-  const rounds = options.tasks.map((task) => createRounds(task, options));
-  return {
-    start() {
-      for (const { schedule } of rounds) schedule();
-    },
-    async sweep() {
-      await Promise.all(rounds.map(({ sweep }) => sweep()));
-    },
-    async stop() {
-      await Promise.all(rounds.map(({ stop }) => stop()));
-    },
-  };
+export class Sweeper {
+  readonly #rounds: readonly Rounds[];
+
+  constructor(options: SweeperOptions) {
+    this.#rounds = options.tasks.map((task) => new Rounds(task, options));
+  }
+
+  /** Begins the rounds of all tasks, each with its own timer. */
+  start(): void {
+    for (const rounds of this.#rounds) rounds.schedule();
+  }
+
+  /** Runs one round of every task whose lease no other process holds. */
+  async sweep(): Promise<void> {
+    await Promise.all(this.#rounds.map((rounds) => rounds.sweep()));
+  }
+
+  /** Resolves when the running batches have ended, and releases the leases. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#rounds.map((rounds) => rounds.stop()));
+  }
 }
 
 /** The rounds of one task. */
-function createRounds(
-  task: SweepTask,
-  { coordination, owner, now, log, yields = () => false, ...defaults }: SweeperOptions,
-) {
-  const { intervalMs = defaults.intervalMs, batches = BATCHES } = task;
-  const lease = `sweep/${task.name}`;
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let round: Promise<void> = Promise.resolve();
+class Rounds {
+  readonly #task: SweepTask;
+  readonly #options: SweeperOptions;
+  readonly #lease: string;
+  #isStopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
 
-  async function sweep(): Promise<void> {
+  constructor(task: SweepTask, options: SweeperOptions) {
+    this.#task = task;
+    this.#options = options;
+    this.#lease = `sweep/${task.name}`;
+  }
+
+  schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.#round = this.sweep()
+        .then(() => (this.#options.yields?.() ? this.#endLease() : undefined))
+        .finally(() => !this.#isStopped && this.schedule());
+    }, this.#task.intervalMs ?? this.#options.intervalMs).unref();
+  }
+
+  async sweep(): Promise<void> {
+    const { coordination, owner, now, log } = this.#options;
+    const { name, batches = BATCHES } = this.#task;
     try {
-      for (let batch = 0; batch < batches && !isStopped; batch += 1) {
-        const isOurs = await coordination.lease(lease, owner, LEASE_MS);
-        if (!isOurs || (await task.sweep(now())) === 0) return;
+      for (let batch = 0; batch < batches && !this.#isStopped; batch += 1) {
+        const isOurs = await coordination.lease(this.#lease, owner, LEASE_MS);
+        if (!isOurs || (await this.#task.sweep(now())) === 0) return;
       }
     } catch (error) {
-      log.warn({ err: error, task: task.name }, 'A task was not swept; its next round repeats it');
+      log.warn({ err: error, task: name }, 'A task was not swept; its next round repeats it');
     }
   }
 
-  function schedule(): void {
-    timer = setTimeout(() => {
-      round = sweep()
-        .then(() => (yields() ? endLease() : undefined))
-        .finally(() => !isStopped && schedule());
-    }, intervalMs);
-    timer.unref();
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#round;
+    await this.#endLease();
   }
 
-  async function stop(): Promise<void> {
-    isStopped = true;
-    clearTimeout(timer);
-    await round;
-    await endLease();
-  }
-
-  async function endLease(): Promise<void> {
+  async #endLease(): Promise<void> {
+    const { coordination, owner, log } = this.#options;
     await coordination
-      .endLease(lease, owner)
-      .catch((error) => log.warn({ err: error, task: task.name }, 'The lease of a task ends by itself'));
+      .endLease(this.#lease, owner)
+      .catch((error) =>
+        log.warn({ err: error, task: this.#task.name }, 'The lease of a task ends by itself'),
+      );
   }
-
-  return { schedule, sweep, stop };
 }

@@ -42,7 +42,7 @@ function mailThrough(url: string, log: (context: object) => void = () => undefin
 
 t.test('a mail goes out through the server of SMTP_URL, under the same Message-ID each time', async (t) => {
   const { url, lines } = await startMailServer(t);
-  await mailThrough(url).send(MESSAGE);
+  await mailThrough(url)(MESSAGE);
   const said = lines.join('\n');
   t.match(said, /^MAIL FROM:<darkroom@example\.test>/m);
   t.match(said, /^RCPT TO:<owner@example\.test>/m);
@@ -53,12 +53,12 @@ t.test('a mail goes out through the server of SMTP_URL, under the same Message-I
 
 t.test('a mail that was not taken is told, so that it is tried again', async (t) => {
   const { url } = await startMailServer(t, '451 try again later');
-  await t.rejects(mailThrough(url).send(MESSAGE), /451/);
+  await t.rejects(mailThrough(url)(MESSAGE), /451/);
 });
 
 t.test('without a mail server mails go into the log', async (t) => {
   const logged: object[] = [];
-  await mailThrough('', (context) => logged.push(context)).send(MESSAGE);
+  await mailThrough('', (context) => logged.push(context))(MESSAGE);
   const { id: _, ...rest } = MESSAGE;
   t.same(logged, [rest]);
 });

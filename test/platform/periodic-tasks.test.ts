@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { newId } from '../../src/platform/ids/ids.ts';
-import { createSweeper, type SweepTask } from '../../src/platform/periodic-tasks.ts';
+import { Sweeper, type SweepTask } from '../../src/platform/periodic-tasks.ts';
 import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import { BillingStore } from '../../src/product/billing/store.ts';
@@ -23,7 +23,7 @@ async function startSweepers(t: Test, tasks: SweepTask[], intervalMs = 1) {
   const log = pino({}, { write: (line) => (logged += line) });
   const now = () => new Date(clock.nowMs);
   const sweeperOf = (owner: string, yields = () => false) =>
-    createSweeper({ coordination, owner, tasks, intervalMs, now, yields, log });
+    new Sweeper({ coordination, owner, tasks, intervalMs, now, yields, log });
   return { clock, sweeperOf, logged: () => logged };
 }
 

@@ -1,14 +1,10 @@
-import {
-  type CapacitySetting,
-  type ChangeableCapacity,
-  createCapacity,
-} from '../../src/platform/concurrency/capacity.ts';
+import { type CapacitySetting, ChangeableCapacity } from '../../src/platform/concurrency/capacity.ts';
 
 /** One process with one thread of each kind, unless a test sets others. */
 export function smallCapacity(
   settings: Readonly<Partial<Record<CapacitySetting, number>>> = {},
 ): ChangeableCapacity {
-  return createCapacity({
+  return new ChangeableCapacity({
     PROCESSES: 1,
     IMAGE_THREADS: 1,
     RENDER_THREADS: 1,

@@ -8,18 +8,6 @@ interface BalanceOptions<T> {
 }
 
 /**
- * Keeps the API processes of a host equally busy. A keep-alive connection stays with the process that accepted it, so a
- * process that starts later would get no calls of connected clients.
- */
-interface Balance<T> {
-  /** Adds a process; each round waits for its load. */
-  watch(process: T): void;
-  /** Records the load of a process since its last heartbeat. */
-  report(process: T, load: number): void;
-  forget(process: T): void;
-}
-
-/**
  * The smallest difference in calls for which connections are moved; one connection more or fewer makes a smaller one.
  */
 const MIN_DIFFERENCE = 1.5;
@@ -51,44 +39,58 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
   return releases;
 }
 
-export function createBalance<T>({ release, clock }: BalanceOptions<T>): Balance<T> {
-  const known = new Set<T>();
+/**
+ * Keeps the API processes of a host equally busy. A keep-alive connection stays with the process that accepted it, so a
+ * process that starts later would get no calls of connected clients.
+ */
+export class Balance<T> {
+  readonly #release: (process: T, connections: number) => void;
+  readonly #clock: Clock;
+  readonly #known = new Set<T>();
   /** The loads of the current round, one per process. */
-  const loads = new Map<T, number>();
-  let roundMs = clock.elapsedMs();
+  readonly #loads = new Map<T, number>();
+  #roundMs: number;
   /** The releases that the last round would have made. */
-  let before = new Map<T, number>();
+  #before = new Map<T, number>();
+
+  constructor(options: BalanceOptions<T>) {
+    this.#release = options.release;
+    this.#clock = options.clock;
+    this.#roundMs = options.clock.elapsedMs();
+  }
+
+  /** Adds a process; each round waits for its load. */
+  watch(process: T): void {
+    this.#known.add(process);
+  }
+
+  /** Records the load of a process since its last heartbeat. */
+  report(process: T, load: number): void {
+    const nowMs = this.#clock.elapsedMs();
+    this.#loads.set(process, load);
+    if (this.#loads.size === this.#known.size || nowMs - this.#roundMs >= MAX_ROUND_MS) this.#endRound(nowMs);
+  }
+
+  forget(process: T): void {
+    this.#known.delete(process);
+    this.#loads.delete(process);
+  }
 
   /**
    * Releases only connections that two rounds in a row agree on. A single round may compare loads from before and
    * after a change, because the intervals of the processes differ; so may the first one after a release.
    */
-  function endRound(nowMs: number): void {
-    const now = connectionsToRelease(loads);
+  #endRound(nowMs: number): void {
+    const now = connectionsToRelease(this.#loads);
     let released = false;
     for (const [process, count] of now) {
-      const agreed = Math.min(count, before.get(process) ?? 0);
+      const agreed = Math.min(count, this.#before.get(process) ?? 0);
       if (agreed === 0) continue;
-      release(process, agreed);
+      this.#release(process, agreed);
       released = true;
     }
-    before = released ? new Map() : now;
-    loads.clear();
-    roundMs = nowMs;
+    this.#before = released ? new Map() : now;
+    this.#loads.clear();
+    this.#roundMs = nowMs;
   }
-
-  return {
-    watch(process) {
-      known.add(process);
-    },
-    report(process, load) {
-      const nowMs = clock.elapsedMs();
-      loads.set(process, load);
-      if (loads.size === known.size || nowMs - roundMs >= MAX_ROUND_MS) endRound(nowMs);
-    },
-    forget(process) {
-      known.delete(process);
-      loads.delete(process);
-    },
-  };
 }

@@ -13,49 +13,53 @@ interface HeartbeatsOptions<T> {
 /**
  * Detects hung processes: a process that is stopped, or whose event loop is blocked, serves no calls and does not end.
  */
-interface Heartbeats<T> {
-  /** Adds a process, which must send heartbeats from then on. */
-  watch(process: T): void;
-  beat(process: T): void;
-  forget(process: T): void;
-}
+export class Heartbeats<T> {
+  readonly #timeoutMs: number;
+  readonly #onSilent: (process: T) => void;
+  readonly #clock: Clock;
+  readonly #lastMs = new Map<T, number>();
+  #checkedMs: number;
+  #cancel: (() => void) | undefined;
 
-export function createHeartbeats<T>({ timeoutMs, onSilent, clock }: HeartbeatsOptions<T>): Heartbeats<T> {
-  const lastMs = new Map<T, number>();
-  let checkedMs = clock.elapsedMs();
-  let cancel: (() => void) | undefined;
-
-  /** After a pause of the primary itself, the heartbeats of that time are unread, so every timeout starts again. */
-  function check(): void {
-    const nowMs = clock.elapsedMs();
-    const wasPaused = nowMs - checkedMs > timeoutMs / 2 + BEAT_MS;
-    checkedMs = nowMs;
-    for (const [process, beatMs] of lastMs) {
-      if (wasPaused) lastMs.set(process, nowMs);
-      else if (nowMs - beatMs > timeoutMs) {
-        lastMs.delete(process);
-        onSilent(process);
-      }
-    }
-    cancel = lastMs.size === 0 ? undefined : clock.after(BEAT_MS, check);
+  constructor(options: HeartbeatsOptions<T>) {
+    this.#timeoutMs = options.timeoutMs;
+    this.#onSilent = options.onSilent;
+    this.#clock = options.clock;
+    this.#checkedMs = options.clock.elapsedMs();
   }
 
-  return {
-    watch(process) {
-      lastMs.set(process, clock.elapsedMs());
-      if (cancel !== undefined) return;
-      checkedMs = clock.elapsedMs();
-      cancel = clock.after(BEAT_MS, check);
-    },
-    beat(process) {
-      if (lastMs.has(process)) lastMs.set(process, clock.elapsedMs());
-    },
-    forget(process) {
-      lastMs.delete(process);
-      // The timer is stopped without processes, because it would keep the primary alive.
-      if (lastMs.size > 0) return;
-      cancel?.();
-      cancel = undefined;
-    },
-  };
+  /** Adds a process, which must send heartbeats from then on. */
+  watch(process: T): void {
+    this.#lastMs.set(process, this.#clock.elapsedMs());
+    if (this.#cancel !== undefined) return;
+    this.#checkedMs = this.#clock.elapsedMs();
+    this.#cancel = this.#clock.after(BEAT_MS, () => this.#check());
+  }
+
+  beat(process: T): void {
+    if (this.#lastMs.has(process)) this.#lastMs.set(process, this.#clock.elapsedMs());
+  }
+
+  forget(process: T): void {
+    this.#lastMs.delete(process);
+    // The timer is stopped without processes, because it would keep the primary alive.
+    if (this.#lastMs.size > 0) return;
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  /** After a pause of the primary itself, the heartbeats of that time are unread, so every timeout starts again. */
+  #check(): void {
+    const nowMs = this.#clock.elapsedMs();
+    const wasPaused = nowMs - this.#checkedMs > this.#timeoutMs / 2 + BEAT_MS;
+    this.#checkedMs = nowMs;
+    for (const [process, beatMs] of this.#lastMs) {
+      if (wasPaused) this.#lastMs.set(process, nowMs);
+      else if (nowMs - beatMs > this.#timeoutMs) {
+        this.#lastMs.delete(process);
+        this.#onSilent(process);
+      }
+    }
+    this.#cancel = this.#lastMs.size === 0 ? undefined : this.#clock.after(BEAT_MS, () => this.#check());
+  }
 }

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
-import { createBalance } from './balance.ts';
+import { Balance } from './balance.ts';
 import {
   cannotRescue,
   type HandedConnections,
   stopListening,
   watchConnections,
 } from './handed-connections.ts';
-import { createHeartbeats } from './heartbeats.ts';
+import { Heartbeats } from './heartbeats.ts';
 
 /** A process that lived at least this long was healthy, so its replacement will probably live as well. */
 const HEALTHY_MS = 5_000;
@@ -41,29 +41,6 @@ export interface SupervisorOptions {
   onHopeless: (reason: string) => void;
 }
 
-export interface Supervisor {
-  /**
-   * Resolves with the port when every process listens, or when one does and the start of the others timed out; those
-   * are started again. Rejects when it is stopped before.
-   */
-  start(): Promise<number>;
-  /**
-   * Replaces the processes one by one: the new one listens before the old one drains. A process whose replacement does
-   * not start after several attempts stays, which is logged as an error; the others are still replaced.
-   */
-  replaceAll(): Promise<void>;
-  /**
-   * Replaces one process: the new one listens before the old one drains.
-   * @returns false when no process has this id.
-   * @throws Error when no replacement starts; the process then stays.
-   */
-  replace(processId: number): Promise<boolean>;
-  /** Changes the number of processes: starts more, or drains the oldest. Resolves when this is done. */
-  resize(processes: number): Promise<void>;
-  /** Stops listening, then drains every process, and resolves when all have ended. */
-  stop(): Promise<void>;
-}
-
 /** Messages between the primary and an API process, besides those of the channel. */
 export type ProcessMessage =
   | { type: 'listening'; port: number }
@@ -78,240 +55,278 @@ export type ProcessMessage =
  * when it died young. The successor of a live process counts only once it listens: if it dies before, it
  * is not missed.
  */
-export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { log, clock = systemClock } = options;
-  const unknownNode = cannotRescue();
-  if (unknownNode !== null) log.error(unknownNode);
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #clock: Clock;
   /** The live processes with their start times. */
-  const startedMs = new Map<Worker, number>();
-  const connections = new Map<Worker, HandedConnections>();
+  readonly #startedMs = new Map<Worker, number>();
+  readonly #connections = new Map<Worker, HandedConnections>();
   /** Processes that drain; their exit is expected. */
-  const leaving = new Set<Worker>();
+  readonly #leaving = new Set<Worker>();
   /** Processes that take connections. */
-  const serving = new Set<Worker>();
+  readonly #serving = new Set<Worker>();
   /** Processes that took connections until they hung. */
-  const hung = new Set<Worker>();
-  const heartbeats = createHeartbeats<Worker>({
-    timeoutMs: options.hangTimeoutMs,
-    onSilent: killHung,
-    clock,
-  });
-  const balance = createBalance<Worker>({
-    release: (worker, connections) => send(worker, { type: 'release', connections }),
-    clock,
-  });
+  readonly #hung = new Set<Worker>();
+  readonly #heartbeats: Heartbeats<Worker>;
+  readonly #balance: Balance<Worker>;
   /** The successor of each process that is being replaced, while both live. */
-  const successors = new Map<Worker, Worker>();
-  let target = options.processes;
-  let earlyExits = 0;
-  let stopping = false;
-  let stopStarting: () => void = () => {};
+  readonly #successors = new Map<Worker, Worker>();
+  #target: number;
+  #earlyExits = 0;
+  #stopping = false;
+  #stopStarting: () => void = () => {};
   /** Called with its port when a process begins to listen. */
-  let whenServing: (port: number) => void = () => {};
-  let replacing: Promise<void> = Promise.resolve();
+  #whenServing: (port: number) => void = () => {};
+  #replacing: Promise<void> = Promise.resolve();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    const unknownNode = cannotRescue();
+    if (unknownNode !== null) options.log.error(unknownNode);
+    this.#heartbeats = new Heartbeats<Worker>({
+      timeoutMs: options.hangTimeoutMs,
+      onSilent: (worker) => this.#killHung(worker),
+      clock: this.#clock,
+    });
+    this.#balance = new Balance<Worker>({
+      release: (worker, connections) => send(worker, { type: 'release', connections }),
+      clock: this.#clock,
+    });
+    this.#target = options.processes;
+  }
+
+  /**
+   * Resolves with the port when every process listens, or when one does and the start of the others timed out; those
+   * are started again. Rejects when it is stopped before.
+   */
+  start(): Promise<number> {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    let isLate = false;
+    let firstPort: number | undefined;
+    this.#whenServing = (port) => {
+      if (isLate || this.#serving.size >= this.#options.processes) resolve(port);
+      firstPort ??= port;
+    };
+    const timeout = setTimeout(() => {
+      isLate = true;
+      if (firstPort !== undefined) resolve(firstPort);
+    }, START_TIMEOUT_MS);
+    this.#stopStarting = () => reject(new Error('The service was stopped while it started.'));
+    for (let count = 0; count < this.#options.processes; count += 1) this.#fork();
+    return promise.finally(() => clearTimeout(timeout));
+  }
+
+  /**
+   * Replaces the processes one by one: the new one listens before the old one drains. A process whose replacement does
+   * not start after several attempts stays, which is logged as an error; the others are still replaced.
+   */
+  replaceAll(): Promise<void> {
+    return this.#queued(() => this.#replaceEach()).catch(() => undefined);
+  }
+
+  /**
+   * Replaces one process: the new one listens before the old one drains.
+   * @returns false when no process has this id.
+   * @throws Error when no replacement starts; the process then stays.
+   */
+  replace(processId: number): Promise<boolean> {
+    return this.#queued(async () => {
+      const old = this.#current().find(({ id }) => id === processId);
+      if (old === undefined) return false;
+      await this.#replaceOne(old);
+      return true;
+    });
+  }
+
+  /** Changes the number of processes: starts more, or drains the oldest. Resolves when this is done. */
+  resize(processes: number): Promise<void> {
+    return this.#queued(() => this.#resizeTo(processes));
+  }
+
+  /** Stops listening, then drains every process, and resolves when all have ended. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#stopStarting();
+    await stopListening([...this.#connections.values()]);
+    await Promise.all([...this.#startedMs.keys()].map((worker) => this.#drain(worker)));
+  }
 
   /** Starts a process. `listening` rejects when it has ended, or is killed, before it listens. */
-  function fork(): { worker: Worker; listening: Promise<void> } {
-    const worker = cluster.fork(options.environment());
+  #fork(): { worker: Worker; listening: Promise<void> } {
+    const worker = cluster.fork(this.#options.environment());
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
     // The successor of a dead process is not awaited.
     listening.catch(() => undefined);
-    startedMs.set(worker, clock.elapsedMs());
+    this.#startedMs.set(worker, this.#clock.elapsedMs());
     worker.on('error', (error) =>
-      log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
+      this.#options.log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
     const tooSlow = setTimeout(() => {
-      log.error({ processId: worker.id }, 'An API process did not listen in time and is killed');
+      this.#options.log.error(
+        { processId: worker.id },
+        'An API process did not listen in time and is killed',
+      );
       worker.process.kill('SIGKILL');
       reject(new Error('An API process did not listen in time.'));
     }, START_TIMEOUT_MS).unref();
     worker.on('message', (message: ProcessMessage) => {
       if (message.type === 'alive') {
-        heartbeats.beat(worker);
-        if (serving.has(worker)) balance.report(worker, message.load);
+        this.#heartbeats.beat(worker);
+        if (this.#serving.has(worker)) this.#balance.report(worker, message.load);
       }
       if (message.type !== 'listening') return;
       clearTimeout(tooSlow);
-      serving.add(worker);
-      heartbeats.watch(worker);
-      balance.watch(worker);
-      whenServing(message.port);
+      this.#serving.add(worker);
+      this.#heartbeats.watch(worker);
+      this.#balance.watch(worker);
+      this.#whenServing(message.port);
       resolve();
     });
-    connections.set(
+    this.#connections.set(
       worker,
-      watchConnections(worker, () => serving.size > 0),
+      watchConnections(worker, () => this.#serving.size > 0),
     );
     worker.once('exit', (code, signal) => {
       clearTimeout(tooSlow);
-      onExit(worker, code, signal);
+      this.#onExit(worker, code, signal);
       reject(new Error('An API process ended before it listened.'));
     });
     return { worker, listening };
   }
 
   /** Kills a hung process, unless it drains: a drain has its own deadline. */
-  function killHung(worker: Worker): void {
-    if (leaving.has(worker)) return;
-    log.error({ processId: worker.id }, 'An API process hangs: it is killed and replaced');
-    serving.delete(worker);
-    hung.add(worker);
+  #killHung(worker: Worker): void {
+    if (this.#leaving.has(worker)) return;
+    this.#options.log.error({ processId: worker.id }, 'An API process hangs: it is killed and replaced');
+    this.#serving.delete(worker);
+    this.#hung.add(worker);
     worker.process.kill('SIGKILL');
   }
 
-  function onExit(worker: Worker, code: number | null, signal: string | null): void {
-    heartbeats.forget(worker);
-    balance.forget(worker);
-    const wasHung = hung.delete(worker);
-    const everServed = serving.delete(worker) || wasHung;
-    const livedMs = clock.elapsedMs() - (startedMs.get(worker) ?? 0);
-    startedMs.delete(worker);
-    connections.delete(worker);
+  #onExit(worker: Worker, code: number | null, signal: string | null): void {
+    this.#heartbeats.forget(worker);
+    this.#balance.forget(worker);
+    const wasHung = this.#hung.delete(worker);
+    const everServed = this.#serving.delete(worker) || wasHung;
+    const livedMs = this.#clock.elapsedMs() - (this.#startedMs.get(worker) ?? 0);
+    this.#startedMs.delete(worker);
+    this.#connections.delete(worker);
     // When a process dies while its successor starts, no other one is started.
-    successors.delete(worker);
-    options.onGone(worker.id);
-    if (leaving.delete(worker) || stopping) return;
-    log.error(
+    this.#successors.delete(worker);
+    this.#options.onGone(worker.id);
+    if (this.#leaving.delete(worker) || this.#stopping) return;
+    this.#options.log.error(
       { processId: worker.id, pid: worker.process.pid, code, signal, livedMs },
       'An API process died',
     );
     const endedBy = signal === null ? 'exit' : 'signal';
-    options.onDeath(wasHung ? 'hung' : endedBy);
-    earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : earlyExits + 1;
-    if (earlyExits >= MAX_EARLY_EXITS && serving.size === 0) {
-      options.onHopeless(
-        `${earlyExits} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
+    this.#options.onDeath(wasHung ? 'hung' : endedBy);
+    this.#earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : this.#earlyExits + 1;
+    if (this.#earlyExits >= MAX_EARLY_EXITS && this.#serving.size === 0) {
+      this.#options.onHopeless(
+        `${this.#earlyExits} API processes in a row died within ${HEALTHY_MS / 1000} s of their start, or before they listened (last: ${signal ?? `exit ${code}`}); the log lines above say why.`,
       );
       return;
     }
-    setTimeout(() => !stopping && counted().length < target && fork(), delayAfter(earlyExits));
+    setTimeout(
+      () => !this.#stopping && this.#counted().length < this.#target && this.#fork(),
+      delayAfter(this.#earlyExits),
+    );
   }
 
-  async function drain(worker: Worker): Promise<void> {
+  async #drain(worker: Worker): Promise<void> {
     if (worker.isDead()) return;
-    leaving.add(worker);
-    serving.delete(worker);
-    balance.forget(worker);
+    this.#leaving.add(worker);
+    this.#serving.delete(worker);
+    this.#balance.forget(worker);
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     send(worker, { type: 'drain' });
     // The process ends itself after its calls; the margin covers the closing of its pools.
-    const tooLong = sleep(options.drainTimeoutMs + 5_000, 'late', { ref: false });
+    const tooLong = sleep(this.#options.drainTimeoutMs + 5_000, 'late', { ref: false });
     if ((await Promise.race([gone, tooLong])) === 'late') {
-      log.warn({ processId: worker.id }, 'An API process did not drain in time and is killed');
+      this.#options.log.warn({ processId: worker.id }, 'An API process did not drain in time and is killed');
       worker.process.kill('SIGKILL');
       await gone;
     }
   }
 
   /** @throws Error when no successor listened after all attempts. */
-  async function replaceOne(old: Worker): Promise<void> {
-    for (let tries = 1; !stopping && !old.isDead(); tries += 1) {
-      const { worker, listening } = fork();
-      successors.set(old, worker);
+  async #replaceOne(old: Worker): Promise<void> {
+    for (let tries = 1; !this.#stopping && !old.isDead(); tries += 1) {
+      const { worker, listening } = this.#fork();
+      this.#successors.set(old, worker);
       try {
         await listening;
-        successors.delete(old);
-        return await drain(old);
+        this.#successors.delete(old);
+        return await this.#drain(old);
       } catch (error) {
-        successors.delete(old);
+        this.#successors.delete(old);
         if (tries >= REPLACE_TRIES && !old.isDead()) throw error;
-        log.warn({ err: error, processId: old.id }, 'A replacement did not start; it is tried again');
+        this.#options.log.warn(
+          { err: error, processId: old.id },
+          'A replacement did not start; it is tried again',
+        );
       }
       await sleep(REPLACE_PAUSE_MS);
     }
   }
 
-  async function replaceEach(): Promise<void> {
+  async #replaceEach(): Promise<void> {
     const kept: number[] = [];
-    const before = current();
+    const before = this.#current();
     for (const old of before) {
-      if (leaving.has(old)) continue;
-      await replaceOne(old).catch((error) => {
+      if (this.#leaving.has(old)) continue;
+      await this.#replaceOne(old).catch((error) => {
         kept.push(old.id);
-        log.error(
+        this.#options.log.error(
           { err: error, processId: old.id },
           `No replacement of an API process started in ${REPLACE_TRIES} tries: it stays as it was`,
         );
       });
     }
     if (kept.length < before.length)
-      log.info(
-        { before: idsOf(before), after: idsOf(current()) },
+      this.#options.log.info(
+        { before: idsOf(before), after: idsOf(this.#current()) },
         `${before.length - kept.length} of ${before.length} API processes were replaced one by one`,
       );
     if (kept.length > 0)
-      log.error(
+      this.#options.log.error(
         { processIds: kept },
         `${kept.length} API processes were not replaced: fix the cause in the log lines above, and send SIGHUP again`,
       );
   }
 
-  function current(): Worker[] {
-    return [...startedMs.keys()].filter((worker) => !leaving.has(worker) && !worker.isDead());
+  #current(): Worker[] {
+    return [...this.#startedMs.keys()].filter((worker) => !this.#leaving.has(worker) && !worker.isDead());
   }
 
   /** The processes that count towards the target number. */
-  function counted(): Worker[] {
-    const starting = new Set(successors.values());
-    return current().filter((worker) => !starting.has(worker));
+  #counted(): Worker[] {
+    const starting = new Set(this.#successors.values());
+    return this.#current().filter((worker) => !starting.has(worker));
   }
 
   /** Runs work after the previous replacement has ended or failed. */
-  function queued<T>(work: () => Promise<T>): Promise<T> {
-    const done = replacing.then(work);
-    replacing = done.then(
+  #queued<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#replacing.then(work);
+    this.#replacing = done.then(
       () => undefined,
-      (error) => log.error({ err: error }, 'A replacement failed'),
+      (error) => this.#options.log.error({ err: error }, 'A replacement failed'),
     );
     return done;
   }
 
-  async function resizeTo(processes: number): Promise<void> {
-    target = processes;
-    const missing = Math.max(0, target - current().length);
-    await Promise.all(Array.from({ length: missing }, () => fork().listening));
+  async #resizeTo(processes: number): Promise<void> {
+    this.#target = processes;
+    const missing = Math.max(0, this.#target - this.#current().length);
+    await Promise.all(Array.from({ length: missing }, () => this.#fork().listening));
     await Promise.all(
-      current()
-        .slice(0, current().length - target)
-        .map(drain),
+      this.#current()
+        .slice(0, this.#current().length - this.#target)
+        .map((worker) => this.#drain(worker)),
     );
   }
-
-  return {
-    start() {
-      const { promise, resolve, reject } = Promise.withResolvers<number>();
-      let isLate = false;
-      let firstPort: number | undefined;
-      whenServing = (port) => {
-        if (isLate || serving.size >= options.processes) resolve(port);
-        firstPort ??= port;
-      };
-      const timeout = setTimeout(() => {
-        isLate = true;
-        if (firstPort !== undefined) resolve(firstPort);
-      }, START_TIMEOUT_MS);
-      stopStarting = () => reject(new Error('The service was stopped while it started.'));
-      for (let count = 0; count < options.processes; count += 1) fork();
-      return promise.finally(() => clearTimeout(timeout));
-    },
-    replaceAll() {
-      return queued(replaceEach).catch(() => undefined);
-    },
-    replace: (processId) =>
-      queued(async () => {
-        const old = current().find(({ id }) => id === processId);
-        if (old === undefined) return false;
-        await replaceOne(old);
-        return true;
-      }),
-    resize: (processes) => queued(() => resizeTo(processes)),
-    async stop() {
-      stopping = true;
-      stopStarting();
-      await stopListening([...connections.values()]);
-      await Promise.all([...startedMs.keys()].map(drain));
-    },
-  };
 }
 
 function idsOf(workers: readonly Worker[]): number[] {

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
-import { createFairQueue } from '../../platform/queues/fair-queue.ts';
+import { FairQueue } from '../../platform/queues/fair-queue.ts';
 import { capacity } from './failures.ts';
 import { type IncomingCall, type Slot, type SlotRequest, TakenSlots, type WorkClass } from './slots.ts';
 
@@ -88,7 +88,7 @@ export class Admission {
   readonly #clock: Clock;
   #slots: number;
   #budgetBytes: number;
-  readonly #queues = { call: createFairQueue<Waiter>(), job: createFairQueue<Waiter>() };
+  readonly #queues = { call: new FairQueue<Waiter>(), job: FairQueue<Waiter>() };
   /** Calls whose bodies are being received, the oldest first. */
   readonly #incomingCalls = new Set<CountedCall>();
   readonly #taken = new TakenSlots();

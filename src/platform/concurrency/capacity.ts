@@ -27,28 +27,34 @@ export interface Capacity {
   onChange(listener: () => void): void;
 }
 
-export interface ChangeableCapacity extends Capacity {
-  /** All settings by their names. */
-  values(): Record<CapacitySetting, number>;
-  set(name: CapacitySetting, value: number): void;
-}
+/** The settings of this process, which change while it runs. */
+export class ChangeableCapacity implements Capacity {
+  readonly #values: Record<CapacitySetting, number>;
+  readonly #listeners: Array<() => void> = [];
 
-export function createCapacity(initial: Readonly<Record<CapacitySetting, number>>): ChangeableCapacity {
-  const values = { ...initial };
-  const listeners: Array<() => void> = [];
-  return {
-    values: () => ({ ...values }),
-    processes: () => values.PROCESSES,
-    imageThreads: () => values.IMAGE_THREADS,
-    renderThreads: () => values.RENDER_THREADS,
-    imageQueue: () => values.IMAGE_QUEUE,
-    imageWaitMs: () => values.IMAGE_WAIT_MS,
-    onChange: (listener) => void listeners.push(listener),
-    set(name, value) {
-      values[name] = value;
-      for (const listener of listeners) listener();
-    },
-  };
+  constructor(initial: Readonly<Record<CapacitySetting, number>>) {
+    this.#values = { ...initial };
+  }
+
+  readonly processes = () => this.#values.PROCESSES;
+  readonly imageThreads = () => this.#values.IMAGE_THREADS;
+  readonly renderThreads = () => this.#values.RENDER_THREADS;
+  readonly imageQueue = () => this.#values.IMAGE_QUEUE;
+  readonly imageWaitMs = () => this.#values.IMAGE_WAIT_MS;
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** All settings by their names. */
+  values(): Record<CapacitySetting, number> {
+    return { ...this.#values };
+  }
+
+  set(name: CapacitySetting, value: number): void {
+    this.#values[name] = value;
+    for (const listener of this.#listeners) listener();
+  }
 }
 
 /**

@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, register } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
-import { createOpMeter, type OpMeter } from './ops.ts';
-import { createPoolMeter, type PoolMeter } from './pools.ts';
-import { createRequestMeter, type RequestMeter } from './requests.ts';
-import { createStoreMeter, type StoreMeter } from './stores.ts';
+import { OpMeter } from './ops.ts';
+import { PoolMeter } from './pools.ts';
+import { RequestMeter } from './requests.ts';
+import { StoreMeter } from './stores.ts';
 
 /** The metrics of a process. No label ever holds an account, an id or a text of a caller. */
 export interface Meters {
@@ -41,13 +41,13 @@ export function createMeters(tracing: Tracing): Meters {
   collectDefaultMetrics({ eventLoopMonitoringPrecision: LOOP_DELAY_INTERVAL_MS });
   for (const name of MISNAMED) register.removeSingleMetric(name);
   return {
-    requests: createRequestMeter(),
+    requests: new RequestMeter(),
     connectionsReleased: new Counter({
       name: 'darkroom_connections_released_total',
       help: 'Kept connections that were closed with an answer, so that a less busy process takes the next calls of their clients.',
     }),
-    pools: createPoolMeter(),
-    ops: createOpMeter(tracing),
-    stores: createStoreMeter(tracing),
+    pools: new PoolMeter(),
+    ops: new OpMeter(tracing),
+    stores: new StoreMeter(tracing),
   };
 }

@@ -27,51 +27,51 @@ interface PoolWorkEnded {
   outcome: string;
 }
 
-export interface PoolMeter {
-  /** @param pools the pools of this process, by name; each function is called at every scrape. */
-  watch(pools: Record<string, () => PoolStats>): void;
-  /** Counts work that ended. @param waitSeconds how long it waited for its slot. */
-  worked(work: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void;
-  /** Counts the time of a worker, and work of the lowest priority. */
-  ended(work: PoolWorkEnded): void;
-}
-
 const WAIT_BUCKETS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10];
 
-export function createPoolMeter(): PoolMeter {
-  const waits = new Histogram({
+export class PoolMeter {
+  readonly #waits = new Histogram({
     name: 'darkroom_pool_wait_seconds',
     help: 'Time that work waited for a slot of the pool.',
     labelNames: ['pool', 'work'],
     buckets: WAIT_BUCKETS_SECONDS,
   });
-  const works = new Counter({
+  readonly #works = new Counter({
     name: 'darkroom_pool_work_total',
     help: 'Pieces of work that ended in the pool, by class (call or job), kind and outcome.',
     labelNames: ['pool', 'work', 'kind', 'outcome'],
   });
-  const workerSeconds = new Counter({
+  readonly #workerSeconds = new Counter({
     name: 'darkroom_pool_worker_seconds_total',
     help: 'CPU time that the workers of a pool of images used, by outcome: done, failed, or abandoned (past its deadline, or its client had gone).',
     labelNames: ['pool', 'outcome'],
   });
-  const lowPriority = new Counter({
+  readonly #lowPriority = new Counter({
     name: 'darkroom_pool_low_priority_total',
     help: 'Passes that ran at the lowest priority, by reason: estimate (it may take longer than 2 s), budget (its account is past IMAGE_ACCOUNT_SECONDS), deadline (an equal pass of the account had just met its deadline).',
     labelNames: ['reason'],
   });
-  for (const reason of ['estimate', 'budget', 'deadline']) lowPriority.inc({ reason }, 0);
-  return {
-    watch: declareGauges,
-    worked({ pool, work, kind }, waitSeconds, outcome) {
-      works.inc({ pool, work, kind, outcome });
-      if (outcome === 'done') waits.observe({ pool, work }, waitSeconds);
-    },
-    ended({ pool, reason, cpuMs, outcome }) {
-      workerSeconds.inc({ pool, outcome }, cpuMs / 1_000);
-      if (reason !== undefined) lowPriority.inc({ reason });
-    },
-  };
+
+  constructor() {
+    for (const reason of ['estimate', 'budget', 'deadline']) this.#lowPriority.inc({ reason }, 0);
+  }
+
+  /** @param pools the pools of this process, by name; each function is called at every scrape. */
+  watch(pools: Record<string, () => PoolStats>): void {
+    declareGauges(pools);
+  }
+
+  /** Counts work that ended. @param waitSeconds how long it waited for its slot. */
+  worked({ pool, work, kind }: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void {
+    this.#works.inc({ pool, work, kind, outcome });
+    if (outcome === 'done') this.#waits.observe({ pool, work }, waitSeconds);
+  }
+
+  /** Counts the time of a worker, and work of the lowest priority. */
+  ended({ pool, reason, cpuMs, outcome }: PoolWorkEnded): void {
+    this.#workerSeconds.inc({ pool, outcome }, cpuMs / 1_000);
+    if (reason !== undefined) this.#lowPriority.inc({ reason });
+  }
 }
 
 function declareGauges(pools: Record<string, () => PoolStats>): void {

@@ -14,10 +14,6 @@ interface Answered {
   refusal?: { code: string; reason: string };
 }
 
-export interface RequestMeter {
-  answered(answer: Answered): void;
-}
-
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 /** The route of requests for paths that are none. */
@@ -25,53 +21,56 @@ export const NO_ROUTE = 'none';
 /** The sub-reasons of alerts. They are counted from zero, so that an alert sees the first refusal as an increase. */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
-export function createRequestMeter(): RequestMeter {
-  const durations = createDurations({
+export class RequestMeter {
+  readonly #durations = createDurations({
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],
     bounds: BOUNDS_SECONDS,
   });
-  const refusals = new Counter({
+  readonly #refusals = new Counter({
     name: 'darkroom_refusals_total',
     help: 'Answers with an error, by its code and sub-reason.',
     labelNames: ['route', 'code', 'reason'],
   });
-  const waits = new Counter({
+  readonly #waits = new Counter({
     name: 'darkroom_request_store_seconds_total',
     help: 'Time in which requests waited for stores, as a part of their duration; queries side by side count once.',
     labelNames: ['route'],
   });
-  const errors = new Counter({
+  readonly #errors = new Counter({
     name: 'darkroom_server_errors_total',
     help: 'Answers with status 500: a store was away, a disk was full, or the service has a fault.',
   });
-  const startAtZero = (route: string) => {
-    for (const reason of ALERTED_REASONS) refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
-  };
-  startAtZero(NO_ROUTE);
   /** By route, method and status. Their number is limited, because none of them is a text of the caller. */
-  const observers = new Map<string, Map<string, Map<number, Observer>>>();
+  readonly #observers = new Map<string, Map<string, Map<number, Observer>>>();
 
-  function observerOf(method: string, route: string, status: number): Observer {
-    const ofRoute = getOrCreate(observers, route, () => {
-      startAtZero(route);
+  constructor() {
+    this.#startAtZero(NO_ROUTE);
+  }
+
+  answered({ method, route, status, seconds, storeSeconds, refusal }: Answered): void {
+    this.#observerOf(method, route, status)(seconds);
+    this.#waits.inc({ route }, storeSeconds);
+    if (status === 500) this.#errors.inc();
+    if (refusal !== undefined) this.#refusals.inc({ route, ...refusal });
+  }
+
+  #startAtZero(route: string): void {
+    for (const reason of ALERTED_REASONS)
+      this.#refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
+  }
+
+  #observerOf(method: string, route: string, status: number): Observer {
+    const ofRoute = getOrCreate(this.#observers, route, () => {
+      this.#startAtZero(route);
       return new Map<string, Map<number, Observer>>();
     });
     const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, Observer>());
     return getOrCreate(ofMethod, status, () =>
-      durations.observerOf({ method, route, status: String(status) }),
+      this.#durations.observerOf({ method, route, status: String(status) }),
     );
   }
-
-  return {
-    answered({ method, route, status, seconds, storeSeconds, refusal }) {
-      observerOf(method, route, status)(seconds);
-      waits.inc({ route }, storeSeconds);
-      if (status === 500) errors.inc();
-      if (refusal !== undefined) refusals.inc({ route, ...refusal });
-    },
-  };
 }
 
 /** The value of a key, created when it is missing. */

@@ -4,22 +4,24 @@ import { Counter, register } from 'prom-client';
 export type RestartReason = (typeof REASONS)[number];
 const REASONS = ['exit', 'signal', 'hung'] as const;
 
-interface RestartMeter {
-  restarted(reason: RestartReason): void;
-  text(): Promise<string>;
-}
-
 /** The metrics of the primary, whose text is added to that of the API processes. */
-export function createRestartMeter(): RestartMeter {
-  const restarts = new Counter({
+export class RestartMeter {
+  readonly #restarts = new Counter({
     name: 'darkroom_process_restarts_total',
     help: 'API processes that ended and were replaced, by reason: exit, signal (killed by the system or by somebody) or hung.',
     labelNames: ['reason'],
   });
-  // Starting at zero lets an alert see the first restart as an increase.
-  for (const reason of REASONS) restarts.inc({ reason }, 0);
-  return {
-    restarted: (reason) => restarts.inc({ reason }),
-    text: () => register.metrics(),
-  };
+
+  constructor() {
+    // Starting at zero lets an alert see the first restart as an increase.
+    for (const reason of REASONS) this.#restarts.inc({ reason }, 0);
+  }
+
+  restarted(reason: RestartReason): void {
+    this.#restarts.inc({ reason });
+  }
+
+  text(): Promise<string> {
+    return register.metrics();
+  }
 }

@@ -1,30 +1,32 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** The time in which a request waits for stores. Queries that run side by side count once. */
-export interface StoreTime {
-  began(): void;
-  ended(): void;
-  /** Seconds up to now. */
-  seconds(): number;
-}
-
 const current = new AsyncLocalStorage<StoreTime>();
 
-export function createStoreTime(nowMs: () => number = () => performance.now()): StoreTime {
-  let running = 0;
-  let sinceMs = 0;
-  let totalMs = 0;
-  return {
-    began() {
-      if (running === 0) sinceMs = nowMs();
-      running += 1;
-    },
-    ended() {
-      running -= 1;
-      if (running === 0) totalMs += nowMs() - sinceMs;
-    },
-    seconds: () => (totalMs + (running === 0 ? 0 : nowMs() - sinceMs)) / 1_000,
-  };
+/** The time in which a request waits for stores. Queries that run side by side count once. */
+export class StoreTime {
+  readonly #nowMs: () => number;
+  #running = 0;
+  #sinceMs = 0;
+  #totalMs = 0;
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  began(): void {
+    if (this.#running === 0) this.#sinceMs = this.#nowMs();
+    this.#running += 1;
+  }
+
+  ended(): void {
+    this.#running -= 1;
+    if (this.#running === 0) this.#totalMs += this.#nowMs() - this.#sinceMs;
+  }
+
+  /** Seconds up to now. */
+  seconds(): number {
+    return (this.#totalMs + (this.#running === 0 ? 0 : this.#nowMs() - this.#sinceMs)) / 1_000;
+  }
 }
 
 /** Runs the callback and everything that follows from it as parts of a request. */

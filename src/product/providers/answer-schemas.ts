@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { createOneAtATime } from '../../platform/queues/one-at-a-time.ts';
+import { OneAtATime } from '../../platform/queues/one-at-a-time.ts';
 import { lazyThread } from './threads.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
@@ -48,7 +48,7 @@ export function createAnswerSchemas(): AnswerSchemas {
   /** The problem of each schema; '' for none. */
   const known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
   /** The queue before the thread, in which accounts take turns. */
-  const queue = createOneAtATime();
+  const queue = new OneAtATime();
 
   /** Runs a task; undefined when it reached its limit of time or memory. */
   async function inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {

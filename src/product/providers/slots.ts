@@ -1,4 +1,4 @@
-import { createFairQueue, type FairQueue } from '../../platform/queues/fair-queue.ts';
+import { FairQueue } from '../../platform/queues/fair-queue.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /**
@@ -44,7 +44,7 @@ export function createSlots({ coordination, hostId, processId, limit }: Provider
   async function take(key: string, holder: string, owner: string): Promise<boolean> {
     const request = { key, limit, holder, leaseMs: LEASE_MS, seenMs: SEEN_MS, waitMs: WAIT_MS };
     if (await coordination.takeShared(request)) return true;
-    const queue = waiting.get(key) ?? createFairQueue();
+    const queue = waiting.get(key) ?? new FairQueue();
     if (queue.size >= limit && queue.sizeOf(owner) > 0) return false;
     waiting.set(key, queue);
     for (let poll = 0; poll < POLLS; poll++) {

@@ -1,6 +1,6 @@
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { Slice } from '../../platform/http/slice.ts';
-import type { Mail } from '../../platform/mail.ts';
+import type { SendMail } from '../../platform/mail.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
@@ -34,7 +34,7 @@ interface WebhooksOptions {
   capacity: Capacity;
   events: OpenEvents;
   outbound: Outbound;
-  mail: Mail;
+  sendMail: SendMail;
   gate: Gate;
   /** The address of an account's owner; null when the account is gone. */
   findEmail: (accountId: string) => Promise<string | null>;
@@ -49,8 +49,19 @@ interface WebhooksOptions {
 
 /** Webhooks, put together: the routes of owners, and what sends their events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
-  const { documents, coordination, capacity, events, outbound, mail, gate, findEmail, settings, now, log } =
-    options;
+  const {
+    documents,
+    coordination,
+    capacity,
+    events,
+    outbound,
+    sendMail,
+    gate,
+    findEmail,
+    settings,
+    now,
+    log,
+  } = options;
   const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
@@ -60,7 +71,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const disabling = createDisabling({
     endpoints,
     deliveries,
-    mail,
+    sendMail,
     findEmail,
     subscriptionsChanged,
     now,

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { BEAT_MS, createHeartbeats } from '../../../src/host/processes/heartbeats.ts';
+import { BEAT_MS, Heartbeats } from '../../../src/host/processes/heartbeats.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 15_000;
 function underClock() {
   const silent: string[] = [];
   const clock = manualClock();
-  const heartbeats = createHeartbeats<string>({
+  const heartbeats = new Heartbeats<string>({
     timeoutMs: TIMEOUT_MS,
     onSilent: (process) => silent.push(process),
     clock,

@@ -1,7 +1,7 @@
 // needs: server
 import t from 'tap';
 import { parseJson } from '../../../src/platform/http/bodies/json.ts';
-import { createLargeBodies } from '../../../src/platform/http/bodies/large-bodies.ts';
+import { LargeBodies } from '../../../src/platform/http/bodies/large-bodies.ts';
 import { startServer } from '../../support/harness.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -37,7 +37,7 @@ t.test('a large body is counted before it is parsed', (t) => {
 t.test(
   'a large body that is parsed in pieces is the value, or the refusal, of one that is parsed whole',
   async (t) => {
-    const bodies = createLargeBodies();
+    const bodies = new LargeBodies();
     const rest = 'x'.repeat(70_000);
     const list = rows(30_000, { a: 1, b: [null, 'x,]}', {}] });
     const taken: [string, string][] = [
@@ -82,7 +82,7 @@ t.test(
 t.test(
   'large bodies are parsed one at a time, by turns of their owners, with room between them',
   async (t) => {
-    const bodies = createLargeBodies();
+    const bodies = new LargeBodies();
     const large = json(rows(100_000, { a: 1 }));
     const done: string[] = [];
     let turns = 0;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
 import { createHostMeter } from '../../../src/platform/metrics/host.ts';
-import { createRestartMeter } from '../../../src/platform/metrics/restarts.ts';
+import { RestartMeter } from '../../../src/platform/metrics/restarts.ts';
 import { startServer } from '../../support/harness.ts';
 import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
 
@@ -26,7 +26,7 @@ function samplesOf(text: string): Map<string, number> {
 
 t.test('a fresh instance has each series whose growth an alert looks at, and it is zero', async (t) => {
   const server = await startServer(t);
-  createRestartMeter();
+  new RestartMeter();
   const samples = samplesOf((await server.call('//metrics')).bytes.toString('utf8'));
   const alerts = readFileSync(ALERTS, 'utf8');
   const grown = [...alerts.matchAll(/(?:rate|increase)\((darkroom_\w+)(?:\{(\w+)="([^"]+)"\})?/g)];
@@ -99,7 +99,7 @@ t.test('what happened is told by pool, op, refusal and store, and nothing of an 
   for (const secret of [id, keyId, key]) t.notOk(text.includes(secret), 'no account, key or id in a label');
 
   // What the page tells is what is declared: names, types, labels and meanings.
-  createRestartMeter();
+  new RestartMeter();
   createHostMeter({ version: '1.2.3', dataDir: t.testdir(), cores: 2 });
   if (process.env.WRITE_METRICS_PAGE === 'yes') writePage();
   t.equal(readFileSync(PAGE, 'utf8'), pageOf(ownMetrics()), 'config/metrics.md is old: npm run metrics');

@@ -1,14 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import {
-  createStoreTime,
-  storeTimeOfRequest,
-  withinRequest,
-} from '../../../src/platform/metrics/store-time.ts';
+import { StoreTime, storeTimeOfRequest, withinRequest } from '../../../src/platform/metrics/store-time.ts';
 
 t.test('queries side by side count once, and one that still runs counts up to now', async (t) => {
   let nowMs = 0;
-  const time = createStoreTime(() => nowMs);
+  const time = new StoreTime(() => nowMs);
   t.equal(time.seconds(), 0);
   time.began();
   nowMs = 1_000;
@@ -26,7 +22,7 @@ t.test('queries side by side count once, and one that still runs counts up to no
 });
 
 t.test('code belongs to the request that it follows from, and to none elsewhere', async (t) => {
-  const [one, other] = [createStoreTime(), createStoreTime()];
+  const [one, other] = [new StoreTime(), new StoreTime()];
   const seen: unknown[] = [];
   const step = async () => {
     await Promise.resolve();

@@ -1,7 +1,7 @@
 import { register } from 'prom-client';
 import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { createCapacity } from '../../../src/platform/concurrency/capacity.ts';
+import { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
@@ -36,10 +36,10 @@ export async function startProcess(
   const events = await openEvents(stores);
   const webhooks = await openWebhooks({
     ...stores,
-    capacity: createCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
+    capacity: new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
     events,
     outbound,
-    mail: { send: async () => undefined },
+    sendMail: async () => undefined,
     gate: {} as Gate,
     findEmail: async () => null,
     settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createOneAtATime } from '../../queues/one-at-a-time.ts';
+import { OneAtATime } from '../../queues/one-at-a-time.ts';
 import { checkInSlices } from './json.ts';
 import { parseInSlices } from './sliced-json.ts';
 
@@ -12,32 +12,27 @@ const MAX_PAUSE_MS = 400;
 
 const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, MAX_PAUSE_MS);
 
-interface LargeBodies {
-  /** @throws ApiError as `parseJson` does. */
-  parse(owner: string, raw: Buffer): Promise<unknown>;
-}
-
 /**
  * Parses large JSON bodies one at a time per process, with owners in turn, and in slices between which the event loop
  * serves other calls. A pause of twice its length follows each slice, which leaves two thirds of the event loop to
  * small calls. A thread would not help, because copying its result takes longer than parsing, and cannot be done in
  * slices.
  */
-export function createLargeBodies(): LargeBodies {
-  const { takeTurn, endTurn } = createOneAtATime();
-  return {
-    async parse(owner, raw) {
-      await takeTurn(owner);
-      const startedMs = performance.now();
-      try {
-        await inSlices(checkInSlices(raw));
-        return await inSlices(parseInSlices(raw));
-      } finally {
-        // The validation and the first checks of the handler run before that, and count as well.
-        setImmediate(() => setTimeout(endTurn, pauseAfter(performance.now() - startedMs)));
-      }
-    },
-  };
+export class LargeBodies {
+  readonly #turns = new OneAtATime();
+
+  /** @throws ApiError as `parseJson` does. */
+  async parse(owner: string, raw: Buffer): Promise<unknown> {
+    await this.#turns.takeTurn(owner);
+    const startedMs = performance.now();
+    try {
+      await inSlices(checkInSlices(raw));
+      return await inSlices(parseInSlices(raw));
+    } finally {
+      // The validation and the first checks of the handler run before that, and count as well.
+      setImmediate(() => setTimeout(() => this.#turns.endTurn(), pauseAfter(performance.now() - startedMs)));
+    }
+  }
 }
 
 /** Runs a generator that yields where it may be interrupted, and pauses whenever it has used its slice of time. */

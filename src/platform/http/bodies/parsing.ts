@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
 import { emptyBody, LARGE_JSON_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
-import { createLargeBodies } from './large-bodies.ts';
+import { LargeBodies } from './large-bodies.ts';
 import { collect } from './streamed-body.ts';
 
 declare module 'fastify' {
@@ -90,7 +90,7 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8
  * @throws ApiError invalid_param on `body` for malformed JSON; payload_too_large for more values than a body may have.
  */
 export function installBodyParsing(app: FastifyInstance, ownerOf: (request: FastifyRequest) => string): void {
-  const large = createLargeBodies();
+  const large = new LargeBodies();
   app.decorateRequest('readJson', async function readJson() {
     const raw = await collect(this.body as Readable, this, MAX_JSON_BODY_BYTES, 'body');
     return raw.length > LARGE_JSON_BYTES ? large.parse(ownerOf(this), raw) : parseJson(raw);

@@ -13,72 +13,68 @@ interface ReleasingOptions {
   clock: Clock;
 }
 
-/** Connections whose clients may be sent to another process. */
-export interface ReleasableConnections {
-  /** The mean number of concurrent calls since the last call of this function. */
-  load(): number;
-  /** Sends `Connection: close` with this number of the next responses. Replaces an earlier request. */
-  release(connections: number): void;
-}
-
 /**
  * Counts concurrent calls, and releases connections with their responses: a client that receives `Connection: close`
  * sends its next call over a new connection, which any process may accept. No call fails by it.
  */
-export function installReleasing(
-  server: FastifyInstance,
-  { isWork, onReleased, clock }: ReleasingOptions,
-): ReleasableConnections {
-  let concurrent = 0;
-  let callMs = 0;
-  let countedMs = clock.elapsedMs();
-  let measuredMs = countedMs;
-  let remaining = 0;
-  let validUntilMs = countedMs;
+export class ReleasableConnections {
+  readonly #clock: Clock;
+  #concurrent = 0;
+  #callMs = 0;
+  #countedMs: number;
+  #measuredMs: number;
+  #remaining = 0;
+  #validUntilMs: number;
 
-  function count(change: number): void {
-    const nowMs = clock.elapsedMs();
-    callMs += concurrent * (nowMs - countedMs);
-    countedMs = nowMs;
-    concurrent += change;
+  constructor(server: FastifyInstance, options: ReleasingOptions) {
+    this.#clock = options.clock;
+    this.#countedMs = options.clock.elapsedMs();
+    this.#measuredMs = this.#countedMs;
+    this.#validUntilMs = this.#countedMs;
+    server.addHook('onRequest', (request, reply, done) => {
+      if (options.isWork(request)) {
+        this.#count(1);
+        // This event occurs once, even if the client disconnects before its response.
+        reply.raw.once('close', () => this.#count(-1));
+      }
+      done();
+    });
+    server.addHook('onSend', (request, reply, _payload, done) => {
+      if (
+        this.#remaining > 0 &&
+        options.isWork(request) &&
+        !reply.hasHeader('connection') &&
+        options.clock.elapsedMs() < this.#validUntilMs
+      ) {
+        this.#remaining -= 1;
+        reply.header('connection', 'close');
+        if (!request.raw.complete) closeAfterAnswer(request.socket);
+        options.onReleased();
+      }
+      done();
+    });
   }
 
-  server.addHook('onRequest', (request, reply, done) => {
-    if (isWork(request)) {
-      count(1);
-      // This event occurs once, even if the client disconnects before its response.
-      reply.raw.once('close', () => count(-1));
-    }
-    done();
-  });
+  /** The mean number of concurrent calls since the last call of this function. */
+  load(): number {
+    this.#count(0);
+    const passedMs = this.#countedMs - this.#measuredMs;
+    const mean = passedMs > 0 ? this.#callMs / passedMs : this.#concurrent;
+    this.#callMs = 0;
+    this.#measuredMs = this.#countedMs;
+    return mean;
+  }
 
-  server.addHook('onSend', (request, reply, _payload, done) => {
-    if (
-      remaining > 0 &&
-      isWork(request) &&
-      !reply.hasHeader('connection') &&
-      clock.elapsedMs() < validUntilMs
-    ) {
-      remaining -= 1;
-      reply.header('connection', 'close');
-      if (!request.raw.complete) closeAfterAnswer(request.socket);
-      onReleased();
-    }
-    done();
-  });
+  /** Sends `Connection: close` with this number of the next responses. Replaces an earlier request. */
+  release(connections: number): void {
+    this.#remaining = connections;
+    this.#validUntilMs = this.#clock.elapsedMs() + VALID_MS;
+  }
 
-  return {
-    load() {
-      count(0);
-      const passedMs = countedMs - measuredMs;
-      const mean = passedMs > 0 ? callMs / passedMs : concurrent;
-      callMs = 0;
-      measuredMs = countedMs;
-      return mean;
-    },
-    release(connections) {
-      remaining = connections;
-      validUntilMs = clock.elapsedMs() + VALID_MS;
-    },
-  };
+  #count(change: number): void {
+    const nowMs = this.#clock.elapsedMs();
+    this.#callMs += this.#concurrent * (nowMs - this.#countedMs);
+    this.#countedMs = nowMs;
+    this.#concurrent += change;
+  }
 }

@@ -5,7 +5,7 @@ import { MEGABYTE } from '../../values/units.ts';
 import { drop } from '../bodies/streamed-body.ts';
 import { closeAfterAnswer } from '../connection/lingering.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
-import { createRefusalLog } from './refusal-log.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';
 
 /**
@@ -13,7 +13,7 @@ import { validationFailure } from './validation.ts';
  * get a code from the closed set here.
  */
 export function installFailures(app: FastifyInstance): void {
-  const refusalLog = createRefusalLog(app.log);
+  const refusalLog = new RefusalLog(app.log);
   app.addHook('onClose', async () => refusalLog.close());
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = asApiError(error);

@@ -15,39 +15,38 @@ export function summedReasonOf({ code, details }: ApiError): string | undefined 
 /**
  * Sums up refusals that a loaded host sends by the thousand: one log line per second and reason contains their number.
  */
-interface RefusalLog {
-  /** Counts a refusal; false for one that gets a log line of its own. */
-  counts(request: FastifyRequest, failure: ApiError): boolean;
-  close(): void;
-}
+export class RefusalLog {
+  readonly #log: FastifyBaseLogger;
+  readonly #summed = new Map<string, { refused: number; requestId: string; route: string | undefined }>();
+  #timer: NodeJS.Timeout | undefined;
 
-export function createRefusalLog(log: FastifyBaseLogger): RefusalLog {
-  const summed = new Map<string, { refused: number; requestId: string; route: string | undefined }>();
-  let timer: NodeJS.Timeout | undefined;
-
-  function write(): void {
-    timer = undefined;
-    for (const [reason, sum] of summed) log.info({ reason, ...sum }, 'Calls were refused');
-    summed.clear();
+  constructor(log: FastifyBaseLogger) {
+    this.#log = log;
   }
 
-  return {
-    counts(request, failure) {
-      const reason = summedReasonOf(failure);
-      if (reason === undefined) return false;
-      const sum = summed.get(reason) ?? {
-        refused: 0,
-        requestId: request.id,
-        route: request.routeOptions.url,
-      };
-      sum.refused += 1;
-      summed.set(reason, sum);
-      timer ??= setTimeout(write, SUMMARY_MS).unref();
-      return true;
-    },
-    close() {
-      clearTimeout(timer);
-      write();
-    },
-  };
+  /** Counts a refusal; false for one that gets a log line of its own. */
+  counts(request: FastifyRequest, failure: ApiError): boolean {
+    const reason = summedReasonOf(failure);
+    if (reason === undefined) return false;
+    const sum = this.#summed.get(reason) ?? {
+      refused: 0,
+      requestId: request.id,
+      route: request.routeOptions.url,
+    };
+    sum.refused += 1;
+    this.#summed.set(reason, sum);
+    this.#timer ??= setTimeout(() => this.#write(), SUMMARY_MS).unref();
+    return true;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#write();
+  }
+
+  #write(): void {
+    this.#timer = undefined;
+    for (const [reason, sum] of this.#summed) this.#log.info({ reason, ...sum }, 'Calls were refused');
+    this.#summed.clear();
+  }
 }

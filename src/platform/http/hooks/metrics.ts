@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { register } from 'prom-client';
 import { NO_ROUTE, type RequestMeter } from '../../metrics/requests.ts';
-import { createStoreTime, type StoreTime, withinRequest } from '../../metrics/store-time.ts';
+import { StoreTime, withinRequest } from '../../metrics/store-time.ts';
 import { ApiError } from '../errors/errors.ts';
 import { refusalOf } from '../errors/failures.ts';
 
@@ -25,7 +25,7 @@ export function installMetrics(
 ): void {
   const storeTimes = new WeakMap<FastifyRequest, StoreTime>();
   app.addHook('onRequest', (request, _reply, done) => {
-    const time = createStoreTime();
+    const time = new StoreTime();
     storeTimes.set(request, time);
     withinRequest(time, done);
   });

@@ -1,5 +1,5 @@
 import type { Node } from '../openapi/document.ts';
-import { createSchemaReader, type SchemaReader } from './schema-reader.ts';
+import { SchemaReader } from './schema-reader.ts';
 
 interface Media {
   schema?: Node;
@@ -36,7 +36,7 @@ const MAX_FIELDS = 90;
  */
 export function endpointPage(call: string, operation: DocumentedOperation, document: Node): string {
   const { summary = '', description, security, parameters = [], requestBody, responses } = operation;
-  const reader = createSchemaReader(document);
+  const reader = new SchemaReader(document);
   const named = parameters.filter(({ name }) => name !== undefined);
   const takesKey = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
   const answers = Object.entries(responses).filter(

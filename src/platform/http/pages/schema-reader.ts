@@ -1,38 +1,22 @@
 import type { Node } from '../openapi/document.ts';
 
-/** Describes schemas of the OpenAPI document for readers. It follows references. */
-export interface SchemaReader {
-  /** The type of a value in a few words, such as "integer 1 to 9". */
-  typeOf(schema: Node): string;
-  /** A line for each field within it, by its path. */
-  fieldsOf(schema: Node): string[];
-  /** A valid value: the schema's own example if it has one. */
-  exampleOf(schema: Node): unknown;
-}
-
 /** The most levels of nested fields and examples. */
 const DEEPEST = 5;
 const INSTANT = '2026-01-31T12:00:00.000Z';
 
-export function createSchemaReader(document: Node): SchemaReader {
-  const { schemas } = document.components as { schemas: Record<string, Node> };
+/** Describes schemas of the OpenAPI document for readers. It follows references. */
+export class SchemaReader {
+  readonly #schemas: Record<string, Node>;
 
-  function resolved(schema: Node): Node {
-    const { $ref, ...siblings } = schema as { $ref?: string };
-    return $ref === undefined ? schema : { ...schemas[$ref.split('/').at(-1) ?? ''], ...siblings };
+  constructor(document: Node) {
+    this.#schemas = (document.components as { schemas: Record<string, Node> }).schemas;
   }
 
-  /** The alternatives of a schema, or the schema itself if it has none. */
-  function choicesOf(schema: Node): Node[] {
-    const { oneOf, anyOf } = resolved(schema);
-    const choices = (oneOf ?? anyOf) as Node[] | undefined;
-    return choices === undefined ? [resolved(schema)] : choices.map(resolved);
-  }
-
-  function typeOf(schema: Node): string {
-    const { type, enum: words, const: word, minimum, maximum, contentMediaType } = resolved(schema);
-    const choices = choicesOf(schema);
-    if (choices.length > 1) return [...new Set(choices.map(typeOf))].join(' or ');
+  /** The type of a value in a few words, such as "integer 1 to 9". */
+  typeOf(schema: Node): string {
+    const { type, enum: words, const: word, minimum, maximum, contentMediaType } = this.#resolved(schema);
+    const choices = this.#choicesOf(schema);
+    if (choices.length > 1) return [...new Set(choices.map((schema) => this.typeOf(schema)))].join(' or ');
     if (word !== undefined) return JSON.stringify(word);
     if (Array.isArray(words)) return words.join(', ');
     if (contentMediaType !== undefined) return 'bytes';
@@ -40,39 +24,41 @@ export function createSchemaReader(document: Node): SchemaReader {
     return `${type} ${minimum ?? '…'} to ${maximum ?? '…'}`;
   }
 
-  function fieldsOf(schema: Node, at = '', depth = 0): string[] {
+  /** A line for each field within it, by its path. */
+  fieldsOf(schema: Node, at = '', depth = 0): string[] {
     if (depth > DEEPEST) return [];
-    const lines = choicesOf(schema).flatMap((choice) => {
-      if (choice.type === 'array') return fieldsOf((choice.items ?? {}) as Node, `${at}[]`, depth + 1);
+    const lines = this.#choicesOf(schema).flatMap((choice) => {
+      if (choice.type === 'array') return this.fieldsOf((choice.items ?? {}) as Node, `${at}[]`, depth + 1);
       const required = (choice.required ?? []) as string[];
       return Object.entries((choice.properties ?? {}) as Record<string, Node>).flatMap(([name, field]) => {
         const path = at === '' ? name : `${at}.${name}`;
-        const { description = '' } = resolved(field);
+        const { description = '' } = this.#resolved(field);
         const isOptional = required.includes(name) ? '' : ', optional';
         return [
-          `- ${path} (${typeOf(field)}${isOptional}) ${description}`.trim(),
-          ...fieldsOf(field, path, depth + 1),
+          `- ${path} (${this.typeOf(field)}${isOptional}) ${description}`.trim(),
+          ...this.fieldsOf(field, path, depth + 1),
         ];
       });
     });
     return [...new Set(lines)];
   }
 
-  function exampleOf(schema: Node, depth = 0): unknown {
-    const target = resolved(schema);
+  /** A valid value: the schema's own example if it has one. */
+  exampleOf(schema: Node, depth = 0): unknown {
+    const target = this.#resolved(schema);
     const [example] = (target.examples ?? []) as unknown[];
-    const [choice = target] = choicesOf(target);
+    const [choice = target] = this.#choicesOf(target);
     const { type, enum: words, const: word, default: fallback } = choice;
     const value = example ?? word ?? fallback ?? (words as unknown[] | undefined)?.[0];
     if (value !== undefined) return value;
     if (choice !== target && choice.examples !== undefined) return (choice.examples as unknown[])[0];
     switch (Array.isArray(type) ? type[0] : type) {
       case 'object':
-        return objectOf(choice, depth);
+        return this.#objectOf(choice, depth);
       case 'array':
         return depth > DEEPEST && choice.minItems === undefined
           ? []
-          : [exampleOf((choice.items ?? {}) as Node, depth + 1)];
+          : [this.exampleOf((choice.items ?? {}) as Node, depth + 1)];
       case 'integer':
       case 'number':
         return choice.minimum ?? 1;
@@ -85,13 +71,23 @@ export function createSchemaReader(document: Node): SchemaReader {
     }
   }
 
+  #resolved(schema: Node): Node {
+    const { $ref, ...siblings } = schema as { $ref?: string };
+    return $ref === undefined ? schema : { ...this.#schemas[$ref.split('/').at(-1) ?? ''], ...siblings };
+  }
+
+  /** The alternatives of a schema, or the schema itself if it has none. */
+  #choicesOf(schema: Node): Node[] {
+    const { oneOf, anyOf } = this.#resolved(schema);
+    const choices = (oneOf ?? anyOf) as Node[] | undefined;
+    return choices === undefined ? [this.#resolved(schema)] : choices.map((schema) => this.#resolved(schema));
+  }
+
   /** Examples contain optional fields as well, up to this depth. */
-  function objectOf({ properties = {}, required = [] }: Node, depth: number): object {
+  #objectOf({ properties = {}, required = [] }: Node, depth: number): object {
     const names = Object.entries(properties as Record<string, Node>).filter(
       ([name]) => depth < DEEPEST || (required as string[]).includes(name),
     );
-    return Object.fromEntries(names.map(([name, field]) => [name, exampleOf(field, depth + 1)]));
+    return Object.fromEntries(names.map(([name, field]) => [name, this.exampleOf(field, depth + 1)]));
   }
-
-  return { typeOf, fieldsOf, exampleOf };
 }

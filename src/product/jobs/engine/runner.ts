@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { randomText } from '../../../platform/ids/ids.ts';
-import { createFairQueue } from '../../../platform/queues/fair-queue.ts';
+import { FairQueue } from '../../../platform/queues/fair-queue.ts';
 import { throughOutages } from '../../../platform/stores/outages.ts';
 import {
   type Claimed,
@@ -78,7 +78,7 @@ export function createRunner(options: RunnerOptions): Runner {
   };
   const active = new Map<string, ActiveJob>();
   /** The account that was served least recently is next, with its job that was served least recently. */
-  const queue = createFairQueue<ActiveJob>();
+  const queue = new FairQueue<ActiveJob>();
   /** Items that this process has claimed, until their outcome is recorded. */
   const owned = new Map<string, Claimed>();
   const abandoning = new AbortController();

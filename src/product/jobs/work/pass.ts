@@ -13,7 +13,7 @@ const DEADLINE_MS = 60_000;
 export interface PassWorkOptions {
   pixels: Pixels;
   assets: AssetsForJobs;
-  meters: { ops: OpMeter };
+  meters: { ops: Pick<OpMeter, 'ran'> };
 }
 
 /** Runs a pass over the picture of an item, with the second assets that its steps read. */

@@ -1,4 +1,4 @@
-import type { Mail } from '../../../platform/mail.ts';
+import type { SendMail } from '../../../platform/mail.ts';
 import type { Log } from '../../../platform/tracing/log.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import type { DeliveriesStore } from '../deliveries/store.ts';
@@ -8,7 +8,7 @@ import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from './store.ts';
 interface DisablingOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
-  mail: Mail;
+  sendMail: SendMail;
   /** Null when the account is gone. */
   findEmail: (accountId: string) => Promise<string | null>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
@@ -39,7 +39,7 @@ const GIVE_UP_MS = DAY_MS;
  * afterwards: a crash in between sends it again ten minutes later, with the same Message-ID.
  */
 export function createDisabling(options: DisablingOptions): Disabling {
-  const { endpoints, deliveries, mail, findEmail, subscriptionsChanged, now, log } = options;
+  const { endpoints, deliveries, sendMail, findEmail, subscriptionsChanged, now, log } = options;
   let mailing: Promise<void> = Promise.resolve();
 
   async function closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
@@ -72,7 +72,7 @@ export function createDisabling(options: DisablingOptions): Disabling {
     if (endpoint === null) return 0;
     const isLate = Date.parse(endpoint.disabledAt ?? '') + GIVE_UP_MS < now().getTime();
     const to = isLate ? null : await findEmail(endpoint.accountId);
-    if (to !== null) await mail.send({ to, ...noticeOf(endpoint) });
+    if (to !== null) await sendMail({ to, ...noticeOf(endpoint) });
     await endpoints.noticed(endpoint.accountId, endpoint._id);
     return 1;
   }
