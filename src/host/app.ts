@@ -25,7 +25,7 @@ import { addressOf, createServer } from '../platform/http/server.ts';
 import { meterClock } from '../platform/metrics/clock.ts';
 import { createMeters } from '../platform/metrics/meters.ts';
 import { Sweeper } from '../platform/periodic-tasks.ts';
-import { openSharedClock, type SharedClock } from '../platform/shared-clock.ts';
+import { SharedClock } from '../platform/shared-clock.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
 import { createFreeSpaceCheck } from '../platform/stores/free-space.ts';
 import { measured } from '../platform/stores/measured.ts';
@@ -78,7 +78,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { settings, tracing, log, hostId, processId } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
-  const clock = await openSharedClock({ readTime: () => stores.coordination.time(), now: options.now, log });
+  const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now: options.now, log });
   meterClock(clock.differenceMs);
   const checkFreeSpace = createFreeSpaceCheck(settings.stores, stores);
   const server = createServer(settings.http, log);

@@ -20,34 +20,69 @@ interface SharedClockOptions {
   log: { error(context: object, message: string): void; warn(context: object, message: string): void };
 }
 
-export interface SharedClock {
-  now(): Date;
-  /**
-   * The last measured difference: milliseconds by which the shared clock is ahead of this host's; negative when it is
-   * behind.
-   */
-  differenceMs(): number;
-  isWrong(): boolean;
-  yields(): boolean;
-  close(): void;
-}
-
 /**
  * One clock for all hosts: the host's own, corrected by its difference from the clock of coordination. Stored instants
  * that another host compares (leases of items, pauses, expiries) use it, so that hosts agree even if their clocks
  * differ by minutes. MongoDB's own clock ($$NOW) is no alternative, because it is only available in pipeline updates,
  * which the embedded store does not have. The difference is measured at the start and each minute; when a clock is set
  * between two measurements, the difference is wrong until the next one.
- * @throws the error of `readTime` at the first measurement.
  */
-export async function openSharedClock(options: SharedClockOptions): Promise<SharedClock> {
-  const { readTime, now, log, timer = systemClock } = options;
-  let measuredMs = 0;
-  let isClosed = false;
-  let stopWaiting = () => {};
+export class SharedClock {
+  readonly #options: SharedClockOptions;
+  #measuredMs = 0;
+  #isClosed = false;
+  #stopWaiting = () => {};
+
+  private constructor(options: SharedClockOptions) {
+    this.#options = options;
+  }
+
+  /** @throws the error of `readTime` at the first measurement. */
+  static async open(options: SharedClockOptions): Promise<SharedClock> {
+    const clock = new SharedClock(options);
+    await clock.#measure();
+    clock.#measureLater();
+    return clock;
+  }
+
+  readonly now = (): Date => {
+    const own = this.#options.now();
+    if (Math.abs(this.#measuredMs) < MIN_INTERVAL_MS) return own;
+    return new Date(own.getTime() + Math.round(this.#measuredMs));
+  };
+
+  /**
+   * The last measured difference: milliseconds by which the shared clock is ahead of this host's; negative when it is
+   * behind.
+   */
+  readonly differenceMs = (): number => this.#measuredMs;
+
+  isWrong(): boolean {
+    return Math.abs(this.#measuredMs) > WRONG_FROM_MS;
+  }
+
+  readonly yields = (): boolean => Math.abs(this.#measuredMs) > YIELDS_FROM_MS;
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stopWaiting();
+  }
+
+  async #measure(): Promise<void> {
+    const { log } = this.#options;
+    const found = await this.#difference();
+    if (found === null) return log.warn({}, 'The shared clock was not measured: its answers took too long');
+    this.#measuredMs = found;
+    if (this.isWrong())
+      log.error(
+        { differenceMs: Math.round(found) },
+        'The clock of this host is wrong, or the one of Redis is: synchronise both by NTP',
+      );
+  }
 
   /** The difference by the fastest of several answers; null when none was fast enough. */
-  async function difference(): Promise<number | null> {
+  async #difference(): Promise<number | null> {
+    const { now, readTime } = this.#options;
     let fastestMs = MAX_SAMPLE_MS;
     let differenceMs: number | null = null;
     for (let sample = 0; sample < SAMPLES; sample += 1) {
@@ -61,40 +96,13 @@ export async function openSharedClock(options: SharedClockOptions): Promise<Shar
     return differenceMs;
   }
 
-  async function measure(): Promise<void> {
-    const found = await difference();
-    if (found === null) return log.warn({}, 'The shared clock was not measured: its answers took too long');
-    measuredMs = found;
-    if (isWrong())
-      log.error(
-        { differenceMs: Math.round(found) },
-        'The clock of this host is wrong, or the one of Redis is: synchronise both by NTP',
-      );
-  }
-
-  function measureLater(): void {
-    if (isClosed) return;
-    stopWaiting = timer.after(INTERVAL_MS, () => {
-      measure()
+  #measureLater(): void {
+    const { timer = systemClock, log } = this.#options;
+    if (this.#isClosed) return;
+    this.#stopWaiting = timer.after(INTERVAL_MS, () => {
+      this.#measure()
         .catch((error) => log.warn({ err: error }, 'The shared clock was not measured'))
-        .finally(measureLater);
+        .finally(() => this.#measureLater());
     });
   }
-
-  const isWrong = () => Math.abs(measuredMs) > WRONG_FROM_MS;
-  await measure();
-  measureLater();
-  return {
-    now: () => {
-      const own = now();
-      return Math.abs(measuredMs) < MIN_INTERVAL_MS ? own : new Date(own.getTime() + Math.round(measuredMs));
-    },
-    differenceMs: () => measuredMs,
-    isWrong,
-    yields: () => Math.abs(measuredMs) > YIELDS_FROM_MS,
-    close() {
-      isClosed = true;
-      stopWaiting();
-    },
-  };
 }

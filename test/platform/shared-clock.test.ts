@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { openSharedClock } from '../../src/platform/shared-clock.ts';
+import { SharedClock } from '../../src/platform/shared-clock.ts';
 
 /** A host and the shared clock, each with hands of its own, and the timer between two measures. */
 function hands(differenceMs: number) {
@@ -8,7 +8,7 @@ function hands(differenceMs: number) {
   const own = { ms: 1_000_000, shared: 1_000_000 + differenceMs, answerMs: 0 };
   let due: () => void = () => t.fail('nothing was planned');
   const open = () =>
-    openSharedClock({
+    SharedClock.open({
       now: () => new Date(own.ms),
       async readTime() {
         own.ms += own.answerMs;

@@ -8,7 +8,7 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { StoresToCopy } from '../../platform/stores/open.ts';
-import { type CopyProgress, createProgress } from '../../platform/stores/progress.ts';
+import { CopyProgress } from '../../platform/stores/progress.ts';
 
 /** One side of a migration. No service may use its stores meanwhile. */
 export type MigrationSide = Omit<StoresToCopy, 'close'>;
@@ -51,7 +51,7 @@ export async function migrate(
   for (const spec of specs) {
     const source = await from.documents.collection<Document>(spec);
     const target = await to.documents.collection<Document>(spec);
-    const progress = createProgress(`${spec.name}, documents`, await source.count({}), onProgress);
+    const progress = new CopyProgress(`${spec.name}, documents`, await source.count({}), onProgress);
     await copyDocuments(source, target, progress);
     collections[spec.name] = await compareDocuments(spec.name, source, target);
   }
@@ -148,7 +148,7 @@ async function copyObjects(
   let objects = 0;
   let bytes = 0;
   const keys = await from.listOlder('', EVERY_KEY, EVERY_KEY);
-  const progress = createProgress('objects', keys.length, onProgress);
+  const progress = new CopyProgress('objects', keys.length, onProgress);
   for (const key of keys) {
     progress.done(1);
     const source = await digestOfObject(from, key);

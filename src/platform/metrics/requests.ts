@@ -1,5 +1,5 @@
 import { Counter } from 'prom-client';
-import { createDurations, type Observer } from './durations.ts';
+import { Durations, type Observer } from './durations.ts';
 
 /** One answer over HTTP. */
 interface Answered {
@@ -22,7 +22,7 @@ export const NO_ROUTE = 'none';
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
 export class RequestMeter {
-  readonly #durations = createDurations({
+  readonly #durations = new Durations({
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],

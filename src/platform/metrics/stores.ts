@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
-import { createDurations } from './durations.ts';
+import { Durations } from './durations.ts';
 
 /** Records one query: its duration, and the name of its error, if any. */
 export type QueryObserver = (seconds: number, error: string | null) => void;
@@ -13,7 +13,7 @@ const UNAVAILABLE = 'StoreUnavailableError';
 /** Measures queries to the stores, and adds each to the current trace. */
 export class StoreMeter {
   readonly #tracing: Tracing;
-  readonly #durations = createDurations({
+  readonly #durations = new Durations({
     name: 'darkroom_store_duration_seconds',
     help: 'Time of a query to a store (documents, coordination or objects), as the calling process sees it.',
     labelNames: ['store', 'operation'],

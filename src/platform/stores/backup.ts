@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { copyDatabase } from './documents/embedded/copy.ts';
 import { isMissing, TEMPORARY } from './objects/file-layout.ts';
-import { createProgress } from './progress.ts';
+import { CopyProgress } from './progress.ts';
 
 export interface Backup {
   directory: string;
@@ -53,7 +53,7 @@ async function copyObjects(
   });
   const directoryOf = ({ parentPath }: Dirent) => parentPath.slice(from.length + 1);
   const files = entries.filter((entry) => entry.isFile() && !directoryOf(entry).startsWith(TEMPORARY));
-  const progress = createProgress('objects', files.length, onProgress);
+  const progress = new CopyProgress('objects', files.length, onProgress);
   let copied = 0;
   for (const entry of files) {
     const directory = directoryOf(entry);

@@ -1,5 +1,5 @@
 import { MEGABYTE } from '../values/units.ts';
-import { createReserve, readSpace } from './objects/reserve.ts';
+import { DiskReserve, readSpace } from './objects/reserve.ts';
 import { isEmbedded, type Stores, type StoresSettings } from './open.ts';
 
 /**
@@ -13,6 +13,6 @@ export function createFreeSpaceCheck(
 ): () => Promise<void> {
   if (!isEmbedded(settings) || settings.S3_BUCKET === '') return () => objects.checkFreeSpace();
   const reserveBytes = settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE;
-  const reserve = createReserve(reserveBytes, () => readSpace(settings.DATA_DIR));
+  const reserve = new DiskReserve(reserveBytes, () => readSpace(settings.DATA_DIR));
   return () => reserve.check();
 }

@@ -10,10 +10,10 @@ import type { Coordination } from './coordination/port.ts';
 import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
 import type { Documents, ListedDocuments } from './documents/port.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
-import { openDataDirectory } from './embedded/data-directory.ts';
+import { DataDirectory } from './embedded/data-directory.ts';
 import { openFileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
-import { createStoreTimeout, timed, timedDocuments } from './store-timeout.ts';
+import { StoreTimeout, timed, timedDocuments } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -65,7 +65,7 @@ async function openDocuments(settings: StoresSettings): Promise<ListedDocuments>
     return connectMongoDocuments(settings.MONGODB_URL);
   }
   const { openEmbeddedDocuments } = await import('./documents/embedded/actor.ts');
-  const directory = openDataDirectory(settings.DATA_DIR);
+  const directory = new DataDirectory(settings.DATA_DIR);
   const documents = openEmbeddedDocuments(join(directory.path, DOCUMENTS_FILE));
   return { ...documents, close: () => documents.close().finally(() => directory.close()) };
 }
@@ -105,14 +105,14 @@ export async function connectStores(
   const objects = await openObjects(settings);
   if (isEmbedded(settings)) {
     const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
-    const remote = timedDocuments(documentsOverChannel(channel), createStoreTimeout(PRIMARY_TIMEOUT));
+    const remote = timedDocuments(documentsOverChannel(channel), new StoreTimeout(PRIMARY_TIMEOUT));
     const documents = readingDirectly(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
-    const coordination = timed(coordinationOverChannel(channel, log), createStoreTimeout(PRIMARY_TIMEOUT));
+    const coordination = timed(coordinationOverChannel(channel, log), new StoreTimeout(PRIMARY_TIMEOUT));
     return together(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
-  const documents = timedDocuments(connected, createStoreTimeout(MONGODB_TIMEOUT));
+  const documents = timedDocuments(connected, new StoreTimeout(MONGODB_TIMEOUT));
   return together(documents, await connectCoordination(settings, log), objects);
 }
 

@@ -1,26 +1,23 @@
-/** Reports how much of a copy is done. */
-export interface CopyProgress {
-  done(count: number): void;
-}
+/** Reports how much of a copy is done: a line such as `objects: 1200 of 4800 (25 %)` at each tenth, and at the end. */
+export class CopyProgress {
+  readonly #name: string;
+  readonly #total: number;
+  readonly #onProgress: (line: string) => void;
+  #done = 0;
+  #reported = 0;
 
-/**
- * Calls back with a line such as `objects: 1200 of 4800 (25 %)` at each further tenth, and at the end.
- * @param name what is counted.
- */
-export function createProgress(
-  name: string,
-  total: number,
-  onProgress: (line: string) => void,
-): CopyProgress {
-  let done = 0;
-  let reported = 0;
-  return {
-    done(count) {
-      done += count;
-      const percent = Math.min(100, Math.floor((done / total) * 100));
-      if (percent < reported + 10 && done < total) return;
-      reported = percent - (percent % 10);
-      onProgress(`${name}: ${done} of ${total} (${percent} %)`);
-    },
-  };
+  /** @param name what is counted. */
+  constructor(name: string, total: number, onProgress: (line: string) => void) {
+    this.#name = name;
+    this.#total = total;
+    this.#onProgress = onProgress;
+  }
+
+  done(count: number): void {
+    this.#done += count;
+    const percent = Math.min(100, Math.floor((this.#done / this.#total) * 100));
+    if (percent < this.#reported + 10 && this.#done < this.#total) return;
+    this.#reported = percent - (percent % 10);
+    this.#onProgress(`${this.#name}: ${this.#done} of ${this.#total} (${percent} %)`);
+  }
 }

@@ -15,46 +15,49 @@ interface StoreTimeoutOptions {
  * timeout of each. So after the first timeout, the following steps of all calls fail almost at once, until the store
  * responds again, even late. A step that timed out may still be executed.
  */
-interface StoreTimeout {
+export class StoreTimeout {
+  readonly #name: string;
+  readonly #longestMs: number;
+  readonly #silentMs: number;
+  #isSilent = false;
+
+  constructor(options: StoreTimeoutOptions) {
+    this.#name = options.name;
+    this.#longestMs = options.longestMs;
+    this.#silentMs = options.silentMs;
+  }
+
   /** @throws StoreUnavailableError when there is no response in time; any error of the step. */
-  run<T>(step: () => Promise<T>): Promise<T>;
-}
+  run<T>(step: () => Promise<T>): Promise<T> {
+    const limitMs = this.#isSilent ? this.#silentMs : this.#longestMs;
+    return new Promise<T>((resolve, reject) => {
+      let isAnswered = false;
+      const giveUp = () => {
+        if (isAnswered) return;
+        this.#isSilent = true;
+        reject(new StoreUnavailableError(`${this.#name} did not answer within ${limitMs} ms.`));
+      };
+      // A process that had no CPU may not have read the response yet, so its input is read before the step fails.
+      const timer = setTimeout(() => setImmediate(giveUp), limitMs);
+      this.#watched(step)
+        .then(resolve, reject)
+        .finally(() => {
+          isAnswered = true;
+          clearTimeout(timer);
+        });
+    });
+  }
 
-export function createStoreTimeout({ name, longestMs, silentMs }: StoreTimeoutOptions): StoreTimeout {
-  let isSilent = false;
-
-  async function watched<T>(step: () => Promise<T>): Promise<T> {
+  async #watched<T>(step: () => Promise<T>): Promise<T> {
     try {
       const answer = await step();
-      isSilent = false;
+      this.#isSilent = false;
       return answer;
     } catch (error) {
-      isSilent = error instanceof StoreUnavailableError;
+      this.#isSilent = error instanceof StoreUnavailableError;
       throw error;
     }
   }
-
-  return {
-    run<T>(step: () => Promise<T>): Promise<T> {
-      const limitMs = isSilent ? silentMs : longestMs;
-      return new Promise<T>((resolve, reject) => {
-        let isAnswered = false;
-        const giveUp = () => {
-          if (isAnswered) return;
-          isSilent = true;
-          reject(new StoreUnavailableError(`${name} did not answer within ${limitMs} ms.`));
-        };
-        // A process that had no CPU may not have read the response yet, so its input is read before the step fails.
-        const timer = setTimeout(() => setImmediate(giveUp), limitMs);
-        watched(step)
-          .then(resolve, reject)
-          .finally(() => {
-            isAnswered = true;
-            clearTimeout(timer);
-          });
-      });
-    },
-  };
 }
 
 /** Methods without a timeout: they do not use the store, or run once and may take long. */

@@ -1,7 +1,7 @@
 // needs: server
 import t from 'tap';
 import { openS3Objects } from '../../../src/platform/stores/objects/s3.ts';
-import { createStoreTimeout, timed, timedDocuments } from '../../../src/platform/stores/store-timeout.ts';
+import { StoreTimeout, timed, timedDocuments } from '../../../src/platform/stores/store-timeout.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 import { serveTcp } from '../outbound/listener.ts';
@@ -56,7 +56,7 @@ function hangable<T extends object>(store: T, name: keyof typeof hanging): T {
 const healthy = await startServer(t);
 const { documents, coordination, objects } = healthy.stores;
 const timeout = (name: string) =>
-  createStoreTimeout({ name, longestMs: STORE_TIMEOUT_MS, silentMs: STORE_TIMEOUT_MS / 10 });
+  new StoreTimeout({ name, longestMs: STORE_TIMEOUT_MS, silentMs: STORE_TIMEOUT_MS / 10 });
 const hangableDocuments = {
   ...documents,
   ping: () => hangable(documents, 'documents').ping(),

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { StorageFullError } from '../../../src/platform/stores/documents/port.ts';
 import type { Objects } from '../../../src/platform/stores/objects/port.ts';
-import { createReserve } from '../../../src/platform/stores/objects/reserve.ts';
+import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { startServer } from '../../support/harness.ts';
 
 const GIGABYTE = 2 ** 30;
@@ -19,7 +19,7 @@ t.test('a disk is full when less is free than the reserve, of a small disk than 
   ];
   for (const [freeGb, totalGb, isFull] of rows) {
     const space = { freeBytes: freeGb * GIGABYTE, totalBytes: totalGb * GIGABYTE };
-    const check = createReserve(2 * GIGABYTE, async () => space).check();
+    const check = new DiskReserve(2 * GIGABYTE, async () => space).check();
     const name = `${freeGb} of ${totalGb} GB`;
     if (isFull) await t.rejects(check, { name: 'StorageFullError' }, name);
     else await t.resolves(check, name);
@@ -30,7 +30,7 @@ t.test(
   'what was written since the last look counts: a second of uploads takes nothing of the reserve',
   async (t) => {
     const space = { freeBytes: 3 * GIGABYTE, totalBytes: 100 * GIGABYTE };
-    const reserve = createReserve(2 * GIGABYTE, async () => space);
+    const reserve = new DiskReserve(2 * GIGABYTE, async () => space);
     await reserve.check();
     reserve.spend(GIGABYTE);
     await t.resolves(reserve.check());

@@ -1,12 +1,12 @@
 // needs: nothing
 import t from 'tap';
 import { StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
-import { createStoreTimeout } from '../../../src/platform/stores/store-timeout.ts';
+import { StoreTimeout } from '../../../src/platform/stores/store-timeout.ts';
 
 const HOUR_MS = 3_600_000;
 
 t.test('the steps behind one that waited in vain fail at once, until the store answers again', async (t) => {
-  const timeout = createStoreTimeout({ name: 'The store', longestMs: 100, silentMs: 1 });
+  const timeout = new StoreTimeout({ name: 'The store', longestMs: 100, silentMs: 1 });
   const late = Promise.withResolvers<string>();
   await t.rejects(
     timeout.run(() => late.promise),
@@ -26,7 +26,7 @@ t.test('the steps behind one that waited in vain fail at once, until the store a
 });
 
 t.test('what the store answers passes through, its refusals too, and they are signs of life', async (t) => {
-  const timeout = createStoreTimeout({ name: 'The store', longestMs: HOUR_MS, silentMs: 1 });
+  const timeout = new StoreTimeout({ name: 'The store', longestMs: HOUR_MS, silentMs: 1 });
   t.equal(await timeout.run(async () => 7), 7);
   const away = new StoreUnavailableError('It is away.');
   await t.rejects(

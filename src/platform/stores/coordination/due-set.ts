@@ -15,82 +15,81 @@ interface QueueEntry {
 }
 
 /** Members with their due instants, as the port promises them (Coordination.schedule and what follows it). */
-export interface DueSet {
-  schedule(member: string, afterMs: number): void;
-  claim(limit: number, leaseMs: number, holder: string): DueClaims;
-  renew(member: string, holder: string, leaseMs: number): boolean;
-  settle(member: string, holder: string, afterMs: number | null): number | null;
-  releaseOf(prefix: string): void;
-}
-
-/** @param now returns epoch milliseconds. */
-export function createDueSet(now: () => number): DueSet {
-  const entries = new Map<string, DueEntry>();
+export class DueSet {
+  readonly #now: () => number;
+  readonly #entries = new Map<string, DueEntry>();
   /** It may contain outdated entries of rescheduled members, which are dropped when they reach its front. */
-  const queue = new TinyQueue<QueueEntry>([], (a, b) => a.claimableMs - b.claimableMs);
+  readonly #queue = new TinyQueue<QueueEntry>([], (a, b) => a.claimableMs - b.claimableMs);
 
-  function put(member: string, entry: DueEntry): void {
-    entries.set(member, entry);
-    queue.push({ member, claimableMs: entry.claimableMs });
+  /** @param now returns epoch milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  schedule(member: string, afterMs: number): void {
+    const dueMs = this.#now() + afterMs;
+    const entry = this.#entries.get(member);
+    if (entry === undefined) this.#put(member, { claimableMs: dueMs, holder: null, scheduledMs: null });
+    else if (entry.holder !== null) entry.scheduledMs = earliest(entry.scheduledMs, dueMs);
+    else if (dueMs < entry.claimableMs) this.#put(member, { ...entry, claimableMs: dueMs });
+  }
+
+  claim(limit: number, leaseMs: number, holder: string): DueClaims {
+    const nowMs = this.#now();
+    const members: string[] = [];
+    for (let front = this.#first(); front && front.claimableMs <= nowMs; front = this.#first()) {
+      if (members.length === limit) return { members, nextInMs: 0 };
+      this.#put(front.member, { claimableMs: nowMs + leaseMs, holder, scheduledMs: null });
+      members.push(front.member);
+    }
+    const next = this.#first();
+    return { members, nextInMs: next === undefined ? null : next.claimableMs - nowMs };
+  }
+
+  renew(member: string, holder: string, leaseMs: number): boolean {
+    const entry = this.#entries.get(member);
+    if (entry !== undefined && isAnothers(entry, holder)) return false;
+    this.#put(member, { claimableMs: this.#now() + leaseMs, holder, scheduledMs: otherInstant(entry) });
+    return true;
+  }
+
+  settle(member: string, holder: string, afterMs: number | null): number | null {
+    const entry = this.#entries.get(member);
+    const ownMs = afterMs === null ? null : this.#now() + afterMs;
+    if (entry !== undefined && isAnothers(entry, holder)) {
+      if (ownMs !== null) entry.scheduledMs = earliest(entry.scheduledMs, ownMs);
+      return null;
+    }
+    const otherMs = otherInstant(entry);
+    const dueMs = otherMs === null ? ownMs : earliest(ownMs, otherMs);
+    if (dueMs === null) {
+      this.#entries.delete(member);
+      return null;
+    }
+    this.#put(member, { claimableMs: dueMs, holder: null, scheduledMs: null });
+    return Math.max(dueMs - this.#now(), 0);
+  }
+
+  releaseOf(prefix: string): void {
+    const claimableMs = this.#now();
+    for (const [member, { holder }] of [...this.#entries]) {
+      if (holder?.startsWith(prefix)) this.#put(member, { claimableMs, holder: null, scheduledMs: null });
+    }
+  }
+
+  #put(member: string, entry: DueEntry): void {
+    this.#entries.set(member, entry);
+    this.#queue.push({ member, claimableMs: entry.claimableMs });
   }
 
   /** The first entry that is not outdated. */
-  function first(): QueueEntry | undefined {
-    for (let front = queue.peek(); front !== undefined; front = queue.peek()) {
-      if (entries.get(front.member)?.claimableMs === front.claimableMs) return front;
-      queue.pop();
+  #first(): QueueEntry | undefined {
+    for (let front = this.#queue.peek(); front !== undefined; front = this.#queue.peek()) {
+      if (this.#entries.get(front.member)?.claimableMs === front.claimableMs) return front;
+      this.#queue.pop();
     }
     return undefined;
   }
-
-  return {
-    schedule(member, afterMs) {
-      const dueMs = now() + afterMs;
-      const entry = entries.get(member);
-      if (entry === undefined) put(member, { claimableMs: dueMs, holder: null, scheduledMs: null });
-      else if (entry.holder !== null) entry.scheduledMs = earliest(entry.scheduledMs, dueMs);
-      else if (dueMs < entry.claimableMs) put(member, { ...entry, claimableMs: dueMs });
-    },
-    claim(limit, leaseMs, holder) {
-      const nowMs = now();
-      const members: string[] = [];
-      for (let front = first(); front && front.claimableMs <= nowMs; front = first()) {
-        if (members.length === limit) return { members, nextInMs: 0 };
-        put(front.member, { claimableMs: nowMs + leaseMs, holder, scheduledMs: null });
-        members.push(front.member);
-      }
-      const next = first();
-      return { members, nextInMs: next === undefined ? null : next.claimableMs - nowMs };
-    },
-    renew(member, holder, leaseMs) {
-      const entry = entries.get(member);
-      if (entry !== undefined && isAnothers(entry, holder)) return false;
-      put(member, { claimableMs: now() + leaseMs, holder, scheduledMs: otherInstant(entry) });
-      return true;
-    },
-    settle(member, holder, afterMs) {
-      const entry = entries.get(member);
-      const ownMs = afterMs === null ? null : now() + afterMs;
-      if (entry !== undefined && isAnothers(entry, holder)) {
-        if (ownMs !== null) entry.scheduledMs = earliest(entry.scheduledMs, ownMs);
-        return null;
-      }
-      const otherMs = otherInstant(entry);
-      const dueMs = otherMs === null ? ownMs : earliest(ownMs, otherMs);
-      if (dueMs === null) {
-        entries.delete(member);
-        return null;
-      }
-      put(member, { claimableMs: dueMs, holder: null, scheduledMs: null });
-      return Math.max(dueMs - now(), 0);
-    },
-    releaseOf(prefix) {
-      const claimableMs = now();
-      for (const [member, { holder }] of [...entries]) {
-        if (holder?.startsWith(prefix)) put(member, { claimableMs, holder: null, scheduledMs: null });
-      }
-    },
-  };
 }
 
 function isAnothers({ holder }: DueEntry, mine: string): boolean {

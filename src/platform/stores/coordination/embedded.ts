@@ -1,11 +1,11 @@
 import type { Documents } from '../documents/port.ts';
-import { createDueSet, type DueSet } from './due-set.ts';
-import { createExpiringMap } from './expiring-map.ts';
+import { DueSet } from './due-set.ts';
+import { ExpiringMap } from './expiring-map.ts';
 import { openIdempotencyRecords } from './idempotency-records.ts';
-import { createListeners, type ListenerLog } from './listeners.ts';
+import { type ListenerLog, Listeners } from './listeners.ts';
 import type { Coordination, RateAnswer, RateRequest } from './port.ts';
-import { createSlots } from './slots.ts';
-import { createWindows } from './windows.ts';
+import { LeasedSlots } from './slots.ts';
+import { Windows } from './windows.ts';
 
 /** The remaining requests of a window for each one that a process may count in advance. */
 const REMAINING_PER_AHEAD = 1_000;
@@ -26,13 +26,13 @@ export async function openEmbeddedCoordination(
   log?: ListenerLog,
 ): Promise<EmbeddedCoordination> {
   const idempotency = await openIdempotencyRecords(documents, now);
-  const rates = createWindows(now);
-  const strikes = createWindows(now);
-  const flags = createExpiringMap<true>(now);
-  const slots = createSlots(now);
-  const leases = createExpiringMap<string>(now);
+  const rates = new Windows(now);
+  const strikes = new Windows(now);
+  const flags = new ExpiringMap<true>(now);
+  const slots = new LeasedSlots(now);
+  const leases = new ExpiringMap<string>(now);
   const dueSets = new Map<string, DueSet>();
-  const listeners = createListeners(log);
+  const listeners = new Listeners(log);
   const observers: Array<(channel: string, message: string) => number> = [];
 
   function countRequest({ key, limit, windowMs, ahead: requested = 0 }: RateRequest): RateAnswer {
@@ -45,7 +45,7 @@ export async function openEmbeddedCoordination(
 
   /** The members by key. Keys are few and known, so none is ever removed. */
   function dueSet(key: string): DueSet {
-    const set = dueSets.get(key) ?? createDueSet(now);
+    const set = dueSets.get(key) ?? new DueSet(now);
     dueSets.set(key, set);
     return set;
   }

@@ -11,38 +11,38 @@ const PRINTED: ListenerLog = {
 };
 
 /** The listeners of each channel within this process. */
-interface Listeners {
+export class Listeners {
+  readonly #log: ListenerLog;
+  readonly #byChannel = new Map<string, Set<Listener>>();
+
+  constructor(log: ListenerLog = PRINTED) {
+    this.#log = log;
+  }
+
   /**
    * Adds a listener; the same function can be added several times. Returns the function that removes it, which returns
    * true when the channel is then empty.
    */
-  add(channel: string, listener: Listener): () => boolean;
+  add(channel: string, listener: Listener): () => boolean {
+    const own: Listener = (message) => listener(message);
+    const listeners = this.#byChannel.get(channel) ?? new Set();
+    this.#byChannel.set(channel, listeners.add(own));
+    return () => listeners.delete(own) && listeners.size === 0 && this.#byChannel.delete(channel);
+  }
+
   /**
    * Calls all listeners, and returns whether there were any. A listener that throws affects neither the others nor the
    * process.
    */
-  deliver(channel: string, message: string): boolean;
-}
-
-export function createListeners(log: ListenerLog = PRINTED): Listeners {
-  const byChannel = new Map<string, Set<Listener>>();
-  return {
-    add(channel, listener) {
-      const own: Listener = (message) => listener(message);
-      const listeners = byChannel.get(channel) ?? new Set();
-      byChannel.set(channel, listeners.add(own));
-      return () => listeners.delete(own) && listeners.size === 0 && byChannel.delete(channel);
-    },
-    deliver(channel, message) {
-      const listeners = [...(byChannel.get(channel) ?? [])];
-      for (const listener of listeners) {
-        try {
-          listener(message);
-        } catch (error) {
-          log.error({ err: error, channel }, 'A listener failed at a message between processes');
-        }
+  deliver(channel: string, message: string): boolean {
+    const listeners = [...(this.#byChannel.get(channel) ?? [])];
+    for (const listener of listeners) {
+      try {
+        listener(message);
+      } catch (error) {
+        this.#log.error({ err: error, channel }, 'A listener failed at a message between processes');
       }
-      return listeners.length > 0;
-    },
-  };
+    }
+    return listeners.length > 0;
+  }
 }

@@ -1,6 +1,6 @@
 import type { Channel, ChannelHost } from '../embedded/channel.ts';
 import type { EmbeddedCoordination } from './embedded.ts';
-import { createListeners, type ListenerLog } from './listeners.ts';
+import { type ListenerLog, Listeners } from './listeners.ts';
 import type { Coordination } from './port.ts';
 
 const SERVICE = 'coordination';
@@ -42,7 +42,7 @@ interface Message {
 
 /** The side of an API process: coordination in its primary. Closing it does not close the primary's. */
 export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Coordination {
-  const listeners = createListeners(log);
+  const listeners = new Listeners(log);
   const unsubscribe = channel.on(SERVICE, (event) => {
     const { channel: name, message } = event as Message;
     listeners.deliver(name, message);

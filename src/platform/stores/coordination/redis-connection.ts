@@ -20,38 +20,37 @@ export type Argument = string | number;
  * The client's own offline queue is disabled: it would send commands whose callers have given up, and would grow during
  * an outage.
  */
-export interface RedisConnection {
-  client: Redis;
+export class RedisConnection {
+  readonly client: Redis;
+  readonly #scripts: Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
+  readonly #deadlineMs: number;
+  #lastError: unknown;
+
+  constructor(url: string, deadlineMs: number) {
+    this.#deadlineMs = deadlineMs;
+    this.client = new Redis(url, {
+      scripts: loadScripts(),
+      enableOfflineQueue: false,
+      // Rejects running commands as soon as the connection closes, so that `run` can send them again.
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => RECONNECT_DELAY_MS,
+      connectTimeout: deadlineMs,
+      commandTimeout: deadlineMs,
+      // A server that stopped responding: the connection is closed and opened again.
+      socketTimeout: deadlineMs,
+    });
+    this.client.setMaxListeners(0);
+    this.client.on('error', (error) => {
+      this.#lastError = error;
+    });
+    this.#scripts = this.client as unknown as Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
+  }
+
   /** Runs a command within the deadline (an attempt that is under way at its end may finish). */
-  run<T>(command: () => Promise<T>): Promise<T>;
-  /** Runs one script of `lua/`. */
-  script(name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
-  close(): Promise<void>;
-}
-
-export function connectRedis(url: string, deadlineMs: number): RedisConnection {
-  let lastError: unknown;
-  const client = new Redis(url, {
-    scripts: loadScripts(),
-    enableOfflineQueue: false,
-    // Rejects running commands as soon as the connection closes, so that `run` can send them again.
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => RECONNECT_DELAY_MS,
-    connectTimeout: deadlineMs,
-    commandTimeout: deadlineMs,
-    // A server that stopped responding: the connection is closed and opened again.
-    socketTimeout: deadlineMs,
-  });
-  client.setMaxListeners(0);
-  client.on('error', (error) => {
-    lastError = error;
-  });
-  const scripts = client as unknown as Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
-
-  async function run<T>(command: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + deadlineMs;
+  async run<T>(command: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.#deadlineMs;
     for (;;) {
-      await ready(deadline);
+      await this.#ready(deadline);
       try {
         return await command();
       } catch (error) {
@@ -62,31 +61,32 @@ export function connectRedis(url: string, deadlineMs: number): RedisConnection {
     }
   }
 
-  function ready(deadline: number): Promise<void> {
-    if (client.status === 'ready') return Promise.resolve();
-    if (client.status === 'end') return Promise.reject(unavailable(new Error('The connection was closed.')));
+  /** Runs one script of `lua/`. */
+  script(name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+    return this.run(() => this.#scripts[name](keys.length, ...keys, ...args));
+  }
+
+  async close(): Promise<void> {
+    if (this.client.status === 'ready') await this.client.quit().catch(() => this.client.disconnect());
+    else this.client.disconnect();
+  }
+
+  #ready(deadline: number): Promise<void> {
+    if (this.client.status === 'ready') return Promise.resolve();
+    if (this.client.status === 'end')
+      return Promise.reject(unavailable(new Error('The connection was closed.')));
     return new Promise((resolve, reject) => {
       const onReady = () => {
         clearTimeout(timer);
         resolve();
       };
       const timer = setTimeout(() => {
-        client.off('ready', onReady);
-        reject(unavailable(lastError));
+        this.client.off('ready', onReady);
+        reject(unavailable(this.#lastError));
       }, deadline - performance.now());
-      client.once('ready', onReady);
+      this.client.once('ready', onReady);
     });
   }
-
-  return {
-    client,
-    run,
-    script: (name, keys, args) => run(() => scripts[name](keys.length, ...keys, ...args)),
-    async close() {
-      if (client.status === 'ready') await client.quit().catch(() => client.disconnect());
-      else client.disconnect();
-    },
-  };
 }
 
 function unavailable(cause: unknown): StoreUnavailableError {

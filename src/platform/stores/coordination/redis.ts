@@ -1,8 +1,8 @@
 import { randomText } from '../../ids/ids.ts';
 import { DAY_MS } from '../../values/units.ts';
-import { createListeners, type ListenerLog } from './listeners.ts';
+import { type ListenerLog, Listeners } from './listeners.ts';
 import type { Coordination, StoredResponse } from './port.ts';
-import { type Argument, connectRedis } from './redis-connection.ts';
+import { type Argument, RedisConnection } from './redis-connection.ts';
 import type { ScriptName } from './scripts.ts';
 
 const SCAN_COUNT = 1000;
@@ -39,14 +39,14 @@ export function connectRedisCoordination({
   deadlineMs = 3000,
   log,
 }: RedisCoordinationOptions): Coordination {
-  const commands = connectRedis(url, deadlineMs);
+  const commands = new RedisConnection(url, deadlineMs);
   const { client } = commands;
   /**
    * The connection for subscriptions, which cannot be used for commands. It renews its subscriptions when it
    * reconnects.
    */
-  const subscriber = connectRedis(url, deadlineMs);
-  const listeners = createListeners(log);
+  const subscriber = new RedisConnection(url, deadlineMs);
+  const listeners = new Listeners(log);
   subscriber.client.on('message', (name: string, message: string) => {
     listeners.deliver(name, message);
   });

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../documents/port.ts';
 import type { Channel } from './channel.ts';
 import { batching, type Frame, framesOf } from './frames.ts';
-import { createPendingCalls } from './pending-calls.ts';
+import { PendingCalls } from './pending-calls.ts';
 
 /** The API process's end of a link to the primary. */
 interface PrimaryLink {
@@ -21,7 +21,7 @@ export function channelToPrimary(): Channel {
 }
 
 export function channelOver(link: PrimaryLink): Channel {
-  const pending = createPendingCalls();
+  const pending = new PendingCalls();
   const listeners = new Map<string, Set<(event: unknown) => void>>();
   const send = batching((message) => link.send(message));
   let gone = false;

@@ -4,27 +4,27 @@ import { DatabaseSync } from 'node:sqlite';
 
 const SQLITE_BUSY = 5;
 
-interface DataDirectory {
-  path: string;
-  /** Releases the directory for another server. The end of the process does the same. */
-  close(): void;
-}
+/** The directory of the embedded stores, locked for this process. */
+export class DataDirectory {
+  readonly path: string;
+  readonly #lock: DatabaseSync;
 
-/**
- * Creates the directory and locks it for this process. Throws an Error with one sentence when another process has
- * locked it, or when it cannot be created or written.
- */
-export function openDataDirectory(path: string): DataDirectory {
-  const lock = takeLock(path);
-  writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
-  held.add(lock);
-  return {
-    path,
-    close() {
-      held.delete(lock);
-      lock.close();
-    },
-  };
+  /**
+   * Creates the directory and locks it.
+   * @throws Error with one sentence when another process has locked it, or when it cannot be created or written.
+   */
+  constructor(path: string) {
+    this.path = path;
+    this.#lock = takeLock(path);
+    writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
+    held.add(this.#lock);
+  }
+
+  /** Releases the directory for another server. The end of the process does the same. */
+  close(): void {
+    held.delete(this.#lock);
+    this.#lock.close();
+  }
 }
 
 /** The locks, referenced here because the garbage collector would release them otherwise. */

@@ -16,33 +16,28 @@ export interface CallReply {
 }
 
 /** The calls that wait for their answers from another thread or process. */
-interface PendingCalls {
-  begin(): { id: number; answered: Promise<unknown> };
-  settle(answer: CallReply): void;
-  failAll(error: Error): void;
-}
+export class PendingCalls {
+  readonly #callers = new Map<number, PromiseWithResolvers<unknown>>();
+  #lastId = 0;
 
-export function createPendingCalls(): PendingCalls {
-  const callers = new Map<number, PromiseWithResolvers<unknown>>();
-  let lastId = 0;
-  return {
-    begin() {
-      const caller = Promise.withResolvers<unknown>();
-      lastId += 1;
-      callers.set(lastId, caller);
-      return { id: lastId, answered: caller.promise };
-    },
-    settle({ id, value, error }) {
-      const caller = callers.get(id);
-      callers.delete(id);
-      if (error === undefined) caller?.resolve(value);
-      else caller?.reject(deserializeError(error));
-    },
-    failAll(error) {
-      for (const caller of callers.values()) caller.reject(error);
-      callers.clear();
-    },
+  begin(): { id: number; answered: Promise<unknown> } {
+    const caller = Promise.withResolvers<unknown>();
+    this.#lastId += 1;
+    this.#callers.set(this.#lastId, caller);
+    return { id: this.#lastId, answered: caller.promise };
+  }
+
+  readonly settle = ({ id, value, error }: CallReply): void => {
+    const caller = this.#callers.get(id);
+    this.#callers.delete(id);
+    if (error === undefined) caller?.resolve(value);
+    else caller?.reject(deserializeError(error));
   };
+
+  failAll(error: Error): void {
+    for (const caller of this.#callers.values()) caller.reject(error);
+    this.#callers.clear();
+  }
 }
 
 export function serializeError(error: unknown): SerializedError {

@@ -9,8 +9,8 @@ import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
 import type { Objects } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
-import { createReadCache } from './read-cache.ts';
-import { createReserve, readSpace } from './reserve.ts';
+import { ReadCache } from './read-cache.ts';
+import { DiskReserve, readSpace } from './reserve.ts';
 
 /** The header of a file: one byte with the length of the content type, and the content type. The bytes follow. */
 const MAX_HEADER_BYTES = 256;
@@ -25,8 +25,8 @@ const MAX_HEADER_BYTES = 256;
 export function openFileObjects(directory: string, reserveBytes = 0): Objects {
   const root = resolve(directory);
   const temporaryFiles = join(root, TEMPORARY);
-  const reserve = createReserve(reserveBytes, () => readSpace(root));
-  const cache = createReadCache((path) => stored(statOrNull(path)));
+  const reserve = new DiskReserve(reserveBytes, () => readSpace(root));
+  const cache = new ReadCache((path) => stored(statOrNull(path)));
   let prepared: Promise<void> | null = null;
 
   function prepare(): Promise<void> {

@@ -20,36 +20,38 @@ interface CachedObject {
  * needs one file operation instead of five, which checks that the file still exists and is the same. The cache has at
  * most 16 MiB and keeps the most recently read objects.
  */
-interface ReadCache {
-  /** Caches a copy of the content of a file. */
-  set(key: string, path: string, file: Stats, bytes: Uint8Array): void;
-  /** A copy of the bytes; null when they are not cached. */
-  get(key: string): Promise<Uint8Array | null>;
-  delete(key: string): void;
-}
-
-/** @param stat returns null when there is no such file. */
-export function createReadCache(stat: (path: string) => Promise<Stats | null>): ReadCache {
-  const cached = new LRUCache<string, CachedObject>({
+export class ReadCache {
+  readonly #stat: (path: string) => Promise<Stats | null>;
+  readonly #cached = new LRUCache<string, CachedObject>({
     maxSize: MAX_CACHE_BYTES,
     maxEntrySize: MAX_OBJECT_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
-  return {
-    set(key, path, { ino, size, mtimeMs }, bytes) {
-      if (bytes.length < MAX_OBJECT_BYTES)
-        cached.set(key, { path, file: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
-    },
-    async get(key) {
-      const found = cached.get(key);
-      if (found === undefined) return null;
-      const file = await stat(found.path);
-      if (file !== null && isSame(found.file, file)) return new Uint8Array(found.bytes);
-      cached.delete(key);
-      return null;
-    },
-    delete: (key) => cached.delete(key),
-  };
+
+  /** @param stat returns null when there is no such file. */
+  constructor(stat: (path: string) => Promise<Stats | null>) {
+    this.#stat = stat;
+  }
+
+  /** Caches a copy of the content of a file. */
+  set(key: string, path: string, { ino, size, mtimeMs }: Stats, bytes: Uint8Array): void {
+    if (bytes.length < MAX_OBJECT_BYTES)
+      this.#cached.set(key, { path, file: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
+  }
+
+  /** A copy of the bytes; null when they are not cached. */
+  async get(key: string): Promise<Uint8Array | null> {
+    const found = this.#cached.get(key);
+    if (found === undefined) return null;
+    const file = await this.#stat(found.path);
+    if (file !== null && isSame(found.file, file)) return new Uint8Array(found.bytes);
+    this.#cached.delete(key);
+    return null;
+  }
+
+  delete(key: string): void {
+    this.#cached.delete(key);
+  }
 }
 
 function isSame(one: FileIdentity, other: FileIdentity): boolean {

@@ -11,36 +11,40 @@ interface Space {
   totalBytes: number;
 }
 
-/** Keeps a part of the disk free, so that deletes and the database still work when uploads have filled the rest. */
-interface DiskReserve {
+/**
+ * Keeps a part of the disk free, so that deletes and the database still work when uploads have filled the rest.
+ */
+export class DiskReserve {
+  readonly #reserveBytes: number;
+  readonly #measure: () => Promise<Space>;
+  #measuredMs = Number.NEGATIVE_INFINITY;
+  /** The bytes that may be written before the reserve is used. */
+  #spareBytes = 0;
+
+  constructor(reserveBytes: number, measure: () => Promise<Space>) {
+    this.#reserveBytes = reserveBytes;
+    this.#measure = measure;
+  }
+
   /** @throws StorageFullError while less space is free than the reserve. */
-  check(): Promise<void>;
+  async check(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#measuredMs >= MEASUREMENT_LIFE_MS) {
+      const { freeBytes, totalBytes } = await this.#measure();
+      this.#spareBytes = freeBytes - Math.min(this.#reserveBytes, totalBytes * MAX_RESERVED_SHARE);
+      this.#measuredMs = nowMs;
+    }
+    if (this.#spareBytes < 0)
+      throw new StorageFullError('The disk of the objects is full but for its reserve.');
+  }
+
   /**
    * Counts the bytes that were written since the last measurement, because many uploads within a second could use up
    * the reserve.
    */
-  spend(bytes: number): void;
-}
-
-export function createReserve(reserveBytes: number, measure: () => Promise<Space>): DiskReserve {
-  let measuredMs = Number.NEGATIVE_INFINITY;
-  /** The bytes that may be written before the reserve is used. */
-  let spareBytes = 0;
-
-  return {
-    async check() {
-      const nowMs = performance.now();
-      if (nowMs - measuredMs >= MEASUREMENT_LIFE_MS) {
-        const { freeBytes, totalBytes } = await measure();
-        spareBytes = freeBytes - Math.min(reserveBytes, totalBytes * MAX_RESERVED_SHARE);
-        measuredMs = nowMs;
-      }
-      if (spareBytes < 0) throw new StorageFullError('The disk of the objects is full but for its reserve.');
-    },
-    spend(bytes) {
-      spareBytes -= bytes;
-    },
-  };
+  spend(bytes: number): void {
+    this.#spareBytes -= bytes;
+  }
 }
 
 /** The free space and size of the disk of an existing directory. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../../../src/platform/stores/coordination/embedded.ts';
-import { createExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
+import { ExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
 import {
   coordinationOverChannel,
   provideCoordination,
@@ -142,7 +142,7 @@ t.test('windows turn, slots and leases end on their very millisecond', async (t)
 
 t.test('memory keeps to what is alive', async (t) => {
   const { now, elapse } = clock();
-  const map = createExpiringMap<number>(now);
+  const map = new ExpiringMap<number>(now);
   map.set('long', 0, now() + DAY_MS);
   for (let i = 0; i < 100_000; i++) {
     map.set(`key-${i}`, i, now() + 100);

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
 import { StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
-import { openDataDirectory } from '../../../../src/platform/stores/embedded/data-directory.ts';
+import { DataDirectory } from '../../../../src/platform/stores/embedded/data-directory.ts';
 
 const WRITER = fileURLToPath(new URL('./writer.ts', import.meta.url));
 const KILLS = 3;
@@ -61,17 +61,17 @@ t.test('a data directory has one server, and the next when that is gone', async 
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(writer.stdout, 'data');
-  t.throws(() => openDataDirectory(directory), {
+  t.throws(() => new DataDirectory(directory), {
     message: `The data directory ${directory} is in use by another server (process ${writer.pid}): stop that one, or name another directory by DATA_DIR.`,
   });
   writer.kill('SIGKILL');
   await once(writer, 'exit');
 
-  const mine = openDataDirectory(directory);
-  t.throws(() => openDataDirectory(directory), new RegExp(`process ${process.pid}`));
+  const mine = new DataDirectory(directory);
+  t.throws(() => new DataDirectory(directory), new RegExp(`process ${process.pid}`));
   mine.close();
-  openDataDirectory(directory).close();
-  t.throws(() => openDataDirectory(WRITER), /^The data directory .* cannot be used: .* DATA_DIR/);
+  new DataDirectory(directory).close();
+  t.throws(() => new DataDirectory(WRITER), /^The data directory .* cannot be used: .* DATA_DIR/);
 });
 
 t.test('a store that cannot be reached says so, and works once it can', async (t) => {

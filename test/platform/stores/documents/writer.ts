@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
-import { openDataDirectory } from '../../../../src/platform/stores/embedded/data-directory.ts';
+import { DataDirectory } from '../../../../src/platform/stores/embedded/data-directory.ts';
 
 /**
  * The process that documents-durability.test.ts kills: takes the data directory of its first argument and writes until
@@ -10,7 +10,7 @@ const [directory = '', run = ''] = process.argv.slice(2);
 const WRITERS = 16;
 const MAX_WRITES = 100_000;
 
-const held = openDataDirectory(directory);
+const held = new DataDirectory(directory);
 // A lock that nothing refers to is closed by the garbage collector.
 process.once('exit', () => held.close());
 const documents = openEmbeddedDocuments(`${directory}/documents.sqlite`);

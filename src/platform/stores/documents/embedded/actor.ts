@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type CallReply, createPendingCalls } from '../../embedded/pending-calls.ts';
+import { type CallReply, PendingCalls } from '../../embedded/pending-calls.ts';
 import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
 import { collectionThrough } from '../remote.ts';
 import type { CallMessage } from './thread.ts';
@@ -14,7 +14,7 @@ const UNANSWERED = 0;
  * it get StoreUnavailableError, and it is unknown whether they were written.
  */
 export function openEmbeddedDocuments(path: string): ListedDocuments {
-  const pending = createPendingCalls();
+  const pending = new PendingCalls();
   const specs = new Map<string, CollectionSpec>();
   let unsent: CallMessage[] = [];
   let thread: Worker | null = null;
