@@ -1,7 +1,7 @@
 import { newId, randomText } from '../../platform/ids/ids.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import { createAccount, createKey } from '../../product/accounts/accounts.ts';
-import { createOperator, type Operator } from '../../product/accounts/operator.ts';
+import { Operator } from '../../product/accounts/operator.ts';
 import { type AccountDocument, AccountsStore } from '../../product/accounts/store.ts';
 import { createMovements } from '../../product/billing/movements.ts';
 import { BillingStore } from '../../product/billing/store.ts';
@@ -153,7 +153,7 @@ async function changed(
   change: (operator: Operator, accountId: string) => Promise<boolean>,
 ): Promise<CommandAnswer> {
   const store = await AccountsStore.open(documents);
-  if (!(await change(createOperator({ store, coordination, now }), accountId))) throw noAccount(accountId);
+  if (!(await change(new Operator({ store, coordination, now }), accountId))) throw noAccount(accountId);
   return { data: { accountId, state }, text: `${accountId} is ${state}.` };
 }
 

@@ -1,5 +1,5 @@
 import { createKey } from '../../product/accounts/accounts.ts';
-import { createOperator } from '../../product/accounts/operator.ts';
+import { Operator } from '../../product/accounts/operator.ts';
 import { invalidateCredentials } from '../../product/accounts/revocations.ts';
 import { AccountsStore } from '../../product/accounts/store.ts';
 import { storeWith } from './account-commands.ts';
@@ -52,7 +52,7 @@ export const KEY_COMMANDS: readonly Command[] = [
     takes: ['ACCOUNT'],
     async run({ words: [accountId = ''] }, { documents, coordination, now }) {
       const store = await storeWith(accountId, documents);
-      const ended = await createOperator({ store, coordination, now }).endSessions(accountId);
+      const ended = await new Operator({ store, coordination, now }).endSessions(accountId);
       return { data: { accountId, ended }, text: `${ended} sessions of ${accountId} ended.` };
     },
   },

@@ -88,7 +88,7 @@ export class Admission {
   readonly #clock: Clock;
   #slots: number;
   #budgetBytes: number;
-  readonly #queues = { call: new FairQueue<Waiter>(), job: FairQueue<Waiter>() };
+  readonly #queues = { call: new FairQueue<Waiter>(), job: new FairQueue<Waiter>() };
   /** Calls whose bodies are being received, the oldest first. */
   readonly #incomingCalls = new Set<CountedCall>();
   readonly #taken = new TakenSlots();

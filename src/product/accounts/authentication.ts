@@ -35,102 +35,104 @@ interface Cached {
   expiresAtMs: number;
 }
 
-export interface Authentication {
-  /**
-   * The caller behind the Authorization header; null when there is none.
-   * @throws ApiError 401 unauthorized for a credential that is not accepted.
-   */
-  findCaller(request: FastifyRequest): Promise<Caller | null>;
-  /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
-  knownCallerOf(request: FastifyRequest): Caller | null;
-  /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
-  forget(credentialId: string): void;
-}
-
 /**
  * Looks credentials up by their SHA-256, so that secrets are never compared as text, and caches the results for at most
  * 30 s.
  */
-export function createAuthentication(store: AccountsStore, now: () => number): Authentication {
-  const keys = cacheOfCallers(now);
-  const sessions = cacheOfCallers(now);
-
+export class Authentication {
+  readonly #store: AccountsStore;
+  readonly #now: () => number;
+  readonly #keys: LRUCache<string, Cached>;
+  readonly #sessions: LRUCache<string, Cached>;
   /**
    * The last credential of each connection: its next call usually sends the same one, which needs no second hash. It is
    * compared only with a credential of the same connection, so timing reveals nothing about the secret of another.
    */
-  const lastSent = new WeakMap<object, Credential>();
+  readonly #lastSent = new WeakMap<object, Credential>();
 
-  function credentialOf(request: FastifyRequest, header: string): Credential {
-    const last = lastSent.get(request.socket);
+  constructor(store: AccountsStore, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+    this.#keys = cacheOfCallers(now);
+    this.#sessions = cacheOfCallers(now);
+  }
+
+  /**
+   * The caller behind the Authorization header; null when there is none.
+   * @throws ApiError 401 unauthorized for a credential that is not accepted.
+   */
+  async findCaller(request: FastifyRequest): Promise<Caller | null> {
+    const header = request.headers.authorization;
+    if (header === undefined) return null;
+    const credential = this.#credentialOf(request, header);
+    const { isSession, secret, hash } = credential;
+    if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
+    if (isSession && looksLikeKey(secret)) throw keyAsBearer();
+    let found: Cached | null | undefined = this.#cached(credential);
+    if (found === undefined) {
+      found = await (isSession ? this.#sessionCaller(hash) : this.#keyCaller(hash));
+      if (found !== null) (isSession ? this.#sessions : this.#keys).set(hash, found);
+    }
+    if (found === null && looksLikeKey(secret) && secret.length !== KEY_CHARACTERS)
+      throw wrongLength(secret.length);
+    if (found === null || found.expiresAtMs <= this.#now()) throw notAccepted(isSession);
+    return found.caller;
+  }
+
+  /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
+  knownCallerOf(request: FastifyRequest): Caller | null {
+    const header = request.headers.authorization;
+    const found = header === undefined ? undefined : this.#cached(this.#credentialOf(request, header));
+    return found !== undefined && found.expiresAtMs > this.#now() ? found.caller : null;
+  }
+
+  /** Removes a credential from the cache of this process, because it was revoked or its account changed. */
+  forget(credentialId: string): void {
+    for (const cache of [this.#keys, this.#sessions]) {
+      for (const [hash, { caller }] of cache.entries()) {
+        if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);
+      }
+    }
+  }
+
+  #credentialOf(request: FastifyRequest, header: string): Credential {
+    const last = this.#lastSent.get(request.socket);
     if (last?.header === header) return last;
     const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
     const isSession = scheme.toLowerCase() === 'bearer';
     const credential = { header, isSession, secret, hash: secret === '' ? '' : secretHash(secret) };
-    if (request.socket) lastSent.set(request.socket, credential);
+    if (request.socket) this.#lastSent.set(request.socket, credential);
     return credential;
   }
 
-  function cached({ isSession, hash }: Credential): Cached | undefined {
-    return (isSession ? sessions : keys).get(hash);
+  #cached({ isSession, hash }: Credential): Cached | undefined {
+    return (isSession ? this.#sessions : this.#keys).get(hash);
   }
 
-  async function keyCaller(hash: string): Promise<Cached | null> {
-    const key = await store.findKeyByHash(hash);
+  async #keyCaller(hash: string): Promise<Cached | null> {
+    const key = await this.#store.findKeyByHash(hash);
     if (key === null || key.revokedAt !== null) return null;
-    noteUse(key);
-    const standing = await store.findStanding(key.accountId);
+    this.#noteUse(key);
+    const standing = await this.#store.findStanding(key.accountId);
     if (standing === null) return null;
     const caller = { accountId: key.accountId, apiKeyId: key._id, sessionId: null, ...standing };
     return { caller, expiresAtMs: Number.POSITIVE_INFINITY };
   }
 
-  async function sessionCaller(hash: string): Promise<Cached | null> {
-    const session = await store.findSessionByHash(hash);
+  async #sessionCaller(hash: string): Promise<Cached | null> {
+    const session = await this.#store.findSessionByHash(hash);
     if (session === null) return null;
-    const standing = await store.findStanding(session.accountId);
+    const standing = await this.#store.findStanding(session.accountId);
     if (standing === null) return null;
     const caller = { accountId: session.accountId, apiKeyId: null, sessionId: session._id, ...standing };
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };
   }
 
   /** At most one write per minute; its loss costs nothing. */
-  function noteUse(key: ApiKeyDocument): void {
-    if (key.lastUsedAt !== null && now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
-    store.noteKeyUse(key, new Date(now())).catch(() => undefined);
+  #noteUse(key: ApiKeyDocument): void {
+    if (key.lastUsedAt !== null && this.#now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
+    this.#store.noteKeyUse(key, new Date(this.#now())).catch(() => undefined);
   }
-
-  return {
-    async findCaller(request) {
-      const header = request.headers.authorization;
-      if (header === undefined) return null;
-      const credential = credentialOf(request, header);
-      const { isSession, secret, hash } = credential;
-      if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
-      if (isSession && looksLikeKey(secret)) throw keyAsBearer();
-      let found: Cached | null | undefined = cached(credential);
-      if (found === undefined) {
-        found = await (isSession ? sessionCaller(hash) : keyCaller(hash));
-        if (found !== null) (isSession ? sessions : keys).set(hash, found);
-      }
-      if (found === null && looksLikeKey(secret) && secret.length !== KEY_CHARACTERS)
-        throw wrongLength(secret.length);
-      if (found === null || found.expiresAtMs <= now()) throw notAccepted(isSession);
-      return found.caller;
-    },
-    knownCallerOf(request) {
-      const header = request.headers.authorization;
-      const found = header === undefined ? undefined : cached(credentialOf(request, header));
-      return found !== undefined && found.expiresAtMs > now() ? found.caller : null;
-    },
-    forget(credentialId) {
-      for (const cache of [keys, sessions]) {
-        for (const [hash, { caller }] of cache.entries()) {
-          if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);
-        }
-      }
-    },
-  };
 }
 
 /** The cache of callers, by the hash of their credential. */

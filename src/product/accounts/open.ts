@@ -3,8 +3,8 @@ import type { Slice } from '../../platform/http/slice.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import { accountRoutes } from './account-routes.ts';
-import { createAuthentication } from './authentication.ts';
-import { createGate, type Gate, type GateSettings } from './gate/gate.ts';
+import { Authentication } from './authentication.ts';
+import { Gate, type GateSettings } from './gate/gate.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
 import { sessionRoutes } from './sign-in/routes.ts';
@@ -32,9 +32,9 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
   const { coordination, describe, now } = options;
   const store = await AccountsStore.open(options.documents);
   const nowMs = () => now().getTime();
-  const gate = createGate({
+  const gate = new Gate({
     coordination,
-    authentication: createAuthentication(store, nowMs),
+    authentication: new Authentication(store, nowMs),
     hostId: options.hostId,
     processId: options.processId,
     settings: options.settings,

@@ -7,7 +7,7 @@ import type { Clock } from '../../../src/platform/clock.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import type { AdmitAnswer, Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import type { Caller } from '../../../src/product/accounts/authentication.ts';
-import { createAdmissionCache } from '../../../src/product/accounts/gate/admission-cache.ts';
+import { AdmissionCache } from '../../../src/product/accounts/gate/admission-cache.ts';
 import { ADMISSION_TTL_MS } from '../../../src/product/accounts/revocations.ts';
 import { manualClock } from '../../support/clock.ts';
 import { openTestStores } from '../../support/harness.ts';
@@ -40,7 +40,7 @@ function callerOf(accountId: string): Caller {
 }
 
 function processOver(coordination: Coordination, clock: Clock, window: { key: string; limit: number }) {
-  const passes = createAdmissionCache(clock);
+  const passes = new AdmissionCache(clock);
   const process = {
     asked: 0,
     passes,

@@ -6,7 +6,7 @@ import t from 'tap';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
-import { createSlots } from '../../../src/product/accounts/gate/slots.ts';
+import { CallSlots } from '../../../src/product/accounts/gate/slots.ts';
 import { startProxy } from '../../support/services/proxy.ts';
 import { startRedis } from '../../support/services/redis.ts';
 
@@ -27,8 +27,8 @@ if (redis === null) {
       await Promise.all([behindProxy.close(), direct.close()]);
       await proxy.stop();
     });
-    const slots = createSlots(behindProxy, 'host/1');
-    const elsewhere = createSlots(direct, 'host/2');
+    const slots = new CallSlots(behindProxy, 'host/1');
+    const elsewhere = new CallSlots(direct, 'host/2');
     const isFree = async () => (await elsewhere.admit({}, elsewhere.slotFor('calls/a', 1))).slot;
 
     const slot = slots.slotFor('calls/a', 1);

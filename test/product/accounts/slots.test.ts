@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import type { AdmitRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
-import { type CallSlots, createSlots } from '../../../src/product/accounts/gate/slots.ts';
+import { CallSlots } from '../../../src/product/accounts/gate/slots.ts';
 import { manualClock } from '../../support/clock.ts';
 
 /** Notes what it is asked, and grants everything; `fails` makes the next question fail. */
@@ -51,7 +51,7 @@ async function call(slots: CallSlots, key = 'calls/a') {
 
 t.test('a slot that comes back goes along with the next question', async (t) => {
   const { admitted, released, coordination } = notingCoordination();
-  const slots = createSlots(coordination, 'host/1');
+  const slots = new CallSlots(coordination, 'host/1');
   (await call(slots)).close();
   await turn();
   await slots.admit({});
@@ -63,7 +63,7 @@ t.test('a slot that comes back goes along with the next question', async (t) => 
 t.test('the next call of the account takes it over without a question', async (t) => {
   const { admitted, released, coordination } = notingCoordination();
   const clock = manualClock();
-  const slots = createSlots(coordination, 'host/1', clock);
+  const slots = new CallSlots(coordination, 'host/1', clock);
   for (let calls = 0; calls < 10; calls += 1) {
     const { slot, close } = await call(slots);
     t.equal(slot.holder, 'host/1/1');
@@ -78,7 +78,7 @@ t.test('the next call of the account takes it over without a question', async (t
 
 t.test('two calls at once never have the same slot', async (t) => {
   const { coordination } = notingCoordination();
-  const slots = createSlots(coordination, 'host/1');
+  const slots = new CallSlots(coordination, 'host/1');
   (await call(slots)).close();
   await turn();
   const [one, two] = [await call(slots), await call(slots)];
@@ -88,7 +88,7 @@ t.test('two calls at once never have the same slot', async (t) => {
 t.test('after half a minute from call to call it is asked for again, under its own name', async (t) => {
   const { admitted, coordination } = notingCoordination();
   const clock = manualClock();
-  const slots = createSlots(coordination, 'host/1', clock);
+  const slots = new CallSlots(coordination, 'host/1', clock);
   const long = await call(slots);
   clock.advance(30_000);
   long.close();
@@ -102,7 +102,7 @@ t.test('after half a minute from call to call it is asked for again, under its o
 
 t.test('the slot of a call that is refused goes on to the next', async (t) => {
   const { admitted, coordination } = notingCoordination();
-  const slots = createSlots(coordination, 'host/1');
+  const slots = new CallSlots(coordination, 'host/1');
   (await call(slots)).close();
   await turn();
   const slot = slots.slotFor('calls/a', 4);
@@ -115,7 +115,7 @@ t.test('the slot of a call that is refused goes on to the next', async (t) => {
 t.test('it waits for the work behind the call, and at rest comes back by itself', async (t) => {
   const { admitted, released, coordination } = notingCoordination();
   const clock = manualClock();
-  const slots = createSlots(coordination, 'host/1', clock);
+  const slots = new CallSlots(coordination, 'host/1', clock);
   const [one, other] = [await call(slots), await call(slots)];
   const work = Promise.withResolvers<void>();
   slots.keepUntil(one.request, work.promise);
@@ -137,7 +137,7 @@ t.test('it waits for the work behind the call, and at rest comes back by itself'
 
 t.test('a question that fails loses no slot, neither those on their way back nor its own', async (t) => {
   const { released, state, coordination } = notingCoordination();
-  const slots = createSlots(coordination, 'host/1');
+  const slots = new CallSlots(coordination, 'host/1');
   (await call(slots)).close();
   await turn();
   state.fails = true;
@@ -148,7 +148,7 @@ t.test('a question that fails loses no slot, neither those on their way back nor
 t.test('the slot of a download is renewed for as long as its connection is open', async (t) => {
   const { renewed, coordination } = notingCoordination();
   const clock = manualClock();
-  const slots = createSlots(coordination, 'host/1', clock);
+  const slots = new CallSlots(coordination, 'host/1', clock);
   const { request, reply, close } = connection();
   const slot = slots.slotFor('downloads/a', 2);
   await slots.admit({}, slot);

@@ -40,65 +40,121 @@ export interface CallSlot extends SlotTerms {
 }
 
 /** The slots of this process's calls: requested, held until their work has ended, and given back. */
-export interface CallSlots {
+export class CallSlots {
+  readonly #coordination: Coordination;
+  readonly #holder: string;
+  readonly #clock: Pick<Clock, 'elapsedMs' | 'after'>;
+  /** The work that has to end before the slot of a request is returned. */
+  readonly #works = new WeakMap<FastifyRequest, Promise<unknown>>();
+  /** Returned slots, the latest last. */
+  #returning: { slot: CallSlot; sinceMs: number }[] = [];
+  #isTimed = false;
+  #holders = 0;
+
+  /** @param holder the holder of all slots of this process: `<hostId>/<processId>`. */
+  constructor(
+    coordination: Coordination,
+    holder: string,
+    clock: Pick<Clock, 'elapsedMs' | 'after'> = systemClock,
+  ) {
+    this.#coordination = coordination;
+    this.#holder = holder;
+    this.#clock = clock;
+  }
+
   /** Sends a request; slots that were just returned go with it, so that they cost no round trip of their own. */
-  admit(terms: AdmitRequest, slot?: CallSlot | null): Promise<AdmitAnswer>;
+  async admit(terms: AdmitRequest, slot: CallSlot | null = null): Promise<AdmitAnswer> {
+    const returned = this.#takeReturning();
+    const full = returned.length === 0 ? terms : { ...terms, returned };
+    try {
+      return await (slot === null ? this.#coordination.admit(full) : this.#admitWith(slot, full));
+    } catch (error) {
+      for (const given of returned) this.#release(given);
+      // It is unknown whether the slot was taken.
+      if (slot !== null) this.#release(slot);
+      throw error;
+    }
+  }
+
   /**
    * Tries again to take a slot that is about to be given back. A client may receive its response and send its next call
    * through another process before the slot of its previous call is free.
    */
-  retryTake(slot: CallSlot): Promise<boolean>;
-  /** A slot that another call of the account has just returned, or a new one that has to be requested. */
-  slotFor(key: string, limit: number): CallSlot;
-  /** Whether the call may have the slot without a request. */
-  isHeld(slot: CallSlot): boolean;
-  /** Gives the slot back when the connection has finished the call and its work has ended. */
-  hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void;
-  /** The same for a call that may take longer than the lease, such as a download: the slot is renewed meanwhile. */
-  holdLong(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void;
-  /** Gives back the slot of a call that was refused, if it had one. */
-  giveBack(slot: CallSlot): void;
-  /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
-  keepUntil(request: FastifyRequest, work: Promise<unknown>): void;
-}
-
-/** @param holder the holder of all slots of this process: `<hostId>/<processId>`. */
-export function createSlots(
-  coordination: Coordination,
-  holder: string,
-  { elapsedMs, after }: Pick<Clock, 'elapsedMs' | 'after'> = systemClock,
-): CallSlots {
-  /** The work that has to end before the slot of a request is returned. */
-  const works = new WeakMap<FastifyRequest, Promise<unknown>>();
-  /** Returned slots, the latest last. */
-  let returning: { slot: CallSlot; sinceMs: number }[] = [];
-  let isTimed = false;
-  let holders = 0;
-
-  function giveBack(slot: CallSlot): void {
-    if (slot.keptUntilMs === null) return;
-    returning.push({ slot, sinceMs: elapsedMs() });
-    if (!isTimed) releaseIn(PIGGYBACK_MS);
+  async retryTake(slot: CallSlot): Promise<boolean> {
+    for (const pauseMs of RETRY_PAUSES_MS) {
+      await sleep(pauseMs);
+      const answer = await this.#admitWith(slot, {});
+      if (answer.slot) return true;
+    }
+    return false;
   }
 
-  function releaseIn(delayMs: number): void {
-    isTimed = true;
-    after(delayMs, releaseDue);
+  /** A slot that another call of the account has just returned, or a new one that has to be requested. */
+  slotFor(key: string, limit: number): CallSlot {
+    const at = this.#returning.findLastIndex(({ slot }) => slot.key === key);
+    const [returned] = at === -1 ? [] : this.#returning.splice(at, 1);
+    if (returned !== undefined) return returned.slot;
+    this.#holders += 1;
+    return {
+      key,
+      holder: `${this.#holder}/${this.#holders}`,
+      limit,
+      leaseMs: SLOT_LEASE_MS,
+      keptUntilMs: null,
+    };
+  }
+
+  /** Whether the call may have the slot without a request. */
+  isHeld({ keptUntilMs }: CallSlot): boolean {
+    return keptUntilMs !== null && this.#clock.elapsedMs() < keptUntilMs;
+  }
+
+  /** Gives the slot back when the connection has finished the call and its work has ended. */
+  hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
+    this.#works.set(request, Promise.resolve());
+    const end = () => this.giveBack(slot);
+    const onceEnded = () => void this.#works.get(request)?.then(end, end);
+    // A client that disconnected while the slot was being requested triggers no close event any more.
+    if (reply.raw.destroyed) onceEnded();
+    else reply.raw.once('close', onceEnded);
+  }
+
+  /** The same for a call that may take longer than the lease, such as a download: the slot is renewed meanwhile. */
+  holdLong(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
+    this.hold(request, reply, slot);
+    if (!reply.raw.destroyed) this.#renewUntilClosed(reply, slot);
+  }
+
+  /** Gives back the slot of a call that was refused, if it had one. */
+  giveBack(slot: CallSlot): void {
+    if (slot.keptUntilMs === null) return;
+    this.#returning.push({ slot, sinceMs: this.#clock.elapsedMs() });
+    if (!this.#isTimed) this.#releaseIn(PIGGYBACK_MS);
+  }
+
+  /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
+  keepUntil(request: FastifyRequest, work: Promise<unknown>): void {
+    if (this.#works.has(request)) this.#works.set(request, work);
+  }
+
+  #releaseIn(delayMs: number): void {
+    this.#isTimed = true;
+    this.#clock.after(delayMs, () => this.#releaseDue());
   }
 
   /** Releases the slots that neither a call took over nor a request carried. */
-  function releaseDue(): void {
-    isTimed = false;
-    const dueMs = elapsedMs() - PIGGYBACK_MS;
-    for (const { slot } of returning.filter(({ sinceMs }) => sinceMs <= dueMs)) release(slot);
-    returning = returning.filter(({ sinceMs }) => sinceMs > dueMs);
-    const [oldest] = returning;
-    if (oldest !== undefined) releaseIn(oldest.sinceMs - dueMs);
+  #releaseDue(): void {
+    this.#isTimed = false;
+    const dueMs = this.#clock.elapsedMs() - PIGGYBACK_MS;
+    for (const { slot } of this.#returning.filter(({ sinceMs }) => sinceMs <= dueMs)) this.#release(slot);
+    this.#returning = this.#returning.filter(({ sinceMs }) => sinceMs > dueMs);
+    const [oldest] = this.#returning;
+    if (oldest !== undefined) this.#releaseIn(oldest.sinceMs - dueMs);
   }
 
-  function takeReturning(): HeldSlot[] {
-    const taken = returning.map(({ slot: { key, holder } }) => ({ key, holder }));
-    returning = [];
+  #takeReturning(): HeldSlot[] {
+    const taken = this.#returning.map(({ slot: { key, holder } }) => ({ key, holder }));
+    this.#returning = [];
     return taken;
   }
 
@@ -106,78 +162,29 @@ export function createSlots(
    * Releases a slot in a request of its own, retried until the lease ends. A final failure is ignored, because the
    * end of the lease frees the slot as well.
    */
-  function release({ key, holder }: HeldSlot): void {
-    retryUntil(() => coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
+  #release({ key, holder }: HeldSlot): void {
+    retryUntil(() => this.#coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
   }
 
   /** Requests a slot. The time for which it may pass from call to call starts before the request. */
-  async function admitWith(slot: CallSlot, terms: AdmitRequest): Promise<AdmitAnswer> {
-    const keptUntilMs = elapsedMs() + KEPT_MS;
+  async #admitWith(slot: CallSlot, terms: AdmitRequest): Promise<AdmitAnswer> {
+    const keptUntilMs = this.#clock.elapsedMs() + KEPT_MS;
     const { key, holder, limit, leaseMs } = slot;
-    const answer = await coordination.admit({ ...terms, slot: { key, holder, limit, leaseMs } });
+    const answer = await this.#coordination.admit({ ...terms, slot: { key, holder, limit, leaseMs } });
     if (answer.slot) slot.keptUntilMs = keptUntilMs;
     return answer;
   }
 
-  function hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
-    works.set(request, Promise.resolve());
-    const end = () => giveBack(slot);
-    const onceEnded = () => void works.get(request)?.then(end, end);
-    // A client that disconnected while the slot was being requested triggers no close event any more.
-    if (reply.raw.destroyed) onceEnded();
-    else reply.raw.once('close', onceEnded);
-  }
-
   /** Renews a slot until its connection has closed. After a failure, the next renewal follows as usual. */
-  function renewUntilClosed(reply: FastifyReply, { key, holder, leaseMs }: CallSlot): void {
+  #renewUntilClosed(reply: FastifyReply, { key, holder, leaseMs }: CallSlot): void {
     let cancel = () => {};
-    function renewLater(): void {
-      cancel = after(RENEW_MS, () => {
-        coordination.renewSlot(key, holder, leaseMs).catch(() => undefined);
+    const renewLater = (): void => {
+      cancel = this.#clock.after(RENEW_MS, () => {
+        this.#coordination.renewSlot(key, holder, leaseMs).catch(() => undefined);
         renewLater();
       });
-    }
+    };
     renewLater();
     reply.raw.once('close', () => cancel());
   }
-
-  return {
-    async admit(terms, slot = null) {
-      const returned = takeReturning();
-      const full = returned.length === 0 ? terms : { ...terms, returned };
-      try {
-        return await (slot === null ? coordination.admit(full) : admitWith(slot, full));
-      } catch (error) {
-        returned.forEach(release);
-        // It is unknown whether the slot was taken.
-        if (slot !== null) release(slot);
-        throw error;
-      }
-    },
-    async retryTake(slot) {
-      for (const pauseMs of RETRY_PAUSES_MS) {
-        await sleep(pauseMs);
-        const answer = await admitWith(slot, {});
-        if (answer.slot) return true;
-      }
-      return false;
-    },
-    slotFor(key, limit) {
-      const at = returning.findLastIndex(({ slot }) => slot.key === key);
-      const [returned] = at === -1 ? [] : returning.splice(at, 1);
-      if (returned !== undefined) return returned.slot;
-      holders += 1;
-      return { key, holder: `${holder}/${holders}`, limit, leaseMs: SLOT_LEASE_MS, keptUntilMs: null };
-    },
-    isHeld: ({ keptUntilMs }) => keptUntilMs !== null && elapsedMs() < keptUntilMs,
-    hold,
-    holdLong(request, reply, slot) {
-      hold(request, reply, slot);
-      if (!reply.raw.destroyed) renewUntilClosed(reply, slot);
-    },
-    giveBack,
-    keepUntil(request, work) {
-      if (works.has(request)) works.set(request, work);
-    },
-  };
 }

@@ -30,40 +30,40 @@ interface Guess {
  * Slows down guesses at one account, regardless of the number of addresses they come from. It never locks an account: a
  * person who signed in from a network before signs in there at once. An unknown e-mail is treated like any other.
  */
-interface Guesses {
-  /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts. */
-  begin(email: string, network: string): Promise<Guess>;
-}
+export class Guesses {
+  readonly #coordination: Coordination;
 
-export function createGuesses(coordination: Coordination): Guesses {
-  return {
-    async begin(email, network) {
-      const account = secretHash(email);
-      const counted = `guesses/${account}`;
-      const familiar = `signed-in/${account}/${network}`;
-      const { flagged: isFamiliar } = await coordination.admit({ flag: familiar });
-      if (!isFamiliar) await countGuess(account, counted);
-      const giveBack = async () => {
-        if (!isFamiliar) await coordination.giveBackStrike(counted);
-      };
-      return {
-        unverified: giveBack,
-        async succeeded() {
-          await giveBack();
-          await coordination.setFlag(familiar, FAMILIAR_MS);
-        },
-      };
-    },
-  };
+  constructor(coordination: Coordination) {
+    this.#coordination = coordination;
+  }
+
+  /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts. */
+  async begin(email: string, network: string): Promise<Guess> {
+    const account = secretHash(email);
+    const counted = `guesses/${account}`;
+    const familiar = `signed-in/${account}/${network}`;
+    const { flagged: isFamiliar } = await this.#coordination.admit({ flag: familiar });
+    if (!isFamiliar) await this.#countGuess(account, counted);
+    const giveBack = async () => {
+      if (!isFamiliar) await this.#coordination.giveBackStrike(counted);
+    };
+    return {
+      unverified: giveBack,
+      succeeded: async () => {
+        await giveBack();
+        await this.#coordination.setFlag(familiar, FAMILIAR_MS);
+      },
+    };
+  }
 
   /** Counts a guess before it is verified, so that simultaneous guesses do not all pass. */
-  async function countGuess(account: string, counted: string): Promise<void> {
-    const { count } = await coordination.strike(counted, WINDOW_MS);
+  async #countGuess(account: string, counted: string): Promise<void> {
+    const { count } = await this.#coordination.strike(counted, WINDOW_MS);
     const delayMs = delayMsAfter(count - 1);
     if (delayMs === 0) return;
-    const turn = await coordination.strike(`guess-turn/${account}`, delayMs);
+    const turn = await this.#coordination.strike(`guess-turn/${account}`, delayMs);
     if (turn.count === 1) return;
-    await coordination.giveBackStrike(counted);
+    await this.#coordination.giveBackStrike(counted);
     throw tooEarly(turn.resetMs);
   }
 }

@@ -27,59 +27,78 @@ const RETRY_AFTER_SECONDS = 2;
  * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
  * waits already does not delay a newcomer. A network that was served goes behind all others.
  */
-interface SignInQueue {
+export class SignInQueue {
+  readonly #options: SignInQueueOptions;
+  /** The last line is served next. */
+  #lines: Line[] = [];
+  #running = 0;
+
+  constructor(options: SignInQueueOptions) {
+    this.#options = options;
+  }
+
   /**
    * Waits for a turn. The returned function ends it.
    * @throws ApiError 429 rate_limited, reason sign_in_queue, when the queue is full or the wait was too long; the
    *   signal's reason when it aborts.
    */
-  enter(network: string, signal: AbortSignal): Promise<() => void>;
-}
+  async enter(network: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#running < this.#options.atOnce) this.#running += 1;
+    else {
+      this.#makeRoom(network);
+      await this.#wait(network, signal);
+    }
+    let hasLeft = false;
+    return () => {
+      if (!hasLeft) this.#leave();
+      hasLeft = true;
+    };
+  }
 
-export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
-  const { atOnce, mostWaiting, mostOfNetwork, mostWaitMs } = options;
-  /** The last line is served next. */
-  let lines: Line[] = [];
-  let running = 0;
+  #waiting(): number {
+    return this.#lines.reduce((sum, { waiters }) => sum + waiters.length, 0);
+  }
 
-  const waiting = () => lines.reduce((sum, { waiters }) => sum + waiters.length, 0);
-  const lineOf = (network: string) => lines.find((line) => line.network === network);
+  #lineOf(network: string): Line | undefined {
+    return this.#lines.find((line) => line.network === network);
+  }
 
-  function leave(): void {
-    running -= 1;
-    const line = lines.pop();
+  #leave(): void {
+    this.#running -= 1;
+    const line = this.#lines.pop();
     const next = line?.waiters.shift();
     if (line === undefined || next === undefined) return;
-    if (line.waiters.length > 0) lines.unshift(line);
-    running += 1;
+    if (line.waiters.length > 0) this.#lines.unshift(line);
+    this.#running += 1;
     next.admit();
   }
 
-  function remove(network: string, waiter: Waiter): void {
-    const line = lineOf(network);
+  #remove(network: string, waiter: Waiter): void {
+    const line = this.#lineOf(network);
     if (line === undefined) return;
     line.waiters = line.waiters.filter((other) => other !== waiter);
-    lines = lines.filter(({ waiters }) => waiters.length > 0);
+    this.#lines = this.#lines.filter(({ waiters }) => waiters.length > 0);
   }
 
   /**
    * Makes sure that one more sign-in of the network may wait: a full queue refuses the last waiter of the line that is
    * served last, but only for a network without a waiter.
    */
-  function makeRoom(network: string): void {
-    const line = lineOf(network);
-    if (line !== undefined && line.waiters.length >= mostOfNetwork) throw noRoom();
-    if (waiting() < mostWaiting) return;
+  #makeRoom(network: string): void {
+    const line = this.#lineOf(network);
+    if (line !== undefined && line.waiters.length >= this.#options.mostOfNetwork) throw noRoom();
+    if (this.#waiting() < this.#options.mostWaiting) return;
     if (line !== undefined) throw noRoom();
-    lines[0]?.waiters.at(-1)?.refuse();
+    this.#lines[0]?.waiters.at(-1)?.refuse();
   }
 
-  function wait(network: string, signal: AbortSignal): Promise<void> {
+  #wait(network: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
         clearTimeout(timer);
         signal.removeEventListener('abort', giveUp);
-        remove(network, waiter);
+        this.#remove(network, waiter);
         settle();
       };
       const giveUp = () => end(() => reject(signal.reason));
@@ -87,29 +106,13 @@ export function createSignInQueue(options: SignInQueueOptions): SignInQueue {
         admit: () => end(resolve),
         refuse: () => end(() => reject(noRoom())),
       };
-      const timer = setTimeout(waiter.refuse, mostWaitMs);
-      const line = lineOf(network);
-      if (line === undefined) lines.push({ network, waiters: [waiter] });
+      const timer = setTimeout(waiter.refuse, this.#options.mostWaitMs);
+      const line = this.#lineOf(network);
+      if (line === undefined) this.#lines.push({ network, waiters: [waiter] });
       else line.waiters.push(waiter);
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
-
-  return {
-    async enter(network, signal) {
-      signal.throwIfAborted();
-      if (running < atOnce) running += 1;
-      else {
-        makeRoom(network);
-        await wait(network, signal);
-      }
-      let hasLeft = false;
-      return () => {
-        if (!hasLeft) leave();
-        hasLeft = true;
-      };
-    },
-  };
 }
 
 function noRoom(): ApiError {

@@ -7,9 +7,9 @@ import { accountSuspended } from '../authentication.ts';
 import type { Gate } from '../gate/gate.ts';
 import type { SignInBody } from '../schema.ts';
 import type { AccountDocument, AccountsStore } from '../store.ts';
-import { createGuesses } from './guesses.ts';
+import { Guesses } from './guesses.ts';
 import { passwordMatches } from './passwords.ts';
-import { createSignInQueue } from './queue.ts';
+import { SignInQueue } from './queue.ts';
 
 /**
  * Limits of the sign-in queue. A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and
@@ -25,8 +25,8 @@ const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
 export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coordination) {
-  const queue = createSignInQueue(QUEUE);
-  const guesses = createGuesses(coordination);
+  const queue = new SignInQueue(QUEUE);
+  const guesses = new Guesses(coordination);
 
   async function verified(
     { email, password }: SignInBody,
