@@ -10,16 +10,16 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import { type OpenEvents, WRITTEN } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';
 import { createAttempt } from './deliveries/attempt.ts';
-import { createDispatcher } from './deliveries/dispatcher.ts';
+import { Dispatcher } from './deliveries/dispatcher.ts';
 import { createEndpointWorker } from './deliveries/endpoint-worker.ts';
-import { createFanOut } from './deliveries/fan-out.ts';
-import { createWebhookMetrics } from './deliveries/metrics.ts';
+import { FanOut } from './deliveries/fan-out.ts';
+import { WebhookMetrics } from './deliveries/metrics.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
 import { rebuildSchedule } from './deliveries/schedule.ts';
-import { createSlots } from './deliveries/slots.ts';
+import { AttemptSlots } from './deliveries/slots.ts';
 import { DeliveriesStore } from './deliveries/store.ts';
 import { openTail } from './deliveries/tail.ts';
-import { createDisabling } from './endpoints/disabling.ts';
+import { Disabling } from './endpoints/disabling.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
 
@@ -67,8 +67,8 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
   const tail = await openTail(coordination);
-  const metrics = createWebhookMetrics(endpoints, deliveries, now);
-  const disabling = createDisabling({
+  const metrics = new WebhookMetrics(endpoints, deliveries, now);
+  const disabling = new Disabling({
     endpoints,
     deliveries,
     sendMail,
@@ -80,15 +80,15 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const attempt = createAttempt({ outbound, onAttempt: tail.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
-  const slots = createSlots({
+  const slots = new AttemptSlots({
     slots: shareOf(WEBHOOK_CONCURRENCY),
     slotsOfAccount: shareOf(attemptsPerAccount),
     now: () => performance.now(),
   });
   const worker = createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log });
   const holderPrefix = `${options.hostId}/${options.processId}/`;
-  const dispatcher = createDispatcher({ coordination, worker, holderPrefix, slots, log });
-  const fanOut = createFanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
+  const dispatcher = new Dispatcher({ coordination, worker, holderPrefix, slots, log });
+  const fanOut = new FanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
   events.onWritten(fanOut.take);
   const unsubscribe = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });

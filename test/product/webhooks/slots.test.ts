@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { createSlots, type Turn } from '../../../src/product/webhooks/deliveries/slots.ts';
+import { AttemptSlots, type Turn } from '../../../src/product/webhooks/deliveries/slots.ts';
 
 function open(slots: number) {
   const clock = { ms: 0 };
-  const shared = createSlots({ slots: () => slots, slotsOfAccount: () => slots, now: () => clock.ms });
+  const shared = new AttemptSlots({ slots: () => slots, slotsOfAccount: () => slots, now: () => clock.ms });
   /** A turn with one attempt, which makes the endpoint slow or good. */
   const attempt = (member: string, hasFailed: boolean, tookMs: number) => {
     const turn = shared.begin('a', member) as Turn;
@@ -61,7 +61,7 @@ t.test('a turn of a second ends when every slot is taken, and only then', async 
 });
 
 t.test('an account has its own bound, test deliveries included', async (t) => {
-  const slots = createSlots({ slots: () => 8, slotsOfAccount: () => 2, now: () => 0 });
+  const slots = new AttemptSlots({ slots: () => 8, slotsOfAccount: () => 2, now: () => 0 });
   const release = slots.takeSlot('a');
   const turn = slots.begin('a', 'a/1');
   t.equal(slots.begin('a', 'a/2'), null);
@@ -74,7 +74,7 @@ t.test('an account has its own bound, test deliveries included', async (t) => {
 
 t.test('the number of slots may change while workers are at work', (t) => {
   let limit = 1;
-  const slots = createSlots({ slots: () => limit, slotsOfAccount: () => limit, now: () => 0 });
+  const slots = new AttemptSlots({ slots: () => limit, slotsOfAccount: () => limit, now: () => 0 });
   const turn = slots.begin('acc_a', 'one');
   t.equal(slots.begin('acc_a', 'two'), null, 'the account has its one slot');
   limit = 3;

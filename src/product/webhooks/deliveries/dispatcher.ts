@@ -26,12 +26,6 @@ interface DispatcherOptions {
   log: Log;
 }
 
-interface Dispatcher {
-  start(): Promise<void>;
-  /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
-  stop(): Promise<void>;
-}
-
 interface Claim {
   holder: string;
   /** The end of the lease, on the monotonic clock of this process. */
@@ -41,90 +35,124 @@ interface Claim {
 }
 
 /** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { coordination, worker, holderPrefix, slots, log } = options;
-  const claimed = new Map<string, Claim>();
-  const running = new Set<Promise<void>>();
-  let claims = 0;
-  let isStopped = false;
-  let isReading = false;
-  let isWoken = false;
-  let pause: NodeJS.Timeout | undefined;
-  let heartbeat: NodeJS.Timeout | undefined;
-  let unsubscribe: () => void = () => undefined;
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #claimed = new Map<string, Claim>();
+  readonly #running = new Set<Promise<void>>();
+  #claims = 0;
+  #isStopped = false;
+  #isReading = false;
+  #isWoken = false;
+  #pause: NodeJS.Timeout | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #unsubscribe: () => void = () => undefined;
 
-  /** Reads the schedule now, or again after the current reading. */
-  function wake(): void {
-    isWoken = true;
-    if (!isReading && !isStopped) void claimWhileDue();
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
   }
 
-  async function claimWhileDue(): Promise<void> {
-    isReading = true;
-    clearTimeout(pause);
+  async start(): Promise<void> {
+    this.#unsubscribe = await this.#options.coordination.subscribe(WAKE, () => this.#wake());
+    this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    this.#heartbeat.unref();
+    this.#wake();
+  }
+
+  /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#pause);
+    this.#unsubscribe();
+    await Promise.all(this.#running);
+    clearInterval(this.#heartbeat);
+    // Other processes take over the endpoints that were given back; if they miss the message, they look within a
+    // second.
+    await this.#options.coordination.publish(WAKE, '').catch(() => undefined);
+  }
+
+  /** Reads the schedule now, or again after the current reading. */
+  #wake(): void {
+    this.#isWoken = true;
+    if (!this.#isReading && !this.#isStopped) void this.#claimWhileDue();
+  }
+
+  async #claimWhileDue(): Promise<void> {
+    this.#isReading = true;
+    clearTimeout(this.#pause);
     let pauseMs = MAX_PAUSE_MS;
-    while (isWoken && !isStopped && slots.free > 0) {
-      isWoken = false;
-      pauseMs = await claimDue();
+    while (this.#isWoken && !this.#isStopped && this.#options.slots.free > 0) {
+      this.#isWoken = false;
+      pauseMs = await this.#claimDue();
     }
-    isReading = false;
-    if (isStopped) return;
-    pause = setTimeout(wake, pauseMs);
-    pause.unref();
+    this.#isReading = false;
+    if (this.#isStopped) return;
+    this.#pause = setTimeout(() => this.#wake(), pauseMs);
+    this.#pause.unref();
   }
 
   /** Claims due endpoints that have a slot. @returns milliseconds until the next reading. */
-  async function claimDue(): Promise<number> {
-    claims += 1;
-    const holder = `${holderPrefix}${claims}`;
-    const limit = Math.min(slots.free, MAX_CLAIMS);
+  async #claimDue(): Promise<number> {
+    this.#claims += 1;
+    const holder = `${this.#options.holderPrefix}${this.#claims}`;
+    const limit = Math.min(this.#options.slots.free, MAX_CLAIMS);
     const endsMs = performance.now() + LEASE_MS;
     try {
-      const { members, nextInMs } = await coordination.claimDue(SCHEDULE, limit, LEASE_MS, holder);
-      for (const member of members) run(member, { holder, endsMs, isFresh: true });
-      isWoken ||= nextInMs === 0;
+      const { members, nextInMs } = await this.#options.coordination.claimDue(
+        SCHEDULE,
+        limit,
+        LEASE_MS,
+        holder,
+      );
+      for (const member of members) this.#run(member, { holder, endsMs, isFresh: true });
+      this.#isWoken ||= nextInMs === 0;
       return Math.min(nextInMs ?? MAX_PAUSE_MS, MAX_PAUSE_MS);
     } catch (error) {
-      log.warn({ err: error }, 'The schedule of webhooks cannot be read; it is tried again');
+      this.#options.log.warn({ err: error }, 'The schedule of webhooks cannot be read; it is tried again');
       return MAX_PAUSE_MS;
     }
   }
 
-  function run(member: string, claim: Claim): void {
-    const slot = claimed.has(member) ? null : slots.begin(ownersOf(member)[0], member);
+  #run(member: string, claim: Claim): void {
+    const slot = this.#claimed.has(member) ? null : this.#options.slots.begin(ownersOf(member)[0], member);
     if (slot === null) {
       // The account or the slow endpoints have no free slot, or this process still works on the endpoint under a lost
       // lease.
-      void giveBack(member, claim, slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS);
+      void this.#giveBack(
+        member,
+        claim,
+        this.#options.slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS,
+      );
       return;
     }
-    claimed.set(member, claim);
-    const work = turn(member, claim, slot).finally(() => running.delete(work));
-    running.add(work);
+    this.#claimed.set(member, claim);
+    const work = this.#turn(member, claim, slot).finally(() => this.#running.delete(work));
+    this.#running.add(work);
   }
 
-  async function turn(member: string, claim: Claim, slot: Turn): Promise<void> {
-    const afterMs = await worker(...ownersOf(member), {
-      mayGoOn: async () => slot.mayGoOn() && (await mayGoOn(member, claim)),
-      attempted: slot.attempted,
-    }).catch((error: unknown) => {
-      log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
-      return AFTER_FAULT_MS;
-    });
+  async #turn(member: string, claim: Claim, slot: Turn): Promise<void> {
+    const afterMs = await this.#options
+      .worker(...ownersOf(member), {
+        mayGoOn: async () => slot.mayGoOn() && (await this.#mayGoOn(member, claim)),
+        attempted: slot.attempted,
+      })
+      .catch((error: unknown) => {
+        this.#options.log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
+        return AFTER_FAULT_MS;
+      });
     // This precedes the return of the endpoint: afterwards another process may claim it, so it must not be renewed.
-    claimed.delete(member);
+    this.#claimed.delete(member);
     slot.release();
-    await giveBack(member, claim, afterMs);
+    await this.#giveBack(member, claim, afterMs);
   }
 
-  async function giveBack(member: string, { holder }: Claim, afterMs: number | null): Promise<void> {
-    const wasFull = slots.free <= 1;
+  async #giveBack(member: string, { holder }: Claim, afterMs: number | null): Promise<void> {
+    const wasFull = this.#options.slots.free <= 1;
     try {
-      const dueInMs = await coordination.settleDue(SCHEDULE, member, holder, afterMs);
+      const dueInMs = await this.#options.coordination.settleDue(SCHEDULE, member, holder, afterMs);
       // A delivery was queued for it in the meantime, or other endpoints wait for a slot.
-      if (dueInMs === 0 || wasFull) wake();
+      if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
-      log.warn({ err: error }, 'A worker was not given back; its lease ends by itself');
+      this.#options.log.warn({ err: error }, 'A worker was not given back; its lease ends by itself');
     }
   }
 
@@ -132,42 +160,23 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
    * Decides before each attempt whether the turn goes on. From the second attempt on it renews the claim, so that after
    * a loss of the schedule two processes never go on with one endpoint: at most the current attempt is repeated.
    */
-  async function mayGoOn(member: string, claim: Claim): Promise<boolean> {
-    if (!claim.isFresh) await renew(member, claim);
+  async #mayGoOn(member: string, claim: Claim): Promise<boolean> {
+    if (!claim.isFresh) await this.#renew(member, claim);
     claim.isFresh = false;
-    return !isStopped && claim.endsMs - performance.now() >= MAX_ATTEMPT_MS;
+    return !this.#isStopped && claim.endsMs - performance.now() >= MAX_ATTEMPT_MS;
   }
 
-  async function renew(member: string, claim: Claim): Promise<void> {
+  async #renew(member: string, claim: Claim): Promise<void> {
     const endsMs = performance.now() + LEASE_MS;
-    const isHeld = await coordination.renewDue(SCHEDULE, member, claim.holder, LEASE_MS);
+    const isHeld = await this.#options.coordination.renewDue(SCHEDULE, member, claim.holder, LEASE_MS);
     claim.endsMs = isHeld ? endsMs : 0;
   }
 
   /** Extends the leases of running workers, and claims them again when the schedule was lost. */
-  function beat(): void {
-    for (const [member, claim] of claimed) {
+  #beat(): void {
+    for (const [member, claim] of this.#claimed) {
       // A failed renewal leaves the lease as it was, and the worker ends in time.
-      renew(member, claim).catch(() => undefined);
+      this.#renew(member, claim).catch(() => undefined);
     }
   }
-
-  return {
-    async start() {
-      unsubscribe = await coordination.subscribe(WAKE, wake);
-      heartbeat = setInterval(beat, HEARTBEAT_MS);
-      heartbeat.unref();
-      wake();
-    },
-    async stop() {
-      isStopped = true;
-      clearTimeout(pause);
-      unsubscribe();
-      await Promise.all(running);
-      clearInterval(heartbeat);
-      // Other processes take over the endpoints that were given back; if they miss the message, they look within a
-      // second.
-      await coordination.publish(WAKE, '').catch(() => undefined);
-    },
-  };
 }

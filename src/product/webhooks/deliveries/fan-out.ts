@@ -19,75 +19,76 @@ interface FanOutOptions {
   log: Log;
 }
 
-interface FanOut {
-  /** Accepts events that this process has just written. */
-  take(events: readonly OutboxDocument[]): void;
-  /** Fans out a batch of the outbox, whichever process wrote it. */
-  takeOthers(): void;
-  /** Fans out a batch that a dead process left behind. @returns the number of its events. */
-  sweep(now: Date): Promise<number>;
-  /** Resolves when all accepted events are fanned out. */
-  idle(): Promise<void>;
-}
-
 /**
  * Makes one delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
  * Every step may run twice, because the id of a delivery follows from event and endpoint.
  */
-export function createFanOut(options: FanOutOptions): FanOut {
-  const { outbox, endpoints, deliveries, coordination, now, log } = options;
-  let waiting: OutboxDocument[] = [];
-  let work: Promise<void> | null = null;
+export class FanOut {
+  readonly #options: FanOutOptions;
+  #waiting: OutboxDocument[] = [];
+  #work: Promise<void> | null = null;
 
-  async function fanOut(events: readonly OutboxDocument[]): Promise<void> {
+  constructor(options: FanOutOptions) {
+    this.#options = options;
+  }
+
+  /** Accepts events that this process has just written. */
+  readonly take = (events: readonly OutboxDocument[]): void => {
+    this.#waiting.push(...events);
+    if (events.length > 0) this.#work ??= this.#fanOutWaiting();
+  };
+
+  /** Fans out a batch of the outbox, whichever process wrote it. */
+  readonly takeOthers = (): void => {
+    this.#options.outbox
+      .oldest(this.#options.now(), BATCH)
+      .then(this.take)
+      .catch((error) =>
+        this.#options.log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
+      );
+  };
+
+  /** Fans out a batch that a dead process left behind. @returns the number of its events. */
+  readonly sweep = async (instant: Date): Promise<number> => {
+    const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
+    const events = await this.#options.outbox.oldest(before, BATCH);
+    if (events.length > 0) await this.#fanOut(events);
+    return events.length;
+  };
+
+  /** Resolves when all accepted events are fanned out. */
+  async idle(): Promise<void> {
+    return void (await this.#work);
+  }
+
+  async #fanOut(events: readonly OutboxDocument[]): Promise<void> {
     const accounts = new Set(events.map(({ accountId }) => accountId));
-    const enabled = await endpoints.findEnabled([...accounts]);
+    const enabled = await this.#options.endpoints.findEnabled([...accounts]);
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
           // An event from before the endpoint took any is not for it, such as one that is written again after a crash.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
-        .map((endpoint) => newDelivery(event, endpoint, now())),
+        .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),
     );
-    await deliveries.insert(queued);
-    await scheduleNow(coordination, queued);
-    await outbox.remove(events.map(({ _id }) => _id));
+    await this.#options.deliveries.insert(queued);
+    await scheduleNow(this.#options.coordination, queued);
+    await this.#options.outbox.remove(events.map(({ _id }) => _id));
   }
 
   /** Events that arrive while a batch is being written form the next batch. */
-  async function fanOutWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, BATCH);
-      waiting = waiting.slice(BATCH);
-      await fanOut(batch).catch((error) =>
-        log.warn({ err: error }, 'Events could not be made into deliveries; they wait in the outbox'),
+  async #fanOutWaiting(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, BATCH);
+      this.#waiting = this.#waiting.slice(BATCH);
+      await this.#fanOut(batch).catch((error) =>
+        this.#options.log.warn(
+          { err: error },
+          'Events could not be made into deliveries; they wait in the outbox',
+        ),
       );
     }
-    work = null;
+    this.#work = null;
   }
-
-  function take(events: readonly OutboxDocument[]): void {
-    waiting.push(...events);
-    if (events.length > 0) work ??= fanOutWaiting();
-  }
-
-  return {
-    take,
-    takeOthers() {
-      outbox
-        .oldest(now(), BATCH)
-        .then(take)
-        .catch((error) =>
-          log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
-        );
-    },
-    async sweep(instant) {
-      const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
-      const events = await outbox.oldest(before, BATCH);
-      if (events.length > 0) await fanOut(events);
-      return events.length;
-    },
-    idle: async () => void (await work),
-  };
 }

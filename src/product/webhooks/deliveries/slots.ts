@@ -30,81 +30,82 @@ export interface Turn {
  * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
  * endpoints together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
  */
-export interface AttemptSlots {
-  readonly free: number;
-  isSlow(member: string): boolean;
-  /**
-   * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
-   */
-  begin(accountId: string, member: string): Turn | null;
+export class AttemptSlots {
+  readonly #slots: () => number;
+  readonly #slotsOfAccount: () => number;
+  readonly #now: () => number;
+  readonly #taken = new Map<string, number>();
+  readonly #held = new Set<string>();
+  readonly #slow = new Set<string>();
+
+  constructor(options: AttemptSlotsOptions) {
+    this.#slots = options.slots;
+    this.#slotsOfAccount = options.slotsOfAccount;
+    this.#now = options.now;
+  }
+
+  get free(): number {
+    return this.#slots() - this.#held.size;
+  }
+
+  readonly isSlow = (member: string): boolean => this.#slow.has(member);
+
   /**
    * Takes only a slot of the account, for a test delivery; null when all are taken. @returns the function that frees
    * it.
    */
-  takeSlot(accountId: string): (() => void) | null;
-}
-
-export function createSlots({ slots, slotsOfAccount, now }: AttemptSlotsOptions): AttemptSlots {
-  const taken = new Map<string, number>();
-  const held = new Set<string>();
-  const slow = new Set<string>();
-
-  /** The number of other slow endpoints with a running worker. */
-  function otherSlow(member: string): number {
-    let count = 0;
-    for (const other of held) if (other !== member && slow.has(other)) count += 1;
-    return count;
-  }
-
-  function fits(member: string): boolean {
-    return !slow.has(member) || otherSlow(member) < Math.max(1, Math.floor(slots() / 2));
-  }
-
-  function remember(member: string): void {
-    slow.add(member);
-    const [first] = slow;
-    if (slow.size > MAX_REMEMBERED_ENDPOINTS && first !== undefined) slow.delete(first);
-  }
-
-  function takeSlot(accountId: string): (() => void) | null {
-    const ofAccount = taken.get(accountId) ?? 0;
-    if (ofAccount >= slotsOfAccount()) return null;
-    taken.set(accountId, ofAccount + 1);
+  takeSlot(accountId: string): (() => void) | null {
+    const ofAccount = this.#taken.get(accountId) ?? 0;
+    if (ofAccount >= this.#slotsOfAccount()) return null;
+    this.#taken.set(accountId, ofAccount + 1);
     return () => {
-      const remaining = (taken.get(accountId) ?? 1) - 1;
-      if (remaining === 0) taken.delete(accountId);
-      else taken.set(accountId, remaining);
+      const remaining = (this.#taken.get(accountId) ?? 1) - 1;
+      if (remaining === 0) this.#taken.delete(accountId);
+      else this.#taken.set(accountId, remaining);
     };
   }
 
-  return {
-    get free() {
-      return slots() - held.size;
-    },
-    isSlow: (member) => slow.has(member),
-    takeSlot,
-    begin(accountId, member) {
-      if (!fits(member)) return null;
-      const releaseSlot = takeSlot(accountId);
-      if (releaseSlot === null) return null;
-      held.add(member);
-      const beganMs = now();
-      let hasFailed = false;
-      return {
-        mayGoOn() {
-          const isOver = held.size >= slots() && now() - beganMs >= TURN_MS;
-          return !hasFailed && !isOver && fits(member);
-        },
-        attempted(failed, tookMs) {
-          hasFailed = failed;
-          if (failed || tookMs > SLOW_MS) remember(member);
-          else slow.delete(member);
-        },
-        release() {
-          held.delete(member);
-          releaseSlot();
-        },
-      };
-    },
-  };
+  /**
+   * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
+   */
+  begin(accountId: string, member: string): Turn | null {
+    if (!this.#fits(member)) return null;
+    const releaseSlot = this.takeSlot(accountId);
+    if (releaseSlot === null) return null;
+    this.#held.add(member);
+    const beganMs = this.#now();
+    let hasFailed = false;
+    return {
+      mayGoOn: () => {
+        const isOver = this.#held.size >= this.#slots() && this.#now() - beganMs >= TURN_MS;
+        return !hasFailed && !isOver && this.#fits(member);
+      },
+      attempted: (failed, tookMs) => {
+        hasFailed = failed;
+        if (failed || tookMs > SLOW_MS) this.#remember(member);
+        else this.#slow.delete(member);
+      },
+      release: () => {
+        this.#held.delete(member);
+        releaseSlot();
+      },
+    };
+  }
+
+  /** The number of other slow endpoints with a running worker. */
+  #otherSlow(member: string): number {
+    let count = 0;
+    for (const other of this.#held) if (other !== member && this.#slow.has(other)) count += 1;
+    return count;
+  }
+
+  #fits(member: string): boolean {
+    return !this.#slow.has(member) || this.#otherSlow(member) < Math.max(1, Math.floor(this.#slots() / 2));
+  }
+
+  #remember(member: string): void {
+    this.#slow.add(member);
+    const [first] = this.#slow;
+    if (this.#slow.size > MAX_REMEMBERED_ENDPOINTS && first !== undefined) this.#slow.delete(first);
+  }
 }

@@ -16,19 +16,6 @@ interface DisablingOptions {
   log: Log;
 }
 
-export interface Disabling {
-  /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
-  countFailure(endpoint: EndpointDocument, deliveryId: string, error: string | null): Promise<void>;
-  /** Disables an endpoint that failed too often. */
-  disable(endpoint: EndpointDocument, lastError: string | null): Promise<void>;
-  /** Closes the queued deliveries of a disabled or deleted endpoint, and notifies the other processes. */
-  closeQueue(endpoint: EndpointDocument): Promise<void>;
-  /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */
-  mailNext(): Promise<number>;
-  /** Resolves when no mail is being sent. */
-  idle(): Promise<void>;
-}
-
 /** Time between two tries of one mail. */
 const TRY_AGAIN_MS = 10 * 60 * 1000;
 /** After this time, a mail is given up: the owner sees the state on the endpoint. */
@@ -38,56 +25,72 @@ const GIVE_UP_MS = DAY_MS;
  * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
  * afterwards: a crash in between sends it again ten minutes later, with the same Message-ID.
  */
-export function createDisabling(options: DisablingOptions): Disabling {
-  const { endpoints, deliveries, sendMail, findEmail, subscriptionsChanged, now, log } = options;
-  let mailing: Promise<void> = Promise.resolve();
+export class Disabling {
+  readonly #options: DisablingOptions;
+  #mailing: Promise<void> = Promise.resolve();
 
-  async function closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
-    await subscriptionsChanged(accountId);
-    await deliveries.close(accountId, _id, generation);
+  constructor(options: DisablingOptions) {
+    this.#options = options;
   }
 
-  async function disable(
+  /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
+  async countFailure(
+    { accountId, _id }: EndpointDocument,
+    deliveryId: string,
+    error: string | null,
+  ): Promise<void> {
+    const counted = await this.#options.endpoints.countFailure(accountId, _id, deliveryId);
+    if (counted === null || counted.consecutiveFailures < MAX_CONSECUTIVE_FAILURES) return;
+    await this.disable(counted, error);
+  }
+
+  /** Disables an endpoint that failed too often. */
+  async disable(
     { accountId, _id, consecutiveFailures }: EndpointDocument,
     lastError: string | null,
   ): Promise<void> {
     const reason = `${consecutiveFailures} consecutive deliveries failed; the last error: ${lastError ?? 'unknown'}`;
-    const disabled = await endpoints.disable(accountId, _id, reason, now());
+    const disabled = await this.#options.endpoints.disable(accountId, _id, reason, this.#options.now());
     if (disabled === null) return;
-    await closeQueue(disabled);
-    mailOwners();
+    await this.closeQueue(disabled);
+    this.#mailOwners();
+  }
+
+  /** Closes the queued deliveries of a disabled or deleted endpoint, and notifies the other processes. */
+  async closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
+    await this.#options.subscriptionsChanged(accountId);
+    await this.#options.deliveries.close(accountId, _id, generation);
+  }
+
+  /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */
+  readonly mailNext = async (): Promise<number> => {
+    const endpoint = await this.#options.endpoints.takeNotice(
+      this.#options.now(),
+      new Date(this.#options.now().getTime() + TRY_AGAIN_MS),
+    );
+    if (endpoint === null) return 0;
+    const isLate = Date.parse(endpoint.disabledAt ?? '') + GIVE_UP_MS < this.#options.now().getTime();
+    const to = isLate ? null : await this.#options.findEmail(endpoint.accountId);
+    if (to !== null) await this.#options.sendMail({ to, ...noticeOf(endpoint) });
+    await this.#options.endpoints.noticed(endpoint.accountId, endpoint._id);
+    return 1;
+  };
+
+  /** Resolves when no mail is being sent. */
+  idle(): Promise<void> {
+    return this.#mailing;
   }
 
   /** Starts to send the due mails, in the background. */
-  function mailOwners(): void {
-    mailing = mailing
+  #mailOwners(): void {
+    this.#mailing = this.#mailing
       .then(async () => {
-        while ((await mailNext()) > 0);
+        while ((await this.mailNext()) > 0);
       })
-      .catch((error) => log.warn({ err: error }, 'The owner of a disabled endpoint could not be mailed yet'));
+      .catch((error) =>
+        this.#options.log.warn({ err: error }, 'The owner of a disabled endpoint could not be mailed yet'),
+      );
   }
-
-  async function mailNext(): Promise<number> {
-    const endpoint = await endpoints.takeNotice(now(), new Date(now().getTime() + TRY_AGAIN_MS));
-    if (endpoint === null) return 0;
-    const isLate = Date.parse(endpoint.disabledAt ?? '') + GIVE_UP_MS < now().getTime();
-    const to = isLate ? null : await findEmail(endpoint.accountId);
-    if (to !== null) await sendMail({ to, ...noticeOf(endpoint) });
-    await endpoints.noticed(endpoint.accountId, endpoint._id);
-    return 1;
-  }
-
-  return {
-    async countFailure({ accountId, _id }, deliveryId, error) {
-      const counted = await endpoints.countFailure(accountId, _id, deliveryId);
-      if (counted === null || counted.consecutiveFailures < MAX_CONSECUTIVE_FAILURES) return;
-      await disable(counted, error);
-    },
-    disable,
-    closeQueue,
-    mailNext,
-    idle: () => mailing,
-  };
 }
 
 function noticeOf({ _id, url, disabledAt, disabledReason }: EndpointDocument) {
