@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
-import { dropDatabase, randomDatabase, startMongo } from '../test/support/services/mongodb.ts';
-import { startRedis } from '../test/support/services/redis.ts';
 import { type Api, openApi } from './api.ts';
 import type { BareAnswer, BareCase } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { engineAlone } from './engine-alone.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
+import { dropDatabase, randomDatabase, startMongo } from './services/mongodb.ts';
+import { startRedis } from './services/redis.ts';
 import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
 import type { Documents } from '../src/platform/stores/documents/port.ts';
-import { dropDatabase, randomDatabase, startMongo } from '../test/support/services/mongodb.ts';
+import { dropDatabase, randomDatabase, startMongo } from './services/mongodb.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const IN_FLIGHT = [1, 8, 64];

@@ -12,9 +12,9 @@ import { hostForProcesses } from '../src/platform/stores/embedded/channel-host.t
 import { openStores } from '../src/platform/stores/open.ts';
 import { newSecret } from '../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../src/product/webhooks/endpoints/store.ts';
-import { randomDatabase, startMongo } from '../test/support/services/mongodb.ts';
-import { startPrivateRedis } from '../test/support/services/redis.ts';
 import { cpuMs } from './cpu.ts';
+import { randomDatabase, startMongo } from './services/mongodb.ts';
+import { startPrivateRedis } from './services/redis.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 import type { Load } from './webhooks/process.ts';
 import type { ReceiverReport } from './webhooks/receiver.ts';

@@ -41,6 +41,8 @@ const violations: string[] = [];
 /** Which folders of its own floor a folder imports. */
 const folderImports = new Map<string, string[]>();
 const files = ['src', 'workers', 'config'].flatMap(filesBelow);
+const benchFiles = filesBelow('bench');
+const everyFile = [...files, ...benchFiles, ...filesBelow('test')];
 
 for (const file of files) {
   for (const part of file.split('/'))
@@ -49,10 +51,13 @@ for (const file of files) {
   checkOutput(file);
   checkInterfaces(file);
 }
-for (const file of [...files, ...['bench', 'test'].flatMap(filesBelow)]) checkComments(file);
+for (const file of everyFile) checkComments(file);
+for (const file of [...files, ...benchFiles])
+  for (const target of importsOf(file))
+    if (target.startsWith('test/')) violations.push(`${file} imports ${target}: only tests import from test`);
 for (const file of testFiles()) checkTest(file);
 for (const file of SHARED_BY_WORKERS) checkLoads(file);
-for (const cycle of cyclesOf(new Map(files.map((file) => [file, importsOf(file)]))))
+for (const cycle of cyclesOf(new Map(everyFile.map((file) => [file, importsOf(file)]))))
   violations.push(`${cycle.join(' → ')}: a circle of imports; move what they share into a file of its own`);
 for (const cycle of cyclesOf(folderImports))
   violations.push(`${cycle.join(' → ')}: folders of one floor import each other in a circle`);
@@ -174,7 +179,7 @@ function checkTest(file: string): void {
     return;
   }
   const started = importsOf(file).filter((target) =>
-    /test\/support\/(harness|whole-service|services\/)/.test(target),
+    /(test\/support\/(harness|whole-service|services\/)|bench\/services\/)/.test(target),
   );
   for (const target of started) violations.push(`${file} needs nothing, but imports ${target}`);
 }

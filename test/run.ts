@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startMongo } from '../bench/services/mongodb.ts';
+import { startRedis } from '../bench/services/redis.ts';
 import { type Need, needsOf, testFiles } from './support/needs.ts';
 import { installGenerators } from './support/services/client-generators.ts';
 import { findKubernetesValidate } from './support/services/kubernetes-validate.ts';
 import { findMinio } from './support/services/minio.ts';
-import { startMongo } from './support/services/mongodb.ts';
-import { startRedis } from './support/services/redis.ts';
 import {
   closingIn,
   countsIn,

@@ -8,7 +8,7 @@ import {
   roundsNeeded,
 } from './evidence.ts';
 import type { CaseFigures } from './figures.ts';
-import { sentencesOf } from './sentences.ts';
+import { type Confirmation, type Findings, sentencesOf } from './sentences.ts';
 
 /** The rounds of a trial. There are fewer than asked for where the run was stopped. */
 export interface TrialMeasurement {
@@ -59,28 +59,6 @@ export interface SearchOptions {
   /** False when there is no time for more trials with this number of rounds. */
   hasTimeFor: (...trials: number[]) => boolean;
   onTrial?: (trial: CandidateTrial, progress: TrialProgress) => void;
-}
-
-/** The findings of the search, from which the sentences of its outcome are made. */
-export interface Findings {
-  current: Candidate;
-  aboutCurrent: { conclusion: 'better' | 'worse' | 'open'; rounds: RoundRatios[] };
-  /** Base of the confirmation: the present settings, unless they are shown to be worse than the default. */
-  incumbent: Candidate;
-  /** The confirmed candidate; null: the incumbent stays. */
-  winner: Confirmation | null;
-  /** Those that looked better and were not confirmed, the best first. */
-  unconfirmed: Confirmation[];
-  /** Whether any other setting was tried. */
-  hasTried: boolean;
-}
-
-export interface Confirmation {
-  candidate: Candidate;
-  /** The rounds that chose it. */
-  chosenBy: RoundRatios[];
-  /** The separate rounds that confirm it; empty where there was no time. */
-  rounds: RoundRatios[];
 }
 
 const FIRST_ROUNDS = 2;

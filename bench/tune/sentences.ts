@@ -1,6 +1,27 @@
 import { type Candidate, keyOf } from './candidates.ts';
 import { evidenceOf, type RoundRatios } from './evidence.ts';
-import type { Confirmation, Findings } from './search.ts';
+
+/** The findings of the search, from which the sentences of its outcome are made. */
+export interface Findings {
+  current: Candidate;
+  aboutCurrent: { conclusion: 'better' | 'worse' | 'open'; rounds: RoundRatios[] };
+  /** Base of the confirmation: the present settings, unless they are shown to be worse than the default. */
+  incumbent: Candidate;
+  /** The confirmed candidate; null: the incumbent stays. */
+  winner: Confirmation | null;
+  /** Those that looked better and were not confirmed, the best first. */
+  unconfirmed: Confirmation[];
+  /** Whether any other setting was tried. */
+  hasTried: boolean;
+}
+
+export interface Confirmation {
+  candidate: Candidate;
+  /** The rounds that chose it. */
+  chosenBy: RoundRatios[];
+  /** The separate rounds that confirm it; empty where there was no time. */
+  rounds: RoundRatios[];
+}
 
 /** The outcome of a search in sentences: first what to use, then why. */
 export function sentencesOf(findings: Findings): string {

@@ -12,7 +12,7 @@ import { connectStores } from '../../src/platform/stores/open.ts';
 import type { Gate } from '../../src/product/accounts/gate/gate.ts';
 import { openEvents } from '../../src/product/events/open.ts';
 import { openWebhooks } from '../../src/product/webhooks/open.ts';
-import { LOOPBACK_CERTIFICATE } from '../../test/product/webhooks/certificate.ts';
+import { LOOPBACK_CERTIFICATE } from './certificate.ts';
 
 /** The outcomes that a process announces: a number per second, over the accounts in turn, for a duration. */
 export interface Load {

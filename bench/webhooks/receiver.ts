@@ -1,7 +1,7 @@
 import { createServer as createPlainServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from '../../test/product/webhooks/certificate.ts';
+import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from './certificate.ts';
 
 /** The receiver's observations since the last report. */
 export interface ReceiverReport {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { startMongo } from '../../bench/services/mongodb.ts';
+import { startPrivateRedis } from '../../bench/services/redis.ts';
 import { randomFrom } from '../product/jobs/chain-runs.ts';
-import { startMongo } from '../support/services/mongodb.ts';
-import { startPrivateRedis } from '../support/services/redis.ts';
 import { cancelRound } from './cancels.ts';
 import { chainRound, randomRound } from './chains.ts';
 import { POINTS } from './failpoints.ts';

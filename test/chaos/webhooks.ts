@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { randomDatabase, startMongo } from '../../bench/services/mongodb.ts';
+import { startPrivateRedis } from '../../bench/services/redis.ts';
 import { readSettings } from '../../config/index.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { hostForProcesses } from '../../src/platform/stores/embedded/channel-host.ts';
@@ -14,8 +16,6 @@ import { openEvents } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
 import { newSecret } from '../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../src/product/webhooks/endpoints/store.ts';
-import { randomDatabase, startMongo } from '../support/services/mongodb.ts';
-import { startPrivateRedis } from '../support/services/redis.ts';
 
 /**
  * `node test/chaos/webhooks.ts`: announces 5,000 outcomes on Redis and MongoDB while processes are killed with SIGKILL

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dropDatabase, randomDatabase } from '../../bench/services/mongodb.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
@@ -26,7 +27,6 @@ import {
   openJobStores,
   openLifecycle,
 } from '../../src/product/jobs/lifecycle.ts';
-import { dropDatabase, randomDatabase } from '../support/services/mongodb.ts';
 import { type Failpoint, type Life, mortal } from './failpoints.ts';
 import { BLIND, performing, scripted, type Work } from './script.ts';
 import { borrowStore } from './stores.ts';

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { findProgram } from '../../bench/services/programs.ts';
 import { findKubernetesValidate } from '../support/services/kubernetes-validate.ts';
-import { findProgram } from '../support/services/programs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFile(join(ROOT, path), 'utf8');

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { freePort } from '../../support/services/server.ts';
+import { freePort } from '../../../bench/services/server.ts';
 import { startWholeService, type WholeService } from '../../support/whole-service.ts';
 
 /** Longer than the lease of an item. */

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { Test } from 'tap';
+import { dropDatabase, randomDatabase, startMongo } from '../../../bench/services/mongodb.ts';
+import { startPrivateRedis } from '../../../bench/services/redis.ts';
 import { startMinio } from '../../support/services/minio.ts';
-import { dropDatabase, randomDatabase, startMongo } from '../../support/services/mongodb.ts';
 import { startProxy } from '../../support/services/proxy.ts';
-import { startPrivateRedis } from '../../support/services/redis.ts';
 
 export type Scope = Pick<Test, 'teardown'>;
 

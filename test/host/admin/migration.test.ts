@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { dropDatabase, randomDatabase, startMongo } from '../../../bench/services/mongodb.ts';
 import { type MigrationSide, migrate } from '../../../src/host/admin/migration.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { Document } from '../../../src/platform/stores/documents/port.ts';
 import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
-import { dropDatabase, randomDatabase, startMongo } from '../../support/services/mongodb.ts';
 
 interface Thing extends Document {
   accountId: string;

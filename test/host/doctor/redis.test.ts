@@ -1,6 +1,7 @@
 // needs: redis
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
+import { startPrivateRedis } from '../../../bench/services/redis.ts';
 import { readSettings } from '../../../config/index.ts';
 import { checkHosts, checkRedis, judgeConnections, judgeVersion } from '../../../src/host/doctor/redis.ts';
 import { judgeLatency } from '../../../src/host/doctor/times.ts';
@@ -9,7 +10,6 @@ import { deploymentMark, holdPrefix } from '../../../src/host/processes/deployme
 import { createSignatures } from '../../../src/platform/http/signatures.ts';
 import { verifyRedis } from '../../../src/platform/stores/coordination/redis-verification.ts';
 import { connectCoordination } from '../../../src/platform/stores/open.ts';
-import { startPrivateRedis } from '../../support/services/redis.ts';
 import { finds } from './finds.ts';
 
 const HOUR_MS = 3_600_000;

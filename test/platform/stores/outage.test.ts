@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { dropDatabase, randomDatabase, startMongo } from '../../../bench/services/mongodb.ts';
+import { startRedis } from '../../../bench/services/redis.ts';
 import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
-import { dropDatabase, randomDatabase, startMongo } from '../../support/services/mongodb.ts';
 import { type Proxy as CuttableProxy, startProxy } from '../../support/services/proxy.ts';
-import { startRedis } from '../../support/services/redis.ts';
 
 const redis = await startRedis();
 const mongo = await startMongo();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
+import { dropDatabase, randomDatabase } from '../../../bench/services/mongodb.ts';
 import { runCommand } from '../../../src/host/admin/commands.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
@@ -15,7 +16,6 @@ import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 import { OPERATOR } from '../../support/operator.ts';
-import { dropDatabase, randomDatabase } from '../../support/services/mongodb.ts';
 
 /** Stores whose every byte can be read back. */
 interface OpenBook {

@@ -3,12 +3,12 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
+import { startRedis } from '../../../bench/services/redis.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
 import { CallSlots } from '../../../src/product/accounts/gate/slots.ts';
 import { startProxy } from '../../support/services/proxy.ts';
-import { startRedis } from '../../support/services/redis.ts';
 
 const redis = await startRedis();
 

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { dropDatabase, randomDatabase } from '../../../bench/services/mongodb.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { Documents } from '../../../src/platform/stores/documents/port.ts';
-import { dropDatabase, randomDatabase } from '../../support/services/mongodb.ts';
 
 /** Documents that a test opens, and may open again as after a restart. */
 export interface OpenedDocuments {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, setDefaultCACertificates } from 'node:tls';
 import t, { type Test } from 'tap';
+import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from '../../../bench/webhooks/certificate.ts';
 import { askProcesses } from '../../../src/host/processes/controls.ts';
 import { CERTIFICATE, PRIVATE_KEY } from '../../platform/outbound/certificate.ts';
 import { startServer } from '../../support/harness.ts';
-import { LOOPBACK_CERTIFICATE, LOOPBACK_KEY } from './certificate.ts';
 import { eventually, LOOPBACK, leaveInOutbox, outcome, records, register } from './receiver.ts';
 
 setDefaultCACertificates([LOOPBACK_CERTIFICATE, CERTIFICATE]);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { cached } from './cache.ts';
+import { cached } from '../../../bench/services/cache.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 3 * 60_000;

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cached } from './cache.ts';
-import { findProgram } from './programs.ts';
+import { cached } from '../../../bench/services/cache.ts';
+import { findProgram } from '../../../bench/services/programs.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 5 * 60_000;

@@ -1,11 +1,11 @@
 // needs: redis
 import t, { type Test } from 'tap';
+import { startRedis } from '../../../../bench/services/redis.ts';
 import { readSettings } from '../../../../config/index.ts';
 import { answerControls, askProcesses } from '../../../../src/host/processes/controls.ts';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
 import type { Coordination } from '../../../../src/platform/stores/coordination/port.ts';
 import { connectCoordination } from '../../../../src/platform/stores/open.ts';
-import { startRedis } from '../../../support/services/redis.ts';
 import { until } from './harness.ts';
 
 const redis = await startRedis();

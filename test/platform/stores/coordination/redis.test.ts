@@ -1,10 +1,10 @@
 // needs: redis
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
+import { startPrivateRedis, startRedis } from '../../../../bench/services/redis.ts';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
 import { connectRedisCoordination } from '../../../../src/platform/stores/coordination/redis.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
-import { startPrivateRedis, startRedis } from '../../../support/services/redis.ts';
 import { coordinationContract } from './contract.ts';
 import { begun, until } from './harness.ts';
 

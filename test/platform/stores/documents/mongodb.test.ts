@@ -1,13 +1,13 @@
 // needs: mongodb
 import { type Db, MongoServerError } from 'mongodb';
 import t from 'tap';
+import { dropDatabase, randomDatabase, startMongo } from '../../../../bench/services/mongodb.ts';
 import { connectMongoDocuments } from '../../../../src/platform/stores/documents/mongodb.ts';
 import {
   verifyMongoDB,
   verifyUniqueIndexes,
 } from '../../../../src/platform/stores/documents/mongodb-verification.ts';
 import { DuplicateKeyError, StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
-import { dropDatabase, randomDatabase, startMongo } from '../../../support/services/mongodb.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
 import { documentsContract } from './contract.ts';
 

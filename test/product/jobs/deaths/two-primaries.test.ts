@@ -2,12 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
+import { randomDatabase } from '../../../../bench/services/mongodb.ts';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../../src/platform/stores/documents/mongodb.ts';
 import type { ItemDocument } from '../../../../src/product/jobs/job.ts';
 import { allPages, type Client, retryingClient } from '../../../chaos/kills/client.ts';
 import { FROZEN_MS, startRealHost } from '../../../chaos/kills/hosts.ts';
-import { randomDatabase } from '../../../support/services/mongodb.ts';
 import { until } from '../../../support/whole-service.ts';
 
 const { MONGODB_URL, REDIS_URL } = process.env;

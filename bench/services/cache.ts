@@ -4,7 +4,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** Where what tests build or fetch is kept between runs. */
-export const CACHE = fileURLToPath(new URL('../../../.cache', import.meta.url));
+export const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
 
 /**
  * A folder of the cache, built when it is not there. It appears whole or not at all: processes that build it at the
