@@ -148,7 +148,7 @@ function lasting(durationMs: number): () => boolean {
   return () => performance.now() < endsAt;
 }
 
-/** Every picture differs in a comment, so that each is an asset of its own. */
+/** Every picture differs in a comment, so that each is its own asset. */
 async function uploadAll(api: Api, picture: Buffer): Promise<string[]> {
   const ids: string[] = [];
   let begun = 0;

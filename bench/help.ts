@@ -110,7 +110,7 @@ export function mainHelp(): string {
   ].join('\n');
 }
 
-/** The help of one command or suite. @throws Error for a name that is none. */
+/** The help of one command or suite. @throws Error for an unknown name. */
 export async function readHelp(name: string): Promise<string> {
   if (name === 'peers') return PEERS;
   const command = COMMANDS[name] ?? (await loadSuite(name));
@@ -131,7 +131,7 @@ async function loadSuite(name: string): Promise<Command> {
   return { usage: `${name} …`, about, options: RESULT };
 }
 
-/** A sentence for a name that is no suite and no command, with the nearest one. */
+/** A sentence for an unknown name, with the nearest suite or command. */
 export function unknownName(name: string): Error {
   return new Error(`There is no suite ${name}.${didYouMean(name, NAMES)} There are: ${NAMES.join(', ')}.`);
 }

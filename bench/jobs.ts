@@ -57,7 +57,7 @@ function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runM
   };
 }
 
-/** Empty where either server cannot run here. */
+/** Empty if either server cannot run here. */
 async function engineOnServers(): Promise<SuiteRow[]> {
   const [redis, mongo] = await Promise.all([startRedis(), startMongo()]);
   try {
@@ -74,7 +74,7 @@ async function engineOnServers(): Promise<SuiteRow[]> {
 async function batch(api: Api, name: string, picture: Uint8Array<ArrayBuffer>): Promise<SuiteRow> {
   const ids = await Promise.all(Array.from({ length: 20 }, (_, index) => upload(api, picture, index)));
   const assetIds = Array.from({ length: ITEMS }, (_, index) => ids[index % ids.length] ?? '');
-  // The warm-up job is large enough to count as a batch. Batches have processes of their own, which start once and stay
+  // The warm-up job is large enough to count as a batch. Batches have their own processes, which start once and stay
   // while there are batches.
   await complete(api, { op: 'resize', parameters: RESIZE, assetIds: ids });
   const startedMs = performance.now();

@@ -10,8 +10,8 @@ import { stopOnSignals, unlessStopped } from './stopping.ts';
 
 /**
  * `npm run bench -- <suite …>` runs suites by name; `npm run bench -- compare A.json B.json` compares two results.
- * `--help` lists all commands, and behind a command its options. Each result is written to bench/results/ as JSON and
- * as an HTML page.
+ * `--help` lists all commands, and after a command its options. Each result is written to bench/results/ as JSON and as
+ * an HTML page.
  */
 const REPLAY_SUITE = new URL('./suites/replay.ts', import.meta.url).pathname;
 const stopping = stopOnSignals();

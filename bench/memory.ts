@@ -23,7 +23,7 @@ interface MixedCall {
   body: object | SentBytes;
 }
 
-/** Weight, path behind /images, and the files of ../shared/images that are sent in turn. */
+/** Weight, path below /images, and the files of ../shared/images that are sent in turn. */
 const MIX: readonly [weight: number, path: string, files: readonly string[]][] = [
   [20, 'transform?op=resize&width=512&format=webp', ['orientation/landscape_4.jpg', 'photos/htc-one-m8.jpg']],
   [12, 'transform?op=thumbnail&size=128', ['photos/kodak-1.png', 'photos/kodak-15.png']],

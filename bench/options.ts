@@ -11,7 +11,7 @@ export interface BenchOptions {
   names: string[];
   help: boolean;
   url: string;
-  /** API keys of --key, --keys or DARKROOM_KEY; none where the bench starts the service. */
+  /** API keys of --key, --keys or DARKROOM_KEY; none if the bench starts the service. */
   keys: string[];
   yes: boolean;
   suiteFile: string;
@@ -29,7 +29,7 @@ export interface BenchOptions {
   out: string;
   /** Files of the result for other programs. */
   formats: Format[];
-  /** Report that a run is compared with; where it does not exist, the run's report is kept there. Empty: none. */
+  /** Report that a run is compared with; if it does not exist, the run's report is kept there. Empty: none. */
   baseline: string;
   overrides: Overrides;
 }
@@ -123,7 +123,7 @@ function parseFormats(text: string): Format[] {
   return formats;
 }
 
-/** Null where the option was not given. */
+/** Null if the option was not given. */
 function positiveNumber(name: string, text: string | undefined, { isWhole = false } = {}): number | null {
   if (text === undefined) return null;
   const value = Number(text);

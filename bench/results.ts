@@ -18,7 +18,7 @@ interface ResultFiles {
 }
 
 /**
- * Writes a result as JSON, as a page and in the formats that were asked for, under a name of its own, and prints their
+ * Writes a result as JSON, as a page and in the formats that were asked for, under its own name, and prints their
  * paths.
  * @returns the path of the JSON.
  */

@@ -13,9 +13,9 @@ export interface SuiteResult {
   /** The two sides that were compared, and the method, in a sentence or two. */
   method: string;
   rows: SuiteRow[];
-  /** Plots for the page; absent where a suite has none. */
+  /** Plots for the page; absent if a suite has none. */
   curves?: readonly Curve[];
-  /** Aims of the suite that this run missed, a sentence each; absent where a suite has none. */
+  /** Aims of the suite that this run missed, a sentence each; absent if a suite has none. */
   missed?: readonly string[];
 }
 

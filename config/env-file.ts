@@ -41,7 +41,7 @@ export function readEnvFile(path: string, known: readonly string[]): EnvFile {
   };
 }
 
-/** Programs of Windows write a byte order mark before the first name, which is no part of it. */
+/** Programs of Windows write a byte order mark before the first name, which is not part of it. */
 function textIn(path: string): string {
   return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
 }
@@ -99,7 +99,7 @@ function repeatedIn(lines: readonly string[], path: string): string[] {
   });
 }
 
-/** The name that a line sets; undefined where it sets none. */
+/** The name that a line sets; undefined if it sets none. */
 function nameIn(line: string): string | undefined {
   return /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/.exec(line)?.[1];
 }

@@ -61,12 +61,12 @@ export interface TargetResult {
   /** SSIMULACRA 2, rounded down to two digits. */
   ssimulacra2?: number;
   bytes: number;
-  /** Number of files that were written and measured; 0 where the input itself reaches the target. */
+  /** Number of files that were written and measured; 0 if the input itself reaches the target. */
   trials: number;
 }
 
 /**
- * Describes an `input` that is no file but 8-bit sRGB pixels, row by row: a vector drawing that is already rasterized.
+ * Describes an `input` of 8-bit sRGB pixels instead of a file, row by row: a vector drawing that is already rasterized.
  */
 export interface RawPixels {
   width: number;
@@ -152,7 +152,7 @@ export interface Timings {
   encodeMs: number;
 }
 
-/** Two short hashes from which a client draws a blurred preview. */
+/** Two short hashes that a client draws as a blurred preview. */
 export interface PictureHashes {
   /** Base64. */
   thumbhash: string;
@@ -173,15 +173,15 @@ export interface Transformed {
   width: number;
   /** Height of one frame. */
   height: number;
-  /** Present where the pass reaches a target. */
+  /** Present if the pass reaches a target. */
   achieved?: TargetResult;
-  /** Bits per channel of the result; present where the input has more than 8. */
+  /** Bits per channel of the result; present if the input has more than 8. */
   bitDepth?: 8 | 16;
-  /** Hashes of the picture that a placeholder stands for. */
+  /** Hashes of the picture that a placeholder represents. */
   hashes?: PictureHashes;
-  /** Present where there is at least one. */
+  /** Present if there is at least one. */
   warnings?: PassWarning[];
-  /** Present where the task asked for a description and the result could be read again. */
+  /** Present if the task asked for a description and the result could be read again. */
   facts?: Pick<Described, 'image' | 'metadata'>;
   timings: Timings;
 }

@@ -36,11 +36,11 @@ export interface CapacityProbe extends TriedRate {
   p50: number | null;
   p99: number | null;
   errorShare: number | null;
-  /** CPU time of the instance per right answer; null where it runs elsewhere. */
+  /** CPU time of the instance per right answer; null if it runs elsewhere. */
   cpuMs: number | null;
-  /** Memory of all processes of the instance at the end; null where it runs elsewhere. */
+  /** Memory of all processes of the instance at the end; null if it runs elsewhere. */
   megabytes: number | null;
-  /** The condition that was not met, the growth of the queue, or the limit of the loader; null where the rate holds. */
+  /** The condition that was not met, the growth of the queue, or the limit of the loader; null if the rate holds. */
   broken: string | null;
   /** The loader was the limit, and not the instance. */
   isLoaderLimit: boolean;

@@ -7,7 +7,7 @@ export interface Condition {
   measure: (typeof MEASURES)[number];
   /** Milliseconds for a latency, a share for errors. The measured value has to be below it. */
   below: number;
-  /** The condition as it was written. */
+  /** The condition as the operator wrote it. */
   text: string;
 }
 

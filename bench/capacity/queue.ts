@@ -8,7 +8,7 @@ const THIRD = 1 / 3;
  * Whether the queue of an open stage grew from its first third to its last: the calls of the last one then wait longer,
  * although the objective may still be met when the stage ends.
  * @param slices of the stage, equal parts in order.
- * @returns how the latency grew, or null where the queue was level.
+ * @returns how the latency grew, or null if the queue was level.
  */
 export function queueGrowth(slices: readonly Figures[], seconds: number): string | null {
   const count = Math.max(1, Math.floor(slices.length * THIRD));

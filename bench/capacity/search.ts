@@ -9,16 +9,16 @@ export interface TriedRate {
 export interface SearchOptions<P extends TriedRate> {
   /** The rate to begin with. */
   first: number;
-  /** Tries a rate. Null where the run was stopped: the search ends. */
+  /** Tries a rate. Null if the run was stopped, which ends the search. */
   probe: (rate: number) => Promise<P | null>;
   /** Tries the highest rate that held once more, for longer. Null as of `probe`. */
   confirm: (rate: number) => Promise<P | null>;
 }
 
 export interface Found<P extends TriedRate> {
-  /** The highest rate that held, as it was confirmed; null where none did. */
+  /** The highest rate that held, as it was confirmed; null if none did. */
   best: P | null;
-  /** The lowest rate that failed; null where none did. */
+  /** The lowest rate that failed; null if none did. */
   next: P | null;
   /** The search ended before it was precise: the run was stopped, or the probes ran out. */
   isCutShort: boolean;

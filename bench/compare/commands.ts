@@ -60,7 +60,7 @@ export async function runAgainst(file: string, options: BenchOptions, { signal }
   }
 }
 
-/** Compares a run with the report of `--baseline`. Where that does not exist, the run is kept there. */
+/** Compares a run with the report of `--baseline`. If that does not exist, the run is kept there. */
 export async function compareWithBaseline(report: LoadReport, options: BenchOptions): Promise<void> {
   const { baseline } = options;
   if (!existsSync(baseline)) {
@@ -90,7 +90,7 @@ interface Comparison {
   rounds?: Round[];
 }
 
-/** Prints and writes a comparison. The exit code is 1 where B is worse, and where nothing could be compared. */
+/** Prints and writes a comparison. The exit code is 1 if B is worse, and if nothing could be compared. */
 async function reportComparison(
   { name, sides, method, rows, rounds }: Comparison,
   options: BenchOptions,

@@ -21,7 +21,7 @@ export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onProgress'>
  * Runs a suite on two instances in turn, A B, B A, A B …, so that changes in the machine's speed affect both. Warm-up
  * stages are run once, before the first round. An open stage whose rate is a multiple of A's result in the round has
  * that rate on both sides. Both sides get the same arrivals in a round, and each round others.
- * @returns the rounds that are complete: where the run is stopped, the others.
+ * @returns the rounds that are complete: if the run is stopped, the others.
  */
 export async function runRounds(options: RoundsOptions): Promise<Round[]> {
   const { suite, rounds, signal, onRound } = options;

@@ -162,7 +162,7 @@ function pairOf({ a, b }: ComparedRound, stage: string): readonly [StageResult, 
   return stageA === undefined || stageB === undefined ? undefined : [stageA, stageB];
 }
 
-/** CPU time of all processes of an instance per right answer of a stage; null where either is missing. */
+/** CPU time of all processes of an instance per right answer of a stage; null if either is missing. */
 export function cpuMsPerCall({ instanceCpuMs, cases }: StageResult): number | null {
   const right = Object.values(cases).reduce((sum, result) => sum + result.right, 0);
   return instanceCpuMs === undefined || right === 0 ? null : instanceCpuMs / right;

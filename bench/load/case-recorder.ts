@@ -32,9 +32,9 @@ export interface CaseOptions {
 }
 
 /**
- * Records the calls of one case in a stage: each one that is sent ends as right, wrong or unanswered.
- * Throughput counts the answers that came inside of the stage, those of calls that were sent again included. Latencies
- * and errors are those of the first sending of every call.
+ * Records the calls of one case in a stage: each one that is sent ends as right, wrong or unanswered. Throughput counts
+ * the answers that came inside the stage, those of calls that were sent again included. Latencies and errors are those
+ * of the first sending of every call.
  */
 export class CaseRecorder {
   readonly #startMs: number;

@@ -3,11 +3,11 @@ import type { LoadSuite } from './suite.ts';
 
 /** Facts that an instance reports before it is loaded. */
 export interface InstanceFacts {
-  /** Version of the Darkroom; null where the URL answers, but not as one. */
+  /** Version of the Darkroom; null if the URL answers, but not as one. */
   version: string | null;
   /** Number of different accounts of the keys. */
   accounts: number;
-  /** Limits of one account; null where the instance reports none. */
+  /** Limits of one account; null if the instance reports none. */
   limits: AccountLimits | null;
 }
 
@@ -83,7 +83,7 @@ function tooMuchOf(
   return sentences;
 }
 
-/** The version in the OpenAPI document; null where there is no document of a Darkroom. */
+/** The version in the OpenAPI document; null if there is no document of a Darkroom. */
 async function readVersion(url: string): Promise<string | null> {
   const answer = await ask(`${url}/openapi.json`, {});
   try {

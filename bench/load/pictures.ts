@@ -56,7 +56,7 @@ async function ownPictures(): Promise<Picture[]> {
 
 const CAMERA_BYTES = { least: 3e6, most: 8e6 };
 
-/** The files of 3 to 8 MB among some pictures, as cameras write them; where there are none, three that are made. */
+/** The files of 3 to 8 MB among some pictures, as cameras write them; if there are none, three that are made. */
 export async function cameraFiles(pictures: readonly Picture[]): Promise<readonly Picture[]> {
   const { least, most } = CAMERA_BYTES;
   const own = pictures.filter(({ bytes }) => bytes.length >= least && bytes.length <= most);

@@ -26,7 +26,7 @@ export interface CallEnd {
   bytes: number;
   /** The answer's Server-Timing, in milliseconds by part. */
   timing: Record<string, number>;
-  /** Time after which the service allows the call again; null where the answer names none. */
+  /** Time after which the service allows the call again; null if the answer names none. */
   retryAfterMs: number | null;
 }
 

@@ -41,7 +41,7 @@ export interface StageResult {
   slices: Record<string, Figures[]>;
   timeline: Record<string, Second[]>;
   loader: LoaderLoad;
-  /** CPU time of all processes of the instance, with the drain, in ms; absent where they run elsewhere. */
+  /** CPU time of all processes of the instance, with the drain, in ms; absent if they run elsewhere. */
   instanceCpuMs?: number;
 }
 
@@ -128,7 +128,7 @@ async function within(timeMs: number, work: Promise<unknown>): Promise<void> {
 interface RunningCase extends CaseOptions {
   recorder: CaseRecorder;
   sender: Sender;
-  /** Resolves when every call has ended; rejects where the suite could not build one. */
+  /** Resolves when every call has ended; rejects if the suite could not build one. */
   ended: Promise<void>;
 }
 

@@ -58,7 +58,7 @@ export interface LoadCase {
    * @returns null when the answer was the last one.
    */
   follow?(answer: CallResponse): Call | null;
-  /** False: each call opens a connection of its own. True by default. */
+  /** False: each call opens its own connection. True by default. */
   keepAlive?: boolean;
   /** Speed at which bodies are sent, as from a phone; by default as fast as they can be. */
   uploadBytesPerSecond?: number;

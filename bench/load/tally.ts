@@ -19,19 +19,19 @@ export interface Figures {
   right: number;
   wrong: number;
   unanswered: number;
-  /** Right answers per second that came inside of the stage: goodput. */
+  /** Right answers per second that came inside the stage: goodput. */
   perSecond: number;
-  /** Share of the calls that are wrong or unanswered; null where none was sent. */
+  /** Share of the calls that are wrong or unanswered; null if none was sent. */
   errorShare: number | null;
-  /** Latencies of the right answers; null where there is none. */
+  /** Latencies of the right answers; null if there is none. */
   latencyMs: Latencies | null;
 }
 
 /** The results of one case in a stage. */
 export interface CaseResult extends Figures {
-  /** Items of right answers per second, such as those of batches; null where an answer has one item. */
+  /** Items of right answers per second, such as those of batches; null if an answer has one item. */
   itemsPerSecond: number | null;
-  /** Answers that came after the end of the stage. They are no part of `perSecond`. */
+  /** Answers that came after the end of the stage. They do not count for `perSecond`. */
   drained: number;
   /** Rate of the suite, for an open stage. */
   askedPerSecond: number | null;

@@ -11,7 +11,7 @@ export interface LoadTarget {
   url: string;
   /** API keys, of as many accounts; calls use them in turn. */
   keys: readonly string[];
-  /** Id of the primary process, where it was started here; otherwise null. */
+  /** Id of the primary process, if it was started here; otherwise null. */
   pid: number | null;
   stop(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function openTarget(options: TargetOptions): Promise<LoadTarget> {
   return { name: origin, url: origin, keys, pid: null, stop: async () => undefined };
 }
 
-/** @throws Error with the option's name for what is no http or https address. */
+/** @throws Error that names the option if this is not an http or https address. */
 function parseAddress(text: string, option: string): URL {
   const address = URL.parse(text);
   if (address !== null && /^https?:$/.test(address.protocol)) return address;

@@ -14,7 +14,7 @@ export function checkedThresholds(
   });
 }
 
-/** Checks the growth of memory of a suite that bounds it; nothing where the run was too short for a trend. */
+/** Checks the growth of memory of a suite that bounds it; nothing if the run was too short for a trend. */
 export function checkedMemory(
   { mostMegabytesPerHour }: LoadSuite,
   memory: { megabytesPerHour: number | null } | null,
@@ -43,7 +43,7 @@ function failureOf(threshold: Threshold, stages: readonly StageResult[]): string
   return null;
 }
 
-/** The least value of a threshold. Where the earlier stage was not measured, no value is enough. */
+/** The least value of a threshold. If the earlier stage was not measured, no value is enough. */
 function leastOf(
   atLeast: Threshold['atLeast'],
   name: string,
@@ -59,7 +59,7 @@ function nothingOf({ sent, right }: Figures): string {
   return right === 0 ? `none of ${sent} calls was answered right` : 'it was not measured';
 }
 
-/** One figure of a case, times in milliseconds; null where there is none, such as a latency without a right answer. */
+/** One figure of a case, times in milliseconds; null if there is none, such as a latency without a right answer. */
 export function measured(figures: Figures, measure: Measure): number | null {
   if (measure === 'perSecond' || measure === 'errorShare') return figures[measure];
   return figures.latencyMs?.[measure] ?? null;

@@ -17,7 +17,7 @@ export interface ProcessSample {
 export interface InstanceSample {
   /** Seconds since the watch began. */
   at: number;
-  /** Empty where the instance runs elsewhere. */
+  /** Empty if the instance runs elsewhere. */
   processes: ProcessSample[];
   /** Sum over the processes, by pool and measure: `image` → busy, queued, threads. */
   pools: Record<string, Record<string, number>>;

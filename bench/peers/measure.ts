@@ -12,7 +12,7 @@ export interface Effort {
 /** The figures of one side in one round. */
 interface RoundResult {
   perSecond: number;
-  /** CPU time per call; null where the processes are not known. */
+  /** CPU time per call; null if the processes are not known. */
   cpuMs: number | null;
   durationsMs: number[];
 }
@@ -23,7 +23,7 @@ interface SideMeasurement {
   /** Null until its first right answer. */
   answer: PeerAnswer | null;
   rounds: RoundResult[];
-  /** Why it is not measured; empty where it is. */
+  /** Why it is not measured; empty if it is. */
   note: string;
 }
 
@@ -104,8 +104,8 @@ async function runRound(
 }
 
 /**
- * The columns of a side; all are empty where it answered wrongly.
- * @param bytesOfBase size of the answer of the base at the same likeness; null where that is not known.
+ * The columns of a side; all are empty if it answered wrongly.
+ * @param bytesOfBase size of the answer of the base at the same likeness; null if that is not known.
  */
 function figuresOf(
   { answer, rounds, note }: SideMeasurement,

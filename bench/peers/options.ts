@@ -20,7 +20,7 @@ export interface PeerOptions {
   out: string;
 }
 
-/** Paths of the servers that have an option of their own. Each needs a setting that lets it fetch from loopback. */
+/** Paths of the servers that have their own option. Each needs a setting that lets it fetch from loopback. */
 const PATHS = {
   imgproxy: '/unsafe/rs:fit:{width}:0/q:{quality}/plain/{source}@{format}',
   imagor: '/unsafe/{width}x0/filters:format({format}):quality({quality})/{source}',

@@ -13,7 +13,7 @@ export interface PeerAnswer {
 /** An answer that cannot be measured. The message is a sentence without its subject. */
 export class WrongAnswerError extends Error {}
 
-/** The name that sharp has for a format, where it is another. */
+/** The name that sharp has for a format, if it is another. */
 const READ_AS: Record<string, string> = { heif: 'avif' };
 const MIN_QUALITY = 30;
 const MAX_QUALITY = 100;
@@ -36,7 +36,7 @@ export async function checkedAnswer(
   return { bytes: bytes.byteLength, likeness };
 }
 
-/** Asks and reads the whole answer. @throws WrongAnswerError for another status, or a type that is no picture's. */
+/** Asks and reads the whole answer. @throws WrongAnswerError for another status, or a type that is not a picture's. */
 export async function readAnswer(side: PeerSide, peerCase: PeerCase, quality: number): Promise<void> {
   const response = await requestPicture(side, peerCase, quality);
   const bytes = await readBytes(response);
@@ -45,8 +45,8 @@ export async function readAnswer(side: PeerSide, peerCase: PeerCase, quality: nu
 }
 
 /**
- * The size that a side needs at a likeness: on the line between the first two qualities around it, going from
- * `quality` in its direction. Null where none of them reaches it.
+ * The size that a side needs at a likeness: on the line between the first two qualities around it, going from `quality`
+ * in its direction. Null if none of them reaches it.
  */
 export async function bytesAt(
   likeness: number,

@@ -21,7 +21,7 @@ export interface PeerCase {
 
 export interface PeerSide {
   name: string;
-  /** CPU time that its process trees have used, in milliseconds; null where they are not known. */
+  /** CPU time that its process trees have used, in milliseconds; null if they are not known. */
   cpuMs(): number | null;
   ask(peerCase: PeerCase, quality: number): Promise<Response>;
 }

@@ -33,7 +33,7 @@ export function readPresets(text: string): Presets {
 /**
  * Reads `/prefix/signature/rs:fill:300:200/q:80/plain/http://…/a.jpg@webp`, or the address of the picture in base64
  * with the format as its ending. The prefix is that of IMGPROXY_PATH_PREFIX; options may be names of presets alone.
- * Null for an address that is none of imgproxy's. Source: its documentation, "Processing an image" and "Presets".
+ * Null for an address of another form. Source: its documentation, "Processing an image" and "Presets".
  */
 export function fromImgproxy(path: string, presets: Presets): RequestedTransform | Unusable | null {
   const parts = path.slice(1).split('/');

@@ -9,9 +9,9 @@ export interface RecordedCall {
   atMs: number;
   /** Query of POST /images/transform. */
   query: string;
-  /** Name of the picture; null where the log does not hold it. */
+  /** Name of the picture; null if the log does not contain it. */
   source: string | null;
-  /** Size of the picture; null where the log does not hold it. */
+  /** Size of the picture; null if the log does not hold it. */
   bytes: number | null;
 }
 
@@ -43,13 +43,13 @@ interface LeftOut {
 }
 
 const SECOND_MS = 1000;
-/** A smaller body of this service's log is no picture, but the JSON that names one. */
+/** A smaller body of this service's log is not a picture, but the JSON that names one. */
 const MIN_BYTES = 256;
 
 /**
- * Reads a log: lines of this service's own access log, or lines with a time and an address of imgproxy or thumbor,
- * such as those of these servers or of a proxy in the common log format. A call is due when it arrived, also where its
- * line was written with the answer.
+ * Reads a log: lines of this service's own access log, or lines with a time and an address of imgproxy or thumbor, such
+ * as those of these servers or of a proxy in the common log format. A call is due when it arrived, also if its line was
+ * written with the answer.
  */
 export function readRecording(text: string, presets: Presets = {}): Recording {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
@@ -72,7 +72,7 @@ export function readRecording(text: string, presets: Presets = {}): Recording {
   };
 }
 
-/** What a replay leaves out, in sentences; empty where it is nothing. */
+/** What a replay leaves out, in sentences; empty if it is nothing. */
 export function leftOutOf({ leftOut, without }: Recording): string {
   const list = (counts: Map<string, number>) =>
     [...counts].map(([name, count]) => `${name} (${count})`).join(', ');

@@ -2,7 +2,7 @@
 export interface RequestedTransform {
   query: string;
   source: string;
-  /** What the address asks for beside it, and what is not sent, such as `crop`. */
+  /** What else the address asks for, and what is not sent, such as `crop`. */
   without: string[];
 }
 
@@ -12,7 +12,7 @@ export interface Unusable {
   reason: string;
 }
 
-/** The fields of a transform as they stand in an address. */
+/** The fields of a transform, as in an address. */
 export interface TransformFields {
   width?: string | undefined;
   height?: string | undefined;

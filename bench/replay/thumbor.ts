@@ -24,7 +24,7 @@ const READ_FILTERS = ['quality', 'format', 'no_upscale', 'strip_exif', 'strip_ic
 
 /**
  * Reads `/unsafe/fit-in/300x200/smart/filters:quality(80):format(webp)/…/a.jpg`, also below a prefix. Null for an
- * address that is none of thumbor's. Source: thumbor's documentation, "Usage".
+ * address of another form. Source: thumbor's documentation, "Usage".
  */
 export function fromThumbor(path: string): RequestedTransform | Unusable | null {
   const segments = path.slice(1).split('/');

@@ -7,15 +7,15 @@ export interface FlatResult {
   at: string;
   rows: readonly SuiteRow[];
   checks: readonly ReportCheck[];
-  /** The sides of a comparison by their names; absent where there are none. */
+  /** The sides of a comparison by their names; absent if there are none. */
   sides?: Record<'a' | 'b', string>;
 }
 
 export interface ReportCheck {
   name: string;
-  /** A sentence; null where the check passed, or could not be made. */
+  /** A sentence; null if the check passed, or could not be made. */
   failure: string | null;
-  /** Why the check could not be made; absent where it was. */
+  /** Why the check could not be made; absent if it was. */
   skipped?: string;
 }
 
@@ -107,8 +107,8 @@ const UNITS: Record<string, { base: string; factor: number }> = {
 };
 
 /**
- * Each numeric column is a gauge. The texts before the first number name a row, and so are its labels: those behind it,
- * such as an error, would make a new series with each run (text exposition format 0.0.4).
+ * Each numeric column is a gauge. The texts before the first number name a row and are its labels. Texts after it, such
+ * as an error, would make a new series with each run (text exposition format 0.0.4).
  */
 function asPrometheus({ suite, rows }: FlatResult): string {
   const columns = columnsOf(rows);

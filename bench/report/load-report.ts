@@ -23,7 +23,7 @@ export interface LoadReport extends LoadResult {
   /** The loaded instance, which may be of another version than this bench. */
   instance: InstanceFacts;
   settings: Record<string, string>;
-  /** Memory of all processes of the instance together; null where they run elsewhere. */
+  /** Memory of all processes of the instance together; null if they run elsewhere. */
   memory: MemoryTrend | null;
   thresholds: readonly Threshold[];
   /** A sentence for each threshold that was broken. */
@@ -39,7 +39,7 @@ export interface HostFacts {
   darkroom: string;
   sharp: string;
   libvips: string;
-  /** Short name of the commit, with `-dirty` where files were changed; null outside of a checkout. */
+  /** Short name of the commit, with `-dirty` where files were changed; null outside a checkout. */
   commit: string | null;
 }
 
@@ -47,7 +47,7 @@ export interface MemoryTrend {
   firstMegabytes: number;
   lastMegabytes: number;
   mostMegabytes: number;
-  /** Slope of the straight line through all samples (least squares); null below half an hour, where it says nothing. */
+  /** Slope of the straight line through all samples (least squares); null below half an hour, if it says nothing. */
   megabytesPerHour: number | null;
 }
 

@@ -1,10 +1,10 @@
 import type { LoadSuite, Threshold } from '../load/suite.ts';
 import { cameraBodies, health } from './calls.ts';
 
-/** Three times what the host can do, beside probes that must be answered all the same. */
+/** Three times what the host can do, and probes that must still be answered. */
 const OVERLOAD = { camera: { times: 3, stage: 'capacity' }, health: 5 };
 
-/** What must hold however much is refused: the goodput, the wait of those who are served, and the probes. */
+/** What must hold however much is refused: the goodput, the waits of the calls that are served, and the probes. */
 function thresholdsOf(stage: string): Threshold[] {
   return [
     { stage, case: 'camera', measure: 'perSecond', atLeast: { times: 0.8, stage: 'capacity' } },

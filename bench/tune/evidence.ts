@@ -2,9 +2,9 @@ import { boundsOf, type Estimate, pairedEstimate, type SideDifference } from '..
 
 /** The ratios of one round, B over A. */
 export interface RoundRatios {
-  /** Above 1 is better; null where the round has no figure, as when the loader was the limit. */
+  /** Above 1 is better; null if the round has no figure, as when the loader was the limit. */
   goodness: number | null;
-  /** CPU time per right answer, below 1 is cheaper; null where it is not known. */
+  /** CPU time per right answer, below 1 is cheaper; null if it is not known. */
   cpu: number | null;
 }
 
@@ -34,7 +34,7 @@ export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_A
 
 /**
  * The conclusion from the rounds. A setting is better where its goodness is, unless it costs more CPU time than it
- * gains. It is worse where its goodness is, or where it is no better and costs over 5 % more CPU time per call.
+ * gains. It is worse where its goodness is, or if it is no better and costs over 5 % more CPU time per call.
  * @param falseAlarms share of false alarms of the conclusion, which the two measures share.
  */
 export function conclusionOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Conclusion {
@@ -59,7 +59,7 @@ const CLEAR = 3;
 
 /**
  * Number of rounds after which the goodness is likely to be distinguished from chance, whether it is above or below 1.
- * Infinite where it is 1, or not known.
+ * Infinite if it is 1, or not known.
  */
 export function roundsNeeded(rounds: readonly RoundRatios[]): number {
   const estimate = estimateOf(rounds.map(({ goodness }) => goodness));

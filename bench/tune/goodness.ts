@@ -45,7 +45,7 @@ function cpuOf(pairs: readonly StagePair[], weights: Weights): number | null {
 
 type Weighed = readonly [ratio: number | null, weight: number];
 
-/** Null where no ratio has a weight. */
+/** Null if no ratio has a weight. */
 function geometricMean(ratios: readonly Weighed[]): number | null {
   let log = 0;
   let weightSum = 0;

@@ -17,7 +17,7 @@ export interface TrialMeasurement {
   figures: CaseFigures[];
 }
 
-/** Measures a candidate against a base: both are instances of their own, which run in turn. */
+/** Measures a candidate against a base: both are their own instances, which run in turn. */
 export type MeasureTrial = (
   candidate: Candidate,
   base: Candidate,
@@ -53,7 +53,7 @@ export interface Recommendation {
 
 export interface SearchOptions {
   candidates: readonly Candidate[];
-  /** The settings of the operator's file and environment; empty where they set none. */
+  /** The settings of the operator's file and environment; empty if they set none. */
   current?: Candidate;
   measure: MeasureTrial;
   /** False when there is no time for more trials with this number of rounds. */
@@ -129,7 +129,7 @@ export async function search(options: SearchOptions): Promise<Recommendation> {
 /** The trials so far, with the rounds of all trials of a pair together. */
 interface TrialLog {
   trials: CandidateTrial[];
-  /** @param later number of trials that are planned behind this one, at most. */
+  /** @param later number of trials that are planned after this one, at most. */
   run(candidate: Candidate, base: Candidate, rounds: number, later: number): Promise<RoundRatios[]>;
   roundsOf(candidate: Candidate, base: Candidate): RoundRatios[];
   /** Those that were tried against the default, each once. */

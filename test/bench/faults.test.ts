@@ -23,7 +23,7 @@ async function load(loop: Stage['loop'], url: string, stopping: AbortController)
   return runStage({ url, stage, rates, round: 0, cases, signal, onProgress: () => undefined });
 }
 
-/** The end of a call that meets a fault: its error, or null where it is right all the same. */
+/** The end of a call that meets a fault: its error, or null if it is right all the same. */
 const ENDS: Record<keyof typeof FAULTS, { error: string | null; isUnanswered?: true }> = {
   close: { error: 'connection closed' },
   reset: { error: 'connection reset' },

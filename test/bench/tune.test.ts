@@ -309,7 +309,7 @@ t.test('the file gets what is recommended; what is not becomes a comment', async
     t.testdir({ 'darkroom.env': '# mine\nPROCESSES=1\nMONGODB_URL=mongodb://x\nIMAGE_THREADS=8\n' }),
     'darkroom.env',
   );
-  // A run of all tests names a MongoDB of its own in the environment.
+  // A run of all tests names its own MongoDB in the environment.
   const { MONGODB_URL } = process.env;
   t.teardown(() => {
     delete process.env.UV_THREADPOOL_SIZE;

@@ -169,7 +169,7 @@ export async function compare(table: StateTable, driven: Driven): Promise<void> 
     const items = await itemsOf(driven.world);
     const jobs = await jobsOf(driven.world);
     driven.followed.follow(jobs, items);
-    // Two reads are no snapshot: they are repeated when anything changed in between.
+    // Two reads are not a snapshot: they are repeated when anything changed in between.
     const isStill = JSON.stringify(items) === JSON.stringify(await itemsOf(driven.world));
     // A claim that is under way would end during the next step, at another time of the clock.
     const isQuiet = driven.host.life.inFlight === 0;

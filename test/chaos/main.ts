@@ -139,7 +139,7 @@ function small(kind: string, run: (seed: number, mongodbUrl?: string) => Promise
   };
 }
 
-/** First on embedded stores, then on servers of its own, where they can be had. */
+/** First on embedded stores, then on its own servers, if they can be had. */
 async function kills({ seeds, options }: Soak): Promise<void> {
   const alone = { ...options, atOnce: 1 };
   const names = (stores: string) => seeds.map((seed) => ({ kind: 'kills', stores, point: '', seed }));
@@ -150,7 +150,7 @@ async function kills({ seeds, options }: Soak): Promise<void> {
   });
 }
 
-/** Two hosts, one of them with a wrong clock, where their servers can be had. */
+/** Two hosts, one of them with a wrong clock, if their servers can be had. */
 async function clocks({ seeds, options }: Soak): Promise<void> {
   const names = seeds.map((seed) => ({ kind: 'clocks', stores: 'cluster', point: '', seed }));
   await onServers(async (cluster) => {
@@ -168,7 +168,7 @@ async function onServers(use: (cluster: Servers) => Promise<void>): Promise<void
   await Promise.all([redis?.stop(), mongo?.stop()]);
 }
 
-/** Each store away for each length of time, on the embedded stores and on servers of its own, where they can be had. */
+/** Each store away for each length of time, on the embedded stores and on its own servers, if they can be had. */
 async function outages({ seeds, options }: Soak): Promise<void> {
   const given = positionals.filter(isNumber);
   const lengths = (given.length > 0 ? given : AWAY_SECONDS).map(Number);

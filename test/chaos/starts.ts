@@ -20,7 +20,7 @@ const CRASH = /ReferenceError|TypeError|unhandled|uncaughtException|ended by its
 /**
  * A host that starts and stops, and replaces its processes, while another host on the same stores submits jobs: each
  * job wakes every process of both, those that have only begun to start as well.
- * @returns every line about a crash; null where the stores cannot run here.
+ * @returns every line about a crash; null if the stores cannot run here.
  */
 export async function startsRound({ starts, replaces }: StartsRound): Promise<string[] | null> {
   const ends: Array<() => unknown> = [];

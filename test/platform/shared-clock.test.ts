@@ -2,7 +2,7 @@
 import t from 'tap';
 import { SharedClock } from '../../src/platform/shared-clock.ts';
 
-/** A host and the shared clock, each with hands of its own, and the timer between two measures. */
+/** A host and the shared clock, each with its own hands, and the timer between two measures. */
 function hands(differenceMs: number) {
   const logged: string[] = [];
   const own = { ms: 1_000_000, shared: 1_000_000 + differenceMs, answerMs: 0 };

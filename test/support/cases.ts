@@ -11,7 +11,7 @@ export function needsCases(t: Test): { skip: string | false } {
   return { skip: 'the shared cases are absent (../shared/cases)' };
 }
 
-/** Bytes of one case, in a buffer of their own. */
+/** Bytes of one case, in their own buffer. */
 export function caseFile(name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(readFileSync(join(FOLDER, name)));
 }

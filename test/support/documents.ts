@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { Collection, Documents, Update } from '../../src/platform/stores/documents/port.ts';
 
-/** Embedded documents in a file of their own, gone with the test. */
+/** Embedded documents in their own file, gone with the test. */
 export async function openDocuments(t: Test): Promise<Documents> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-documents-'));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));

@@ -154,7 +154,7 @@ async function clusterStores(now: () => Date): Promise<[Documents, Coordination]
   const coordination = connectRedisCoordination({
     url: process.env.REDIS_URL ?? '',
     keyPrefix: `${name}:`,
-    // As patient as the other deadlines: a busy machine is no outage.
+    // As patient as the other deadlines: a busy machine is not an outage.
     deadlineMs: 20_000,
   });
   // The clock that hosts share is the test's own here too.

@@ -16,7 +16,7 @@ export function needsImages(t: Test): { skip: string | false } {
   return { skip: 'the shared images are absent (../shared/images)' };
 }
 
-/** Bytes of one image, in a buffer of their own. */
+/** Bytes of one image, in their own buffer. */
 export function image(name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(readFileSync(join(FOLDER, name)));
 }

@@ -5,7 +5,7 @@ import { heifMeta, heifProperties, heifReferences, primaryItem } from './heif.ts
 
 /** The meaning of the colours of an AVIF's still picture. */
 export interface AvifColours {
-  /** Absent where the picture has a profile, which wins over code points. */
+  /** Absent if the picture has a profile, which wins over code points. */
   codePoints?: CodePoints;
   /** Whether its colours are multiplied by alpha (MIAF, ISO/IEC 23000-22, section 7.3.5.2). */
   isPremultiplied: boolean;

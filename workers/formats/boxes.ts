@@ -62,8 +62,8 @@ function firstOf(bytes: Bytes, within: ByteRange, type: string): IsoBox | undefi
 }
 
 /**
- * The brands by which a file names its format, the major one first. The list is empty when the file does not begin with
- * an `ftyp` box, and is cut off after 64 brands, more than any real file has.
+ * The brands of the format of a file, the major one first. The list is empty when the file does not begin with an
+ * `ftyp` box, and is cut off after 64 brands, more than any real file has.
  */
 export function isoBrands(bytes: Bytes): string[] {
   const [first] = isoBoxes(bytes);

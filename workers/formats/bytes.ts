@@ -2,8 +2,7 @@
 const LOOKED_AT_SINGLY = 32;
 
 /**
- * Numbers at offsets of a file. Reading past its end throws a RangeError, so no memory outside of the file is ever
- * read.
+ * Numbers at offsets of a file. Reading past its end throws a RangeError, so no memory outside the file is ever read.
  */
 export class Bytes {
   readonly length: number;
@@ -56,8 +55,8 @@ export class Bytes {
   }
 
   /**
-   * Offset of the next byte with this value, or the length of the file. Where the value is frequent, a call of the
-   * native search per hit would cost forty times as much.
+   * Offset of the next byte with this value, or the length of the file. If the value is frequent, a call of the native
+   * search per hit would cost forty times as much.
    */
   indexOf(value: number, from: number): number {
     const near = Math.min(from + LOOKED_AT_SINGLY, this.length);

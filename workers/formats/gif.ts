@@ -32,7 +32,7 @@ export interface GifExtension extends Part {
 /** The content of an image includes its colour table. The trailer is the last block, and has no content. */
 export type GifBlock = GifExtension | (Part & { kind: 'image' | 'trailer' });
 
-/** The blocks of a GIF up to its trailer, or to a byte that begins no block; none for a file that is no GIF. */
+/** The blocks of a GIF up to its trailer, or to a byte that begins no block; none for a file that is not a GIF. */
 export function gifBlocks(bytes: Bytes): Iterable<GifBlock> {
   if (bytes.text(0, 4) !== 'GIF8' || bytes.length < HEAD_BYTES) return [];
   const first = HEAD_BYTES + colourTableBytes(bytes.u8(SCREEN_FLAGS_AT));
@@ -65,7 +65,7 @@ function colourTableBytes(flags: number): number {
   return (flags & HAS_TABLE) === 0 ? 0 : 3 * 2 ** ((flags & TABLE_SIZE) + 1);
 }
 
-/** Offset behind the empty sub-block that ends a list; behind the end of the file when the list has none. */
+/** Offset after the empty sub-block that ends a list; behind the end of the file when the list has none. */
 function endOfList(bytes: Bytes, from: number): number {
   let at = from;
   while (at < bytes.length) {

@@ -7,7 +7,7 @@ import { type Part, partsBetween } from './parts.ts';
  * planes and blocks of metadata that a meta box lists. An entry that does not fit into its box is skipped.
  */
 
-/** Bytes of version and flags, with which the content of a full box begins. */
+/** Bytes of version and flags at the beginning of the content of a full box. */
 const VERSION_BYTES = 4;
 const TYPE_BYTES = 4;
 
@@ -120,7 +120,7 @@ function fullBox(bytes: Bytes, within: ByteRange, ...types: string[]) {
   return { version: bytes.u8(start), flags: bytes.u24(start + 1), content: start + VERSION_BYTES, end };
 }
 
-/** Ids have 16 bits or, where there are many items, 32. */
+/** Ids have 16 bits or, if there are many items, 32. */
 function idsOf(bytes: Bytes, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
   return isWide
     ? { width: 4, at: (offset) => bytes.u32(offset) }

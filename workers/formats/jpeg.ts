@@ -27,9 +27,9 @@ export interface JpegSegment extends Part {
 }
 
 /**
- * The segments of a JPEG from behind its SOI up to EOI; none for a file that is no JPEG. Bytes between two segments are
- * skipped, as decoders do: the data of a scan, fill bytes, garbage. A caller that must know of them compares `at` with
- * the `next` before it. The data of a scan is searched only when the caller asks for the segment behind it.
+ * The segments of a JPEG from behind its SOI up to EOI; none for a file that is not a JPEG. Bytes between two segments
+ * are skipped, as decoders do: the data of a scan, fill bytes, garbage. A caller that must know of them compares `at`
+ * with the `next` before it. The data of a scan is searched only when the caller asks for the segment after it.
  */
 export function jpegSegments(bytes: Bytes): Iterable<JpegSegment> {
   if (bytes.length < JPEG_HEAD_BYTES || bytes.u16(0) !== START_OF_IMAGE) return [];

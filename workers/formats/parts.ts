@@ -9,7 +9,7 @@
 export interface Part {
   at: number;
   start: number;
-  /** Offset of the first byte behind the content. */
+  /** Offset of the first byte after the content. */
   end: number;
   next: number;
   /**
@@ -39,7 +39,7 @@ export class TooManyParts extends RangeError {
  * iteration ends whatever the file claims. A part is read only when the caller asks for it. Here a part that claims to
  * reach beyond `to` is cut there, and marked as truncated.
  * @param partAt reads the part that begins at or after an offset, with `end` and `next` as the file claims them;
- * undefined where no complete head of a part stands.
+ * undefined if no complete head of a part stands.
  * @param isLast whether the format ends with this part. Bytes behind it do not belong to the file.
  * @throws TooManyParts
  */

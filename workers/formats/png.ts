@@ -15,7 +15,7 @@ export interface PngChunk extends Part {
 }
 
 /**
- * The chunks of a PNG up to IEND, where every decoder stops; none for a file that is no PNG. Checksums are not
+ * The chunks of a PNG up to IEND, where every decoder stops; none for a file that is not a PNG. Checksums are not
  * verified.
  */
 export function pngChunks(bytes: Bytes): Iterable<PngChunk> {
@@ -45,7 +45,7 @@ export function pngChunk(type: string, content: Uint8Array): Buffer {
 }
 
 /**
- * A copy of a PNG in which chunks are replaced; the same bytes where none is, and for a file that is no PNG.
+ * A copy of a PNG with some chunks replaced; the same bytes if none is replaced, or if the file is not a PNG.
  * @param replacement returns the bytes to write instead of a chunk; undefined keeps the chunk.
  */
 export function withChunks(
@@ -64,7 +64,7 @@ export function withChunks(
   return keptFrom === 0 ? input : Buffer.concat([...pieces, png.subarray(keptFrom)]);
 }
 
-/** The content of a deflate stream; undefined where it is longer than the limit, or incomplete. */
+/** The content of a deflate stream; undefined if it is incomplete or longer than the limit. */
 export function inflated(packed: Uint8Array, limitBytes: number): Buffer | undefined {
   try {
     return inflateSync(packed, { maxOutputLength: Math.max(limitBytes, 1) });

@@ -30,7 +30,7 @@ const MAX_PX = 1e9;
 const LENGTH = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
 
 /**
- * The natural size of a drawing in CSS pixels, not rounded; null where it depends on the content.
+ * The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content.
  * @param attributeOf reads an attribute of the root element. Its `style` goes before its other attributes.
  */
 export function naturalSizeOf(attributeOf: (name: string) => string | undefined): Size | null {
@@ -47,7 +47,7 @@ export function naturalSizeOf(attributeOf: (name: string) => string | undefined)
   return box;
 }
 
-/** The size of the viewBox; null where there is none, or an empty one. */
+/** The size of the viewBox; null if there is none, or an empty one. */
 export function viewBoxIn(attribute: string | undefined): Size | null {
   const numbers = (attribute ?? '')
     .trim()

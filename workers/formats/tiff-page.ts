@@ -65,9 +65,9 @@ export interface TiffPage {
   sampleFormat: number;
   /** The meanings of the samples beyond the colours, as far as they are given. */
   extraSamples: readonly number[];
-  /** Whether each sample has a plane of its own. */
+  /** Whether each sample has its own plane. */
   isPlanar: boolean;
-  /** Absent where the page is in strips. */
+  /** Absent if the page is in strips. */
   tile?: { width: number; height: number };
   rowsPerStrip: number;
   /** Whether values are stored as differences from their left neighbour. */
@@ -156,7 +156,7 @@ export function isForeign(page: TiffPage): boolean {
   return photometric === PHOTOMETRIC.yCbCr || isForeignLab || isForeignNumber || samples > colours + 1;
 }
 
-/** Schemes of compression under which samples can be converted. */
+/** Schemes of compression whose samples can be converted. */
 const CONVERTED: readonly number[] = [
   COMPRESSION.none,
   COMPRESSION.lzw,

@@ -3,7 +3,7 @@ import { MAX_PARTS, TooManyParts } from './parts.ts';
 
 /**
  * TIFF (revision 6.0, section 2) and BigTIFF: directories of entries. Each entry has a tag, a type and a number of
- * values, which stand in the entry or at the offset that it holds. EXIF has the same structure.
+ * values, which are in the entry or at the offset that it holds. EXIF has the same structure.
  */
 
 /** Prefix of the TIFF structure in the EXIF block of a JPEG; some writers use it in other formats. */
@@ -18,7 +18,7 @@ const BIG = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entryBytes:
 
 type Layout = typeof CLASSIC & { littleEndian: boolean };
 
-/** Bytes of one value, by type from 0 to 18; 0 where the length is unknown. */
+/** Bytes of one value, by type from 0 to 18; 0 if the length is unknown. */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
 const BYTE = 1;
 export const SHORT = 3;
@@ -56,7 +56,7 @@ export interface TiffDirectory {
   next: number;
   /** Whether the file ends before the entries do. */
   truncated: boolean;
-  /** The entry that points to this directory, where it is below another one. */
+  /** The entry that points to this directory, if there is one. */
   ledBy?: TiffEntry;
 }
 
@@ -110,7 +110,7 @@ export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, u
 }
 
 /**
- * All EXIF directories, for code that changes or carries an EXIF block; none where exifDirectories throws TooManyParts.
+ * All EXIF directories, for code that changes or carries an EXIF block; none if exifDirectories throws TooManyParts.
  */
 export function soundExifDirectories(bytes: Bytes): readonly TiffDirectory[] {
   try {
@@ -141,8 +141,7 @@ function wordAt(bytes: Bytes, { littleEndian, isBig }: Layout, at: number): numb
 }
 
 /**
- * The directory at an offset; undefined where the file has no space for one, or the offset lies in the head of the
- * file.
+ * The directory at an offset; undefined if the file has no space for one, or the offset lies in the head of the file.
  */
 function directoryAt(bytes: Bytes, layout: Layout, at: number): TiffDirectory | undefined {
   const { littleEndian, isBig, wordBytes, countBytes, entryBytes, headBytes } = layout;
@@ -177,20 +176,20 @@ function entryAt(bytes: Bytes, layout: Layout, at: number): TiffEntry {
 }
 
 function overlap(one: TiffDirectory, other: TiffDirectory): boolean {
-  // A directory ends behind its entries, because some writers omit the offset of the next one.
+  // A directory ends after its entries, because some writers omit the offset of the next one.
   const endOf = ({ at, entries }: TiffDirectory) => at + 2 + entries.length * 12;
   return one.at < endOf(other) && other.at < endOf(one);
 }
 
 /**
- * The first value of an entry, where it is an unsigned integer; undefined for any other type and for a value outside of
- * the file.
+ * The first value of an entry, if it is an unsigned integer; undefined for any other type and for a value outside the
+ * file.
  */
 export function firstNumber(bytes: Bytes, directory: TiffDirectory, entry: TiffEntry): number | undefined {
   return WHOLE_NUMBERS.includes(entry.type) ? numberAt(bytes, directory, entry, 0) : undefined;
 }
 
-/** The values of an entry, at most `most`, where they are unsigned integers or fractions in the file; else none. */
+/** The values of an entry, at most `most`, if they are unsigned integers or fractions in the file; else none. */
 export function numbersIn(bytes: Bytes, directory: TiffDirectory, entry: TiffEntry, most: number): number[] {
   const values = Array.from({ length: Math.min(entry.count, most) }, (_, index) =>
     numberAt(bytes, directory, entry, index),

@@ -34,7 +34,7 @@ export function findMisfit(
 }
 
 /**
- * The picture behind the last step; null where its size is not known without its pixels.
+ * The picture after the last step; null if its size is not known without its pixels.
  * @throws Refusal of the first step that does not fit the picture before it.
  */
 function shapeBehind(picture: Shape, steps: Pass['steps']): Shape | null {

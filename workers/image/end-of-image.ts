@@ -10,13 +10,13 @@ import { encodeLocalOutput } from '../transport/output.ts';
  */
 
 const END_MARKER = Buffer.from([0xff, END_OF_IMAGE]);
-/** Bytes without a marker, which change the picture where a decoder needs them. */
+/** Bytes without a marker, which change the picture if a decoder needs them. */
 const FILLER = Buffer.alloc(64, 0x5a);
 /** More rows than libvips decodes at once; it reports what is missing before them. */
 const LAST_ROWS = 64;
 const COEFFICIENTS = 64;
 
-/** The file with its end marker, where no row and no scan is missing; any other file as it is. */
+/** The file with its end marker if no row and no scan is missing; any other file unchanged. */
 export async function withEndOfImage(input: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const file = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
   if (file.subarray(-END_MARKER.length).equals(END_MARKER) || !endsInCompleteScan(file)) return input;
@@ -27,7 +27,7 @@ export async function withEndOfImage(input: Uint8Array<ArrayBuffer>): Promise<Ui
   return isWhole ? whole : input;
 }
 
-/** Whether the file ends inside of a scan, and every coefficient of every component was sent with all its bits. */
+/** Whether the file ends inside a scan, and every coefficient of every component was sent with all its bits. */
 function endsInCompleteScan(file: Buffer): boolean {
   const bytes = new Bytes(file);
   const missing = new Map<number, Set<number>>();

@@ -29,7 +29,7 @@ export interface InputFacts extends Size {
   hasAlpha: boolean;
   /** EXIF value, 1 to 8; at 1 its frames are upright as they are stored. */
   orientation: number;
-  /** Whether the pixels are RGB, and so may keep an ICC profile of their own. */
+  /** Whether the pixels are RGB, and so may keep their own ICC profile. */
   isRgb: boolean;
   /** Whether it has one channel besides alpha. */
   isGrey: boolean;

@@ -44,7 +44,7 @@ export type PipelineSlot = (typeof SLOTS)[number];
 
 /**
  * With transparency, a pipeline that uses a slot of the first list works from `scale` to `sharpen` on premultiplied
- * colours. The slots of the second list would then give other colours than in a pipeline of their own.
+ * colours. The slots of the second list would then give other colours than in their own pipeline.
  */
 const PREMULTIPLYING: readonly PipelineSlot[] = ['scale', 'blur', 'convolve', 'sharpen'];
 const STRAIGHT: readonly PipelineSlot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];

@@ -4,7 +4,7 @@ import { type Box, intersect } from './pixels/geometry.ts';
 import { cut } from './pixels/paint.ts';
 import { framesOf, type Pixels, withoutAlpha } from './pixels/pixels.ts';
 
-/** Lays an RGBA picture over every frame of another; parts outside of the frame are cut off. */
+/** Lays an RGBA picture over every frame of another; parts outside the frame are cut off. */
 export async function overlay(
   picture: Picture,
   layer: Pixels,

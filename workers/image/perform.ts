@@ -13,7 +13,7 @@ oncePerProcess('closeOtherLoaders', closeOtherLoaders);
 
 /** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
 export async function perform(task: ImageTask): Promise<ImageResult> {
-  // One core works on one picture, because the other cores have pictures of their own, unless the task sets another
+  // One core works on one picture, because the other cores have their own pictures, unless the task sets another
   // number.
   sharp.concurrency((task.kind === 'transform' && task.threads) || 1);
   const result = await performTask(task);
@@ -35,7 +35,7 @@ function performTask(task: ImageTask): Promise<ImageResult> {
 }
 
 /**
- * Performs a pass and describes its result where the task asks for it, without a task for another thread and without a
+ * Performs a pass and describes its result if the task asks for it, without a task for another thread and without a
  * copy.
  */
 async function transformed(task: TransformTask): Promise<Transformed | Failure> {

@@ -90,7 +90,7 @@ export class Picture {
     return new Picture(openPixels(pixels), facts, timeout, false);
   }
 
-  /** Throws when nobody waits for the picture any more. Work outside of a pipeline calls it. */
+  /** Throws when nobody waits for the picture any more. Work outside a pipeline calls it. */
   readonly checkDeadline = (): void => {
     this.#timeout();
   };
@@ -113,8 +113,8 @@ export class Picture {
   }
 
   /**
-   * The pipeline, ready for a call that works at `slot`, up to and including `last` where the call uses several slots.
-   * A pipeline that is past the slot is run first.
+   * The pipeline, ready for a call that works at `slot`, or from `slot` to `last` if the call uses several slots. A
+   * pipeline that is past the slot is run first.
    */
   async at(slot: PipelineSlot, last: PipelineSlot = slot): Promise<Sharp> {
     if (needsNextPipeline(slot, this.#used, this.hasAlpha)) await this.handOver();
@@ -127,7 +127,7 @@ export class Picture {
     return framesOf(await this.pixels()).map(openPixels);
   }
 
-  /** Converts to sRGB, where sharp worked in a wider colour space. */
+  /** Converts to sRGB, if sharp worked in a wider colour space. */
   convertToSrgb(): void {
     toSrgb(this.#pipeline);
   }
@@ -182,12 +182,12 @@ export class Picture {
     this.#guessed = true;
   }
 
-  /** Runs the pipeline where the size is only an estimate. */
+  /** Runs the pipeline if the size is only an estimate. */
   async settle(): Promise<void> {
     if (this.#guessed) await this.handOver();
   }
 
-  /** Converts the picture to 8-bit RGB pixels where it has others. */
+  /** Converts the picture to 8-bit RGB pixels, unless it has such pixels already. */
   async makePlain(): Promise<void> {
     if (!this.#isPlain) await this.pixels();
   }

@@ -226,8 +226,8 @@ async function turnFrames({ picture, source }: PassWork): Promise<void> {
 }
 
 /**
- * Flattens first where no step depends on it, because three channels are less work than four. An opaque picture loses
- * nothing by it, but only a JPEG is known to be opaque.
+ * Flattens first if no step depends on it, because three channels are less work than four. This changes nothing in an
+ * opaque picture, but only a JPEG is known to be opaque.
  */
 function flattenEarly({ picture, source, ground, steps }: PassWork): void {
   if (ground === undefined || source.format === 'jpeg') return;

@@ -10,11 +10,11 @@ import { withStillBrand } from './still-brand.ts';
 export interface ReadableFile extends ColouredFile {
   /** The file whose facts are described: before its colours were named in another way. */
   described: Uint8Array<ArrayBuffer>;
-  /** Whether its pixels or the meaning of its colours were written anew, so that it is no result. */
+  /** Whether its pixels or the meaning of its colours were rewritten, so that it is not a result. */
   isConverted: boolean;
-  /** Bits of a channel of the file, where they were others before it was converted. */
+  /** Bits of a channel of the file, if they were others before it was converted. */
   bitDepth?: number;
-  /** Its former format, where it was converted to another one. */
+  /** Its former format, if it was converted to another one. */
   formerFormat?: 'avif';
 }
 
@@ -28,7 +28,7 @@ const BIG_ENDIAN = 0x4d;
 /**
  * Makes a file readable: without what is costly to read, and with colours and pixels as libvips understands them. Most
  * files are returned as they are.
- * @param raw describes pixels, which are no file and are returned as they are.
+ * @param raw describes pixels, which are not a file and are returned as they are.
  * @param pictures number of pictures in an AVIF.
  * @param page the page of a TIFF that is read.
  */

@@ -20,14 +20,14 @@ export interface PassWork {
   steps: PlannedStep[];
   encode: Encode & { format: OutputFormat };
   source: InputFacts;
-  /** Whether the input was written anew to be read, so that it is no result. */
+  /** Whether the input was rewritten to be read, so that it is not a result. */
   isConverted: boolean;
   chosen: Chosen;
   /** The metadata of the file that is carried to the result. */
   carried: CarriedBlocks;
   profile: CarriedProfile;
   picture: Picture;
-  /** Colour under transparent pixels; undefined where the output can be transparent. */
+  /** Colour under transparent pixels; undefined if the output can be transparent. */
   ground: Rgba | undefined;
   context: PassContext;
 }

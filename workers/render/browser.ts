@@ -15,7 +15,7 @@ import { STILL_FLAGS } from './stillness.ts';
 /** The browser did not start; the message ends with the last lines that it printed. */
 export class StartError extends Error {
   override readonly name = 'StartError';
-  /** Whether a fault of its own ended the browser: a second start may succeed. */
+  /** Whether its own fault ended the browser: a second start may succeed. */
   readonly isCrash: boolean;
 
   constructor(message: string, { isCrash = false, ...options }: ErrorOptions & { isCrash?: boolean } = {}) {
@@ -54,11 +54,11 @@ const PROCESS_FLAGS = [
   '--disable-hang-monitor',
   '--disable-popup-blocking',
   '--metrics-recording-only',
-  // In a process of its own, a sandboxed frame would escape the interception of its page's requests.
+  // In its own process, a sandboxed frame would escape the interception of its page's requests.
   '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding,BackForwardCache,RenderDocument',
 ] as const;
 
-/** Signals by which a process ends at a fault of its own. */
+/** Signals by which a process ends at its own fault. */
 const FAULTS: ReadonlySet<NodeJS.Signals | null> = new Set([
   'SIGSEGV',
   'SIGBUS',
@@ -152,8 +152,8 @@ export async function startBrowser(
 }
 
 /**
- * Lowers the priority of the browser; processes that it forks later inherit it. A browser is a session of its own, and
- * Linux may divide the CPU between whole sessions (sched_autogroup_enabled): between sessions only the niceness of the
+ * Lowers the priority of the browser; processes that it forks later inherit it. A browser is its own session, and Linux
+ * may divide the CPU between whole sessions (sched_autogroup_enabled): between sessions only the niceness of the
  * session counts. Errors are ignored, because the end of a browser that is gone is handled elsewhere.
  */
 function lowerPriority(pid: number, niceness: number): void {

@@ -20,7 +20,7 @@ const PAGES_BETWEEN_MEMORY_CHECKS = 20;
  */
 const MIN_LIFE_MS = 1_000;
 
-/** The clock as a parameter: src has a clock of its own, which nothing here may import. */
+/** The clock as a parameter: src has its own clock, which nothing here may import. */
 export interface KeeperClock {
   /** Milliseconds of a clock that never goes back. */
   elapsedMs(): number;
@@ -38,7 +38,7 @@ const systemClock: KeeperClock = {
 /** The browser holds more memory than it may. */
 export interface MemoryExcess {
   limitBytes: number;
-  /** False where pages before this one may have left some of it. */
+  /** False if pages before this one may have left some of it. */
   isFirstPage: boolean;
 }
 
@@ -118,7 +118,7 @@ export class BrowserKeeper {
     this.#live?.browser.endFirstWithoutMemory();
   }
 
-  /** How far the running browser is above its memory limit; null when it is not, and where there is no /proc. */
+  /** How far the running browser is above its memory limit; null when it is not, and if there is no /proc. */
   memoryExcess(): MemoryExcess | null {
     if (this.#live === undefined) return null;
     const { memoryLimitBytes } = this.#options;
@@ -187,7 +187,7 @@ export class BrowserKeeper {
     }
   }
 
-  /** Starts a browser with its sandbox. Where none can be had and none is required, it starts without. */
+  /** Starts a browser with its sandbox. If none can be had and none is required, it starts without. */
   async #startPreferringSandbox(executable: Executable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')

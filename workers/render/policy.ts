@@ -87,7 +87,7 @@ export const SHELL_HEADERS = {
   'X-DNS-Prefetch-Control': 'off',
 } as const;
 
-/** Headers of an asset. The page is sandboxed into an origin of its own, and masks are fetched with CORS. */
+/** Headers of an asset. The page is sandboxed into its own origin, and masks are fetched with CORS. */
 export function assetHeaders(contentType: string): Record<string, string> {
   return {
     'Content-Type': contentType,

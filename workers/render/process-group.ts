@@ -21,9 +21,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * Bytes of memory that the group holds privately, without pages shared between processes; 0 where there is no /proc.
- */
+/** Bytes of memory that the group holds privately, without pages shared between processes; 0 if there is no /proc. */
 export function groupMemoryBytes(groupId: number): number {
   const pages = processesOf(groupId).map(ownPages);
   return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES;

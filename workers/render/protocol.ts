@@ -53,7 +53,7 @@ export interface RenderFailure {
 
 export type RenderResult = Rendered | RenderFailure;
 
-/** Options with which a render thread is started. */
+/** The options of a render thread at its start. */
 export interface RenderThreadOptions {
   /** Path of the operator's browser; empty to search for one. */
   browserPath: string;
@@ -72,7 +72,7 @@ export interface RenderThreadOptions {
   memoryLimitBytes: number;
 }
 
-/** `warm` starts the browser before the first page; `stop` kills it, after which the thread has nothing left to do. */
+/** `warm` starts the browser before the first page; `stop` kills it, and the thread has nothing left to do. */
 export type RenderCall = RenderTask | { kind: 'warm' } | { kind: 'stop' };
 
 export type RenderAnswer = RenderResult | { kind: 'done' };

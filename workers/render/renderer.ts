@@ -89,8 +89,8 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   /**
-   * Tries a page in a second browser where the first browser may be the cause: a document did not load, or earlier
-   * pages had left their memory.
+   * Tries a page in a second browser if the first browser may be the cause: a document did not load, or earlier pages
+   * had left their memory.
    */
   function drawTwice(task: RenderTask, client: RenderClient): Promise<Drawn> {
     return draw(task, client).catch((error) => {
@@ -124,7 +124,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   return { render, warm };
 }
 
-/** Encodes the picture of a page, on white where the format has no transparency. */
+/** Encodes the picture of a page, on white if the format has no transparency. */
 function written(png: Buffer, encode: PageEncode): Sharp {
   const opened = sharp(png);
   if (encode.format === 'png') return opened.png();

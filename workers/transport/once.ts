@@ -12,7 +12,7 @@ export function shareOnce(name: string): void {
 
 /**
  * Runs an action that changes the state of the whole process, unless another thread of it has done so. Returns when it
- * is done, in whichever thread. Where its name is not shared, the caller is the only thread.
+ * is done, in whichever thread. If its name is not shared, the caller is the only thread.
  * @param name the same as in `shareOnce`.
  */
 export function oncePerProcess(name: string, action: () => void): void {

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 export const DATA_PIPE = 4;
 
 /**
- * Frees bytes that are no longer read, without waiting for the garbage collector. V8 reacts to megabytes outside of its
+ * Frees bytes that are no longer read, without waiting for the garbage collector. V8 reacts to megabytes outside its
  * heap with full collections: those for a 4 MB file that went through a pipe cost as much as processing its picture.
  * Bytes that share their buffer with other bytes are not freed.
  */

@@ -1,6 +1,6 @@
 /** The content of a data address (RFC 2397). */
 interface AddressedData {
-  /** The media type in lower case and without parameters; empty where none is named. */
+  /** The media type in lower case and without parameters; empty if none is named. */
   type: string;
   bytes: Buffer;
 }

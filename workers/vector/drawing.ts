@@ -11,9 +11,9 @@ export interface Element {
 const MARK = '<!--<svg-->';
 const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
 
-/** A drawing that refers to nothing outside of itself: its root, whose size can be set, and its content as text. */
+/** A drawing that refers to nothing outside itself: its root, whose size can be set, and its content as text. */
 export class Drawing {
-  /** The natural size in CSS pixels, not rounded; null where it depends on the content. */
+  /** The natural size in CSS pixels, not rounded; null if it depends on the content. */
   readonly size: Size | null;
   readonly #root: Element;
   readonly #content: string;

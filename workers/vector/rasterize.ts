@@ -26,7 +26,7 @@ interface DrawnPixels {
   pixels: Uint8Array;
 }
 
-/** Draws one SVG. A file that is no SVG, is unsafe or is too large returns a failure `unsupported_format`. */
+/** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
 export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<DrawnPixels | Failure> {
   try {
     const drawing = sanitize(input);

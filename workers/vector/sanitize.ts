@@ -12,7 +12,7 @@ import { Drawing, type Element, escapedText, startTag } from './drawing.ts';
  * The drawing is parsed and written again: elements, attributes and text, with every reference and every style seen as
  * the renderer would see it. The renderer never sees comments, processing instructions and the DOCTYPE, because they
  * are not written. So it does not matter whether both parsers read the original file in the same way. A drawing inside
- * of the drawing, as a data address, is made safe by the same rules.
+ * the drawing, as a data address, is made safe by the same rules.
  */
 
 /** The drawing may not be drawn; the message says why. */
@@ -53,14 +53,14 @@ const LENGTHS =
   /^(?:style|[xy][12]?|[cdf][xy]|r[xy]?|width|height|font-size|stroke-width|stroke-dash(?:array|offset)|(?:letter|word)-spacing|baseline-shift|marker(?:Width|Height)|ref[XY]|startOffset|textLength)$/;
 const IN_Q = /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+))Q(?=$|[\s;,!}])/gi;
 
-/** What a drawing and those inside of it may use together. */
+/** What a drawing and those inside it may use together. */
 interface EntityAllowance {
   /** Characters that entities may still expand to. */
   unfolded: number;
 }
 
 /**
- * Reads a drawing, and leaves out all that refers to something outside of it.
+ * Reads a drawing, and leaves out all that refers to something outside it.
  * @throws UnsafeDrawing for entities that load, nest or expand, and for text in an unknown encoding; Error for text
  * that is not well-formed XML.
  */
@@ -142,12 +142,12 @@ function unsafeEntitiesError(): UnsafeDrawing {
   );
 }
 
-/** Collects a root, and writes its content, without references to anything outside of the drawing. */
+/** Collects a root, and writes its content, without references to anything outside the drawing. */
 class DrawingWriter {
   readonly #embedded: (address: string) => string;
   #root: Element | undefined;
   #content = '';
-  /** Open elements inside of the root. */
+  /** Open elements inside the root. */
   #depth = 0;
   /** The text of the open style element. For the renderer it is a single text, whatever markup interrupts it. */
   #style: string | undefined;

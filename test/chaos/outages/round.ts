@@ -41,7 +41,7 @@ const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.f
 
 /**
  * A real service whose store goes away for a time, amid jobs and calls.
- * @returns every promise that was broken, as it is seen from outside; null where the stores cannot run here.
+ * @returns every promise that was broken, as it is seen from outside; null if the stores cannot run here.
  */
 export async function outageRound(round: OutageRound): Promise<string[] | null> {
   const ends: Array<() => unknown> = [];

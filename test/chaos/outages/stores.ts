@@ -38,9 +38,9 @@ export const CLUSTER_OUTAGES = [
 ];
 
 /**
- * Redis, MongoDB and a bucket of their own. Redis and the bucket keep what they have over a kill. MongoDB may be the
+ * Redis, MongoDB and their own bucket. Redis and the bucket keep what they have over a kill. MongoDB may be the
  * stand-in that keeps nothing: a proxy ends its connections, or holds back all bytes as a stopped server does.
- * @returns null, with a message on stderr, where one of them cannot run.
+ * @returns null, with a message on stderr, if one of them cannot run.
  */
 export async function startClusterStores({ teardown }: Scope): Promise<TestStores | null> {
   const redis = await startPrivateRedis(true);
@@ -87,7 +87,7 @@ export const EMBEDDED_OUTAGES = ['objects-gone', 'objects-full', 'primary-stop']
 export const MAX_PRIMARY_STOP_SECONDS = 40;
 
 /**
- * Embedded stores, whose objects lie on a small disk of their own where this process may mount one.
+ * Embedded stores, whose objects lie on their own small disk where this process may mount one.
  * @param primary the pid of the primary, once it runs.
  */
 export async function makeEmbeddedStores({ teardown }: Scope, primary: () => number): Promise<TestStores> {

@@ -296,7 +296,7 @@ async function stopped(pid: number): Promise<void> {
   await until(async () => /State:\tT/.test(await readFile(`/proc/${pid}/status`, 'utf8')));
 }
 
-/** The status of a call over a connection of its own, or the error. `onSent` is called when the call was sent. */
+/** The status of a call over its own connection, or the error. `onSent` is called when the call was sent. */
 async function statusOverNewConnection(
   url: string,
   onSent: () => void = () => undefined,

@@ -73,7 +73,7 @@ t.test('on METRICS_PORT the primary answers, also while the only process stands 
   const service = await startWholeService(t, {
     PROCESSES: '1',
     METRICS_PORT: String(port),
-    // A process that stands still is left alone: an answer of its own would never come.
+    // A process that stands still is left alone: its own answer would never come.
     HANG_TIMEOUT_MS: '600000',
   });
   await transform(service);

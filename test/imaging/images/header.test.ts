@@ -8,7 +8,7 @@ import { avifOf, gifOf, jpegOf, pngOf, svgOf, tiffOf, webpOf } from './files.ts'
 const corpus = needsImages(t);
 const FOLDERS = ['animated', 'hostile', 'modern', 'orientation', 'photos', 'pngsuite', 'vector'];
 
-/** What sharp reads of a file, in our words; null where it reads nothing. */
+/** What sharp reads of a file, in our words; null if it reads nothing. */
 async function toldBySharp(file: Uint8Array): Promise<Partial<Header> | null> {
   const metadata = await sharp(file)
     .metadata()

@@ -2,7 +2,7 @@ import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.
 
 /**
  * Stands in for the image thread: the background colour of a pass chooses what it does with the task. `hold` waits
- * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: outside of the
+ * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: outside the
  * thread's loop. `refuse` refuses after that. `threads` answers with the threads of libvips that the task may use, as
  * the width.
  */

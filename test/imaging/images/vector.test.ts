@@ -110,7 +110,7 @@ t.test('entities that stand for text, and encodings, are read', async (t) => {
     t.same([...(await draw(drawing)).pixels.subarray(0, 4)], [255, 0, 0, 255]);
 });
 
-/** Every way to name something outside of a drawing, with the place of its canary filled in. */
+/** Every way to name something outside a drawing, with the place of its canary filled in. */
 function waysOut(address: string): string[] {
   const escaped = [...address].map((letter) => `&#${letter.codePointAt(0)};`).join('');
   const nested = Buffer.from(svgOf(9, 9, `<image href="${address}" width="9" height="9"/>`)).toString(

@@ -168,7 +168,7 @@ t.test(
       code: 'provider_unavailable',
       details: { reason: 'worker_unreachable' },
     });
-    // A thread tells what it logs on a channel of its own, so the answer may come first.
+    // A thread tells what it logs on its own channel, so the answer may come first.
     await until(() => door.lines.length > 0);
     t.match(door.lines, [
       /^error: Renders are refused: RENDER_SANDBOX is required, but the service runs as root/,

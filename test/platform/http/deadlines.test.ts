@@ -89,7 +89,7 @@ interface Operation {
 interface Walk {
   at: TestServer;
   key: string;
-  /** The deadline of calls that are no uploads. */
+  /** The deadline of calls that are not uploads. */
   deadlineMs: number;
   /** Bodies by path, in place of those of BODIES. */
   bodies?: Record<string, unknown>;

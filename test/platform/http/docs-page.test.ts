@@ -29,7 +29,7 @@ const ELSEWHERE: Readonly<Record<string, { status: number; param?: string; why: 
 };
 const SESSION_ALONE = 403;
 
-/** The value that the page fills in; undefined where it has to invent one. */
+/** The value that the page fills in; undefined if it has to invent one. */
 function exampleOf({ schema, example, examples = {} }: Media): unknown {
   const { $ref } = schema as { $ref?: string };
   const named = $ref === undefined ? schema : document.components.schemas[$ref.split('/').at(-1) as string];

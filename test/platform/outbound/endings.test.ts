@@ -11,7 +11,7 @@ const TIMEOUT_MS = 1_000;
 /** A way that a peer may end, or never end, an exchange. */
 interface Ending {
   act: (socket: Socket) => void;
-  /** What a delivery reads; null where the answer is whole. */
+  /** What a delivery reads; null if the answer is whole. */
   fault: 'connection' | 'timeout' | null;
   /** The status that a delivery records. */
   status?: number;
@@ -65,7 +65,7 @@ const ENDINGS: Record<string, Ending> = {
   'headers without end': {
     act: (socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
-      // The status is read from a piece of its own: one that holds too many headers is refused whole.
+      // The status is read from its own piece: one that holds too many headers is refused whole.
       setTimeout(() => flood(socket, `x-a: ${'b'.repeat(1_000)}\r\n`), 20);
     },
     fault: 'connection',
@@ -137,10 +137,7 @@ t.test('the time to connect holds the look-up, TCP and TLS together', async (t) 
   await t.rejects(outbound.postWebhook(`https://slow.test:${silent.port}/`, call), late);
 });
 
-/**
- * What an attempt came to, by the name of its ending. Each has a host of its own, all at once; no connection stays
- * open.
- */
+/** What an attempt came to, by the name of its ending. Each has its own host, all at once; no connection stays open. */
 async function afterEachEnding(t: Test, attempt: (url: string) => Promise<unknown>) {
   const outcomes = new Map<string, { value: unknown } | { error: unknown }>();
   const tries = Object.entries(ENDINGS).map(async ([name, ending]) => {

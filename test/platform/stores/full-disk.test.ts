@@ -126,7 +126,7 @@ function restartsOf(log: string): number {
   return readFileSync(log).readUInt32BE(12);
 }
 
-/** A file system of its own in memory; null where this process may not mount one. */
+/** A file system of its own in memory; null if this process may not mount one. */
 function mountDisk(t: Test): string | null {
   const directory = mkdtempSync(join(tmpdir(), 'darkroom-disk-'));
   let isMounted = true;

@@ -21,7 +21,7 @@ async function startEmpty(t: Test) {
   const grant = async (accountId: string, credits: number) => {
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0 });
   };
-  /** A start of one host of several, each with a name of its own. */
+  /** A start of one host of several, each with its own name. */
   const start = (settings: BootstrapSettings, hostId = randomText(6)) =>
     bootstrap({
       store,

@@ -13,7 +13,7 @@ const TOP_UP_URL = 'https://example.test/top-up';
 const USE = { op: 'resize', apiKeyId: 'key_1' };
 const MINUTE_MS = 60_000;
 
-/** A process at a time of its own. */
+/** A process at its own time. */
 function processAt(t: Test, store: BillingStore, instant = '2026-03-31T23:59:00.000Z') {
   const clock = { nowMs: Date.parse(instant) };
   const now = () => new Date(clock.nowMs);

@@ -17,12 +17,12 @@ t.test(
       step('blur', { sigma: 'much' }),
       // @ts-expect-error: a rectangle has a height.
       step('extract', { width: 3 }),
-      // @ts-expect-error: it is no word of fit.
+      // @ts-expect-error: it is not a word of fit.
       step('resize', { width: 3, fit: 'crop' }),
     ];
     for (const { operation, params } of refused)
       t.ok(firstViolation(operations[operation].parameters, params, operation), JSON.stringify(params));
-    // @ts-expect-error: webp writes the result and is no step.
+    // @ts-expect-error: webp writes the result and is not a step.
     step('webp', {});
     t.strictSame(step('extract', { width: 3, height: 4, left: undefined }).params, { width: 3, height: 4 });
     t.end();

@@ -10,7 +10,7 @@ export function refused(t: Test, answer: Answer, status: number, code: string, p
   t.equal(answer.json?.success, false);
 }
 
-/** Steps that differ by one number, so that each is a version of its own. */
+/** Steps that differ by one number, so that each is its own version. */
 export const numbered = (number: number) => [{ op: 'resize', parameters: { width: number } }];
 
 export const preset = { name: 'Small', steps: numbered(100) };

@@ -231,7 +231,7 @@ t.test('25 MB of image pass and one byte more does not, raw, in parts, announced
     param: 'file',
     details: { limit: MAX_IMAGE_BYTES },
   };
-  // The bytes behind a PNG's end are nobody's business: a picture of exactly the limit.
+  // The bytes after a PNG's end are nobody's business: a picture of exactly the limit.
   t.equal((await calls.transform({ op: 'resize', width: 8 }, exact)).status, 200);
   t.equal((await calls.metadata(exact)).json.data.image.bytes, MAX_IMAGE_BYTES);
   t.equal((await sendParts(calls, '?op=resize&width=8', [filePart(exact)])).status, 200);

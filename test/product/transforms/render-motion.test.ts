@@ -139,7 +139,7 @@ const MOVING: Record<string, Moving> = {
 };
 
 const names = Object.keys(MOVING);
-/** A page with all of them, each in a square of its own, from left to right. */
+/** A page with all of them, each in its own square, from left to right. */
 const ALL = {
   width: names.length * EDGE,
   height: EDGE,

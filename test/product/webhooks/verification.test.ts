@@ -12,7 +12,7 @@ headers, body, secret = delivery["headers"], delivery["body"].encode(), delivery
 `;
 const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
 
-/** Runs a snippet in a process of its own: true when it takes the delivery as genuine. */
+/** Runs a snippet in its own process: true when it takes the delivery as genuine. */
 function accepts(language: string, snippet: string, delivery: object): boolean {
   const [command, ...flags] =
     language === 'js' ? [process.execPath, '--input-type=module', '-e'] : ['python3', '-c'];

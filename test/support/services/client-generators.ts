@@ -46,7 +46,7 @@ export interface ClientProject {
   start(name: string, args: readonly string[]): Promise<Outcome>;
 }
 
-/** Installs both generators once; null where that cannot be done. */
+/** Installs both generators once; null if that cannot be done. */
 export async function installGenerators(): Promise<true | null> {
   const folders = [await installed(OPENAPI_TYPESCRIPT), await installed(HEY_API)];
   return folders.includes(null) ? null : true;
@@ -55,7 +55,7 @@ export async function installGenerators(): Promise<true | null> {
 /**
  * Types of a client, made of an OpenAPI document by the generator that most TypeScript users take, in interface.d.ts;
  * openapi-fetch makes the calls. Installed once.
- * @returns null where nothing can be installed.
+ * @returns null if nothing can be installed.
  */
 export async function openapiTypescriptClient(t: Test, document: object): Promise<ClientProject | null> {
   const packages = await installed(OPENAPI_TYPESCRIPT);
@@ -69,7 +69,7 @@ export async function openapiTypescriptClient(t: Test, document: object): Promis
 
 /**
  * A client made by hey-api in client/, with functions that send and receive. Installed once.
- * @returns null where nothing can be installed.
+ * @returns null if nothing can be installed.
  */
 export async function heyApiClient(t: Test, document: object): Promise<ClientProject | null> {
   const packages = await installed(HEY_API);

@@ -13,7 +13,7 @@ export type ManifestCheck = (manifest: string) => Promise<string[]>;
 
 /**
  * A check of manifests against the schemas of Kubernetes 1.30, unknown fields included. The Python package
- * kubernetes-validate carries the schemas; pip installs it once. Null, with a message on stderr, where it cannot.
+ * kubernetes-validate carries the schemas; pip installs it once. Null, with a message on stderr, if it cannot.
  */
 export async function findKubernetesValidate(): Promise<ManifestCheck | null> {
   const python = await findProgram('python3');

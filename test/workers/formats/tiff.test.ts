@@ -126,7 +126,7 @@ t.test('pages without end, or over one another, end the walk', async (t) => {
   const pages = (count: number) => tiffOf(...Array(count).fill({ width: 1, height: 1 }));
   t.equal([...tiffPages(new Bytes(pages(MAX_PARTS)))].length, MAX_PARTS);
   t.equal(pagesOf(pages(MAX_PARTS + 1)), 'too many parts');
-  // Each page begins four bytes behind the one before it, and claims a hundred entries.
+  // Each page begins four bytes after the one before it, and claims a hundred entries.
   const overlapping = Buffer.alloc(4_000);
   overlapping.write('II*\0\x08\0\0\0', 'latin1');
   for (let at = 8; at < 408; at += 4) {

@@ -71,7 +71,7 @@ export function bounded<P>(
 }
 
 /**
- * Asserts as well that the parts lie inside the file and one behind the other, and that only the last one is truncated.
+ * Asserts as well that the parts lie inside the file and one after the other, and that only the last one is truncated.
  */
 export function walked(file: Uint8Array, walk: Walk): WalkResult {
   const result = bounded(file, walk);

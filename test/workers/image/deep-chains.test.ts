@@ -149,7 +149,7 @@ const GIVEN: Readonly<Record<string, Given>> = {
   'colours with metadata': { ...colours, encode: { metadata: 'keep' }, finish: withArtist },
   'greys with metadata': { ...greys, encode: { metadata: 'keep' }, finish: withArtist },
   'colours with rights': { ...colours, encode: { metadata: 'copyright' }, finish: withArtist },
-  // Where colours are scaled by alpha and back, a little is lost in rounding.
+  // If colours are scaled by alpha and back, a little is lost in rounding.
   'a veil': { formula: veiled, channels: 4, more: 4 },
   'a grey veil': { formula: greyVeil, channels: 2, more: 4 },
 };
@@ -192,7 +192,7 @@ for (const [name, given] of Object.entries(GIVEN)) {
   });
 }
 
-/** The file with an EXIF block that says orientation 6, right behind its header. */
+/** The file with an EXIF block that says orientation 6, right after its header. */
 function lying(png: Uint8Array): Uint8Array {
   const exif = Buffer.from('49492a0008000000010012010300010000000600000000000000', 'hex');
   return Buffer.concat([png.subarray(0, 33), pngChunk('eXIf', exif), png.subarray(33)]);

@@ -24,7 +24,7 @@ const gamma = (value: number): Chunk => ['gAMA', numbers(value)];
 const SRGB: Chunk = ['sRGB', Buffer.of(0)];
 const P3: Chunk = ['cHRM', numbers(31_270, 32_900, 68_000, 32_000, 26_500, 69_000, 15_000, 6_000)];
 
-/** A PNG with chunks behind its header. */
+/** A PNG with chunks after its header. */
 function withHead(png: Uint8Array, ...chunks: Chunk[]): Buffer {
   const written = chunks.map(([type, content]) => pngChunk(type, content));
   return Buffer.concat([png.subarray(0, 33), ...written, png.subarray(33)]);

@@ -73,7 +73,7 @@ function exifOf(copy: Buffer): Buffer {
   };
   const text = (value: string) => Buffer.from(`${value}\0`);
   const thumbnailAt = put(copy);
-  // The first directory stands behind the copy.
+  // The first directory stands after the copy.
   parts[0]?.writeUInt32BE(end, 4);
   directory(
     [

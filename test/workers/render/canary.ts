@@ -63,10 +63,7 @@ export function isMagenta(picture: Picture): boolean {
   return picture.some(([r, g, b]) => r > 200 && g < 60 && b > 200);
 }
 
-/**
- * A name server on the loopback, or undefined where nobody may bind port 53.
- * It counts who asks and never answers.
- */
+/** A name server on the loopback, or undefined if nobody may bind port 53. It counts who asks and never answers. */
 export async function openNameServer(t: Test, hits: string[]): Promise<string | undefined> {
   const address = '127.53.53.53';
   const server = createSocket('udp4', (message) =>

@@ -119,7 +119,7 @@ async function openBareBrowser(
 }
 
 /**
- * A launcher that gives the browser a name server of ours, in a mount namespace of its own; undefined where that is
+ * A launcher that gives the browser a name server of ours, in a mount namespace of its own; undefined if that is
  * refused.
  */
 async function browserAsking(nameServer: string): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pix
 /**
  * Converts a picture to a PNG with all its bits and its metadata. Its colours are not converted. The compression is
  * low, because the PNG is decoded at once.
- * @param isPremultiplied whether its colours are multiplied by alpha, by which they are then divided.
+ * @param isPremultiplied whether its colours are multiplied by alpha. They are then divided by it.
  */
 export async function asPng(
   file: Uint8Array<ArrayBuffer>,
@@ -29,7 +29,7 @@ export async function asPng(
   return (await encodeOutput(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
 }
 
-/** Divides the colours of RGBA pixels by their alpha, in place; others stay. Where alpha is 0, they become black. */
+/** Divides the colours of RGBA pixels by their alpha, in place; others stay. If alpha is 0, they become black. */
 export function divideByAlpha({ data, channels }: Pick<Pixels | DeepPixels, 'data' | 'channels'>): void {
   if (channels !== 4) return;
   const most = 256 ** data.BYTES_PER_ELEMENT - 1;

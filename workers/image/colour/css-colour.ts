@@ -14,14 +14,14 @@ export interface Rgba {
 /** The notations that are accepted, for messages. */
 export const COLOUR_NOTATIONS = 'orange, #ff8800, rgb(…), hsl(…) or oklch(…)';
 
-/** Notations of sRGB. Values outside of its gamut are clipped per channel. */
+/** Notations of sRGB. Values outside its gamut are clipped per channel. */
 const SRGB_MODES: readonly Color['mode'][] = ['rgb', 'hsl', 'hwb'];
 
 const toRgb = converter('rgb');
 /** Maps colours of wider spaces as CSS Color 4 does: to the nearest colour of the same lightness and hue. */
 const mapped = toGamut('rgb', 'oklch');
 
-/** Reads any colour of CSS Color 4 except those that depend on a page. Undefined when the text is no colour. */
+/** Reads any colour of CSS Color 4 except those that depend on a page. Undefined when the text is not a colour. */
 export function cssColour(text: string): Rgba | undefined {
   const parsed = parse(text.trim().toLowerCase());
   if (parsed === undefined) return undefined;

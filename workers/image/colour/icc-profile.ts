@@ -15,7 +15,7 @@ export interface Colours {
   red: Chromaticity;
   green: Chromaticity;
   blue: Chromaticity;
-  /** From the value of a channel, 0 to 1, to light, where 1 is white. */
+  /** Converts the value of a channel, 0 to 1, to light; 1 is white. */
   curve(value: number): number;
 }
 
@@ -96,7 +96,7 @@ function xyzOf([x, y]: Chromaticity): Triple {
   return [x / y, 1, (1 - x - y) / y];
 }
 
-/** A colour under a white as it is seen under D50. */
+/** The colour that looks under D50 as this one does under its own white. */
 function adapted(colour: Triple, white: Triple): Triple {
   const [cones, from, to] = [times(CONES, colour), times(CONES, white), times(CONES, D50)];
   return solve(

@@ -28,7 +28,7 @@ const WHITE_NITS = 203;
 /** Exponents of gamma that count as the curve of sRGB, which writers give as 2.2: within 5 %, as in libpng. */
 const SRGB_EXPONENT = 2.2;
 const SRGB_EXPONENT_WITHIN = 0.05;
-/** Exponents outside of this range are taken for errors. */
+/** Exponents outside this range are taken for errors. */
 const EXPONENTS = [0.1, 10] as const;
 /** Distance at which a chromaticity counts as that of sRGB, as in libpng. */
 const SAME_POINT_WITHIN = 0.01;
@@ -49,7 +49,7 @@ export interface NamedColours extends Colours {
  */
 export function coloursOfCodePoints({ primaries, transfer }: CodePoints): NamedColours | 'srgb' | undefined {
   const known = PRIMARIES[primaries];
-  // Transfers without a curve of their own are close to sRGB.
+  // Transfers without their own curve are close to sRGB.
   const curve = CURVES[transfer];
   if (known === undefined) return undefined;
   if (primaries === BT709 && curve === undefined) return 'srgb';
@@ -87,7 +87,7 @@ function isNear(one: Chromaticities, other: Chromaticities): boolean {
   );
 }
 
-/** Curves from a channel's value, 0 to 1, to light, where 1 is white. */
+/** Curves that convert a channel's value, 0 to 1, to light; 1 is white. */
 const CURVES: Record<number, (value: number) => number> = {
   4: (value) => value ** 2.2,
   5: (value) => value ** 2.8,

@@ -34,7 +34,7 @@ export async function withPngProfile(input: Uint8Array<ArrayBuffer>): Promise<Co
   };
 }
 
-/** The colours of a PNG by the first of cICP, iCCP, sRGB, and gAMA with cHRM; undefined where its profile counts. */
+/** The colours of a PNG by the first of cICP, iCCP, sRGB, and gAMA with cHRM; undefined if its profile counts. */
 function coloursOf({
   codePoints,
   hasProfile,

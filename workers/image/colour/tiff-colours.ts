@@ -46,10 +46,10 @@ const STORED: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Writes a page of a TIFF anew where libvips takes its samples for others. The new pixels and their directory stand at
- * the end of the file; all that describes the picture stays. Any other file is returned as it is.
+ * Rewrites a page of a TIFF where libvips takes its samples for others. The new pixels and their directory stand at the
+ * end of the file; all that describes the picture stays. Any other file is returned as it is.
  * @param index the number of the page, from 0.
- * @returns with it the bits of a stored sample, where the page was written anew.
+ * @returns with it the bits of a stored sample, where the page was rewritten.
  * @throws Refusal where the page cannot be converted; another error where it is damaged.
  */
 export async function withPlainSamples(

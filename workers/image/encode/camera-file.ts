@@ -14,7 +14,7 @@ export function isFromCamera(file: Uint8Array): boolean {
     }
     return false;
   } catch {
-    // A broken structure is no evidence of a camera.
+    // A broken structure is not evidence of a camera.
     return false;
   }
 }

@@ -149,10 +149,7 @@ export function encodeWith(
   );
 }
 
-/**
- * The reason why lossless=true cannot be met, as the end of a sentence after "but"; undefined when it is not sent, or
- * is met.
- */
+/** The reason why lossless=true is impossible, to complete a message; undefined if it is not sent, or is possible. */
 export function lossyWriter({ lossless, format, palette, colors }: Encode): string | undefined {
   if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
   if (format !== 'png') return `${format} has no lossless mode`;

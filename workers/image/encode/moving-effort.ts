@@ -1,6 +1,6 @@
 import type { Encode, OutputFormat } from '../../protocol.ts';
 
-/** The encoding of an animation where the caller chose no effort. */
+/** The encoding of an animation if the caller chose no effort. */
 interface MovingEffort {
   /** Megapixels of all frames in total. */
   upToMegapixels: number;
@@ -27,7 +27,7 @@ const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> 
   ],
 };
 
-/** Undefined for a still picture, and where the effort is already chosen. */
+/** Undefined for a still picture, or if the effort is already chosen. */
 export function movingEffort(
   { format, effort, target }: Encode & { format: OutputFormat },
   { frames, megapixels }: { frames: number; megapixels: number },

@@ -19,8 +19,8 @@ const APART: readonly string[] = [
 const PROFILE = 'iCCP';
 
 /**
- * A written PNG with the compressed pixels of another one that shows the same picture, where these take fewer bytes.
- * Its metadata and profile stay; the other's are not carried.
+ * A written PNG with the compressed pixels of another one that shows the same picture, if these take fewer bytes. Its
+ * metadata and profile stay; the other's are not carried.
  * @param original a PNG of the same pixels.
  * @param keepsColours whether the numbers of its pixels were kept in its own profile.
  */

@@ -95,7 +95,7 @@ export async function writeResult(
 /** Formats that can store a single channel. */
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
 
-/** Whether kept metadata is valid for a grey result, which it is where the picture was grey before. */
+/** Whether kept metadata is valid for a grey result: it is if the picture was grey before. */
 function carriesGrey({ source, profile }: PassWork): boolean {
   return source.isGrey && profile === 'own';
 }
@@ -132,8 +132,8 @@ const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 const LOOKED_AT_PX = 4_000_000;
 
 /**
- * Settings that a lossy file needs for hard edges between colours, where the caller chose none. A look at the pixels
- * needs a pipeline of its own, 2 of the 33 ms of a 12 MP JPEG to 512 px; a camera's photograph is known to have none.
+ * Settings that a lossy file needs for hard edges between colours, unless the caller chose them. A look at the pixels
+ * needs its own pipeline, 2 of the 33 ms of a 12 MP JPEG to 512 px; a camera's photograph is known to have none.
  */
 async function colourDetailFor({
   task,
@@ -173,7 +173,7 @@ async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<
   return rowFilterFor(await picture.pixels()).filtered ? {} : { effort: DRAWING_AVIF.effort };
 }
 
-/** Writes an indexed PNG as an indexed PNG again, where the steps added no colours; undefined otherwise. */
+/** Writes an indexed PNG as an indexed PNG again if the steps added no colours; undefined otherwise. */
 async function writtenIndexed(
   { source, encode, picture }: PassWork,
   write: (settings: Settings & { format: 'png' }) => Promise<Written>,
@@ -188,8 +188,8 @@ async function writtenIndexed(
 }
 
 /**
- * The input itself, where the picture is unchanged and the pass asks for no other encoding. It is decoded all the same,
- * to check it.
+ * The input itself if the picture is unchanged and the pass asks for no other encoding. It is still decoded, as a
+ * check.
  */
 async function untouchedInput(work: PassWork): Promise<Written | undefined> {
   const { encode, source, picture } = work;
@@ -223,7 +223,7 @@ function originalOf({
   return { bytes, file: { data: new Uint8Array(input), info } };
 }
 
-/** The result with the compressed pixels of the input, which shows the same picture, where these are smaller. */
+/** The result with the compressed pixels of the input, which shows the same picture, if these are smaller. */
 function withPixelsOf({ task, source, profile }: PassWork, { data, info }: Written): Written {
   if (source.orientation > 1) return { data, info };
   const smaller = withSmallerPixels(data, task.input, profile === 'own');

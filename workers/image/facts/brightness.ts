@@ -44,7 +44,7 @@ export function brightnessOf({ data, channels }: Pixels): Brightness {
   };
 }
 
-/** The step at which the histogram has summed up to a weight. */
+/** The step at which the sum of the histogram reaches a weight. */
 function stepAt(histogram: Float64Array, weight: number): number {
   let sum = 0;
   for (const [step, here] of histogram.entries()) {

@@ -4,7 +4,7 @@ import type { Sample } from './sample.ts';
 
 /** The range of original pixels for each pixel of the copy, along one side. */
 interface Spans {
-  /** The first whole pixel of each range, and the one behind its last. */
+  /** The first whole pixel of each range, and the one after its last. */
   first: Int32Array;
   end: Int32Array;
   /** The share of the pixel before the first one, and of the one at the end. */
@@ -18,7 +18,7 @@ const FIELDS = 4;
 /**
  * An RGBA copy of a picture with sides of at most `edgePx`; a smaller picture is not enlarged. Each pixel is the mean
  * of the area that it represents, weighted by alpha, because invisible pixels have no colour. A hash of a few low
- * frequencies is the same for a copy by a sharper kernel, which would take twice the time and a pipeline of its own.
+ * frequencies is the same for a copy by a sharper kernel, which would take twice the time and its own pipeline.
  */
 export function smallCopy(picture: Sample, edgePx: number): Omit<Pixels, 'frames'> {
   const size = fitInto(picture, { width: edgePx, height: edgePx }, 'inside', false).scaled;

@@ -16,7 +16,7 @@ const NEGLIGIBLE_WEIGHT = 0.002;
 
 /**
  * The taps of the blur, from its centre outwards: a Gaussian of sigma 1.5 from truncated cosines (Charalampidis 2016).
- * Pixels outside of the picture count as zero.
+ * Pixels outside the picture count as zero.
  */
 const TAPS = [
   0.2646211054881984, 0.21292859201042202, 0.10933537277746015, 0.03601111465836416, 0.009414367809653693,
@@ -119,7 +119,7 @@ function errorAt(a: Level, b: Level, weights: readonly (readonly number[])[]): n
   return compared.reduce((total, channel) => total + weighted(channel, width * height), 0);
 }
 
-/** Undefined where the channel has no weight at this scale. */
+/** Undefined if the channel has no weight at this scale. */
 function comparisonOf(weights: readonly number[], width: number): ChannelComparison | undefined {
   const counts = weights.some((weight) => weight >= NEGLIGIBLE_WEIGHT);
   return counts ? { rows: createRows(width), weights, sums: new Float64Array(ERRORS) } : undefined;

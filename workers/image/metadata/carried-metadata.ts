@@ -42,7 +42,7 @@ export interface CarriedBlocks {
   fileLeaks?: true;
 }
 
-/** The facts about a pass on which its metadata depends. */
+/** The facts about a pass that decide its metadata. */
 interface PreparedFor {
   policy: MetadataPolicy | undefined;
   /** Format of the file, as named by libvips. */
@@ -112,7 +112,7 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
 /**
  * Does the same as withMetadata for pixels. sharp cannot attach a file's blocks to pixels, but carries them with the
  * file's own pixels. So the file is resized to the pixels' size, and the pixels are laid over it.
- * @param writtenIn the colour space of the result, where it is not sRGB.
+ * @param writtenIn the colour space of the result, if it is not sRGB.
  */
 export function pixelsWithMetadata(
   pixels: Pixels | DeepPixels,

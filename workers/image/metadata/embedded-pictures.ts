@@ -18,7 +18,7 @@ export function holdsPicture(block: Uint8Array | string): boolean {
   return runs.some((digits) => readingsOf(digits).some((bytes) => FILE.test(latin1Of(bytes))));
 }
 
-/** The bytes that digits stand for. Other letters may stand before the first digit, so it is searched. */
+/** The bytes that digits stand for. Other letters may come before the first digit, so it is searched for. */
 function readingsOf(digits: string): Buffer[] {
   const from = (encoding: 'base64' | 'hex', starts: readonly number[]) =>
     starts.map((start) => Buffer.from(digits.slice(start), encoding));

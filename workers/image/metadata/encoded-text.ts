@@ -12,7 +12,7 @@ const CONTROLS = /[^\P{Cc}\t\r\n]/u;
 
 /**
  * @param littleEndian whether the TIFF structure around the text is.
- * @returns undefined for bytes that are no text.
+ * @returns undefined for bytes that are not text.
  */
 export function encodedText(bytes: Uint8Array, littleEndian: boolean): string | undefined {
   const code = Buffer.from(bytes.subarray(0, CODE_BYTES))

@@ -14,7 +14,8 @@ const TEXT_TYPES = ['zTXt', 'iTXt'];
 const NOTHING = new Uint8Array();
 
 /**
- * Returns the same bytes, or a copy without the texts that are too large. A file that is no PNG is returned as it is.
+ * Returns the same bytes, or a copy without the texts that are too large. A file that is not a PNG is returned as it
+ * is.
  */
 export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   let leftBytes = MAX_ALL_TEXTS_BYTES;

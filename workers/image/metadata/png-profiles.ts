@@ -18,7 +18,7 @@ const KINDS = ['eXIf', 'iTXt'];
 
 /**
  * Returns the same bytes, or a copy in which raw profiles have become chunks of their own: the first of each kind,
- * where the file has no EXIF chunk already. A file that is no PNG is returned as it is.
+ * where the file has no EXIF chunk already. A file that is not a PNG is returned as it is.
  * @throws TooManyParts
  */
 export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

@@ -23,7 +23,7 @@ export function carriedTexts(input: Uint8Array): Uint8Array[] {
   return carried;
 }
 
-/** A PNG with more chunks behind its header. */
+/** A PNG with more chunks after its header. */
 export function withTexts(png: Uint8Array<ArrayBuffer>, texts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   if (texts.length === 0) return png;
   return withChunks(png, ({ type, at, next }, file) =>

@@ -28,7 +28,7 @@ const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' |
   ['xmpRights:UsageTerms', 'UsageTerms', 'Alt'],
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
-/** IPTC fields that stand in for absent XMP ones. They are written as XMP, because every format can carry it. */
+/** IPTC fields that replace absent XMP ones. They are written as XMP, because every format can carry it. */
 const IPTC_FIELDS: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
 
 /** Reads the rights fields of a file. */
@@ -64,7 +64,7 @@ function shaped(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string 
   return `<rdf:${shape}>${items.map((item) => `<rdf:li>${item}</rdf:li>`).join('')}</rdf:${shape}>`;
 }
 
-/** The texts of a tag that holds one or a list. A picture that was written as text is none of them. */
+/** The texts of a tag that holds one or a list. A picture that was written as text is left out. */
 function textsOf(value: Plain | undefined): string[] {
   const values = Array.isArray(value) ? value : [value];
   return values.filter(

@@ -51,7 +51,7 @@ const RIGHTS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
  * Adds the tags of an EXIF structure to a little-endian TIFF.
  * @param exif a TIFF structure, or a whole TIFF; parts that cannot be read are left out.
  * @param which all descriptive tags, or only the rights.
- * @param iptc is added as a tag of its own.
+ * @param iptc is added as its own tag.
  */
 export function withExifTags(
   tiff: Uint8Array<ArrayBuffer>,
@@ -99,7 +99,7 @@ function entriesOf(exif: Uint8Array): TagEntry[] {
   return first === undefined ? [] : carried(first);
 }
 
-/** The values of an entry in little-endian order; undefined when they lie outside of the file, or exceed the limit. */
+/** The values of an entry in little-endian order; undefined when they lie outside the file, or exceed the limit. */
 function carriedValue(
   bytes: Bytes,
   { littleEndian }: TiffDirectory,

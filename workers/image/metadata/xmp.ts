@@ -95,7 +95,7 @@ class PacketWriter {
     this.#dropped = dropped;
   }
 
-  /** The packet's own instructions mark its begin and end, by which programs find it in a file. */
+  /** The packet's own instructions mark its beginning and end, so that programs find it in a file. */
   instruction(target: string, body: string): void {
     if (target === 'xpacket') this.#write(`<?${target} ${body}?>`);
   }

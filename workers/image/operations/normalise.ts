@@ -36,7 +36,7 @@ export const normalise = defineStep({
 });
 
 /**
- * The exponent at which a stretched picture is as bright as before, where stretching would make it darker; 1 where it
+ * The exponent at which a stretched picture is as bright as before, where stretching would make it darker; 1 if it
  * makes it brighter. A picture whose darkest tones are far from black loses more in the dark tones than it gains in the
  * light ones.
  */

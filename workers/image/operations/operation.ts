@@ -38,13 +38,13 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    */
   frames: 'strip' | 'each' | 'first';
   /**
-   * Whether flattening transparency before the step or after it gives the same picture. It does where the step moves or
+   * Whether flattening transparency before the step or after it gives the same picture. It does if the step moves or
    * averages pixels and does not depend on colours. Other steps get 8-bit RGB pixels.
    */
   commutesWithFlatten(params: Readonly<Record<string, unknown>>): boolean;
   /**
-   * The profile of the result, where it is not the picture's own: sRGB, to which the pixels are then converted before
-   * the step, or none, because the result is not RGB.
+   * The profile of the result, if it is not the picture's own: sRGB, to which the pixels are then converted before the
+   * step, or none, because the result is not RGB.
    */
   profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
   /**
@@ -121,7 +121,7 @@ interface StepSource<P extends TProperties> {
   copies: number | ((params: Filled<P>) => number);
   /** Absent: it depends on anything. */
   sizeAfter?: 'kept' | 'given' | 'found';
-  /** The effect on transparency; a function returns undefined where transparency stays as it was. */
+  /** The effect on transparency; a function returns undefined if transparency stays as it was. */
   alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
   changesNothing?(params: Filled<P>): boolean;
   /**

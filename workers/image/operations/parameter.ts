@@ -23,8 +23,7 @@ export { movingEffort } from '../encode/moving-effort.ts';
 export { MAX_EDGE_PX } from '../pixels/geometry.ts';
 
 /**
- * The default of a parameter, or none. It is part of the schema's type, from which the arguments that may be left out
- * are derived.
+ * The default of a parameter, or none. It is part of the schema's type, which says the arguments that may be left out.
  */
 type Default<T> = { readonly default: T } | NoDefault;
 type NoDefault = Readonly<Record<never, never>>;

@@ -64,7 +64,7 @@ export const redact = defineStep({
   },
 });
 
-/** The fault of a region that lies outside of the picture. */
+/** The fault of a region that lies outside the picture. */
 function regionFault(region: Box, picture: Size, index: number): BadArgument | undefined {
   if (intersect(region, picture) !== undefined) return undefined;
   const place = `${region.left}, ${region.top}`;

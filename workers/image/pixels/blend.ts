@@ -64,7 +64,7 @@ function tableOf(formula: Formula): Float32Array {
   );
 }
 
-/** Blends one pixel. Where the picture below is translucent, the layer partly shows its own colour. */
+/** Blends one pixel. If the picture below is translucent, the layer partly shows its own colour. */
 function blendPixel(
   onto: Uint8Array,
   to: number,

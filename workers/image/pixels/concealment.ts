@@ -6,8 +6,8 @@ import { enlarged } from './resample.ts';
 /**
  * Covers regions with a few of their mean colours. An attacker who knows the font of a covered text can draw every
  * character, cover it in the same way and compare: regions of single characters reveal their text as soon as each keeps
- * a colour of its own. So regions that lie near each other are covered as one, no side keeps more than three colours,
- * and groups that are too small for that are filled instead.
+ * its own colour. So regions that lie near each other are covered as one, no side keeps more than three colours, and
+ * groups that are too small for that are filled instead.
  */
 
 /** Regions with a gap below this, the space between two characters, are covered as one. */
@@ -73,7 +73,7 @@ export function coarsen(
   }
 }
 
-/** The mean colours of a group as a tiny picture. Where regions overlap, their pixels count twice. */
+/** The mean colours of a group as a tiny picture. If regions overlap, their pixels count twice. */
 function cellsOf(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
   const along = (edgePx: number) => Math.min(MAX_CELLS_PER_SIDE, Math.floor(edgePx / MIN_CELL_PX));
   const [width, height] = [along(box.width), along(box.height)];

@@ -35,7 +35,7 @@ function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
 }
 
 /**
- * The factor by which a picture is reduced before a blur of that sigma; 1 where the whole kernel is applied to it as it
+ * The factor by which a picture is reduced before a blur of that sigma; 1 if the whole kernel is applied to it as it
  * is.
  */
 function reductionFor({ width, height }: Size, sigma: number): number {

@@ -39,11 +39,11 @@ export const MAX_AREA_PX = 100_000_000;
 /** What is known of a picture without its pixels: the size of a frame, and the number of frames worked on at once. */
 export interface Shape extends Size {
   frames: number;
-  /** Whether it has an alpha channel; absent where that is not known. */
+  /** Whether it has an alpha channel; absent if that is not known. */
   hasAlpha?: boolean | undefined;
 }
 
-/** The fault on `width` or `height` of a step that would make a picture of this size, where it exceeds the limits. */
+/** The fault on `width` or `height` of a step that would make a picture of this size, if it exceeds the limits. */
 export function sizeFault({ width, height }: Size, frames = 1): BadArgument | undefined {
   const key = width > MAX_EDGE_PX ? 'width' : 'height';
   if (Math.max(width, height) > MAX_EDGE_PX) {
@@ -83,7 +83,7 @@ export function place(inner: Size, outer: Size, at: Anchor): Box {
   return { ...inner, left, top };
 }
 
-/** The part of the box within the area; undefined when there is none. */
+/** The part of the box within the area; undefined if they do not overlap. */
 export function intersect(box: Box, area: Size): Box | undefined {
   const left = Math.max(0, box.left);
   const top = Math.max(0, box.top);

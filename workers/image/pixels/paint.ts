@@ -3,8 +3,8 @@ import type { Box, Size } from './geometry.ts';
 import type { Pixels } from './pixels.ts';
 
 /**
- * Work on the pixels of a single frame in memory, in place. It serves where every covered byte must be overwritten, or
- * where only a few bytes change.
+ * Work on the pixels of a single frame in memory, in place. It is used when every covered byte must be overwritten, or
+ * when only a few bytes change.
  */
 
 /** Sets every pixel of a box to a colour; without an alpha channel the colour's alpha is ignored. */

@@ -26,10 +26,10 @@ interface Reached {
   achieved: TargetResult;
 }
 
-/** The input, where the pass writes the same picture in the same format. */
+/** The input, if the pass writes the same picture in the same format. */
 export interface Original {
   bytes: number;
-  /** The input itself, where it may be the answer. */
+  /** The input itself, if it may be the answer. */
   file?: Written;
 }
 
@@ -71,7 +71,7 @@ const NEAR_SIZE = 0.03;
 /** A palette of two colours needs at most a bit per pixel. Below that even the smallest setting may be too large. */
 const SURE_BYTES_PER_PX = 1 / 8;
 /**
- * Factor on the tolerance where there is time for only one trial, because a sample's estimate is sometimes wrong by a
+ * Factor on the tolerance if there is time for only one trial, because a sample's estimate is sometimes wrong by a
  * tenth.
  */
 const RUSH = 10;
@@ -79,7 +79,7 @@ const RUSH = 10;
 /**
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the
  * best picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes
- * the same pixels. Where possible, no file becomes larger than the input, which may itself be the best result.
+ * the same pixels. If possible, no file becomes larger than the input, which may itself be the best result.
  * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with the value reached, when no setting
  * reaches the target.
  */
@@ -227,7 +227,7 @@ async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
   return sharp(data, { limitInputPixels: false });
 }
 
-/** The effort of a search where the caller chose none. */
+/** The effort of a search if the caller chose none. */
 function effortOf({ format, effort: asked }: CommonSettings, { width, height, frames }: Pixels): Encode {
   const effort = asked ?? searchEffort(format, (width * height * frames) / 1e6);
   return effort === undefined ? {} : { effort };

@@ -12,7 +12,7 @@ interface TrialTime {
   /** Milliseconds that the next trial may take. */
   timeoutMs(): number;
   /**
-   * Runs a search, and ends it where one of its trials exceeds its time.
+   * Runs a search, and ends it if one of its trials exceeds its time.
    * @returns whether it ended by itself, and not for lack of time.
    */
   within(search: () => Promise<void>): Promise<boolean>;

@@ -17,9 +17,9 @@ export interface SettingSequence {
   target: number;
   /** How far on the safe side of the target a value is close enough. */
   tolerance: number;
-  /** The value that a setting is expected to reach, on the same scale; undefined where there is no estimate. */
+  /** The value that a setting is expected to reach, on the same scale; undefined if there is no estimate. */
   expected?: (index: number) => number;
-  /** Whether even the first setting may fail, which is then tried before any other where there is no expectation. */
+  /** Whether even the first setting may fail. Without an expectation, it is then tried before any other. */
   isDoubtful?: boolean;
   /** Whether there is time for another trial. */
   hasTime(): boolean;
@@ -36,10 +36,10 @@ export interface TriedSetting {
 const GUIDED_TRIALS = 5;
 
 /**
- * Searches for a setting with few trials. The first trial is where the expectation puts it, and the next is where the
- * expectation puts it once it is shifted and tilted to the results. The search ends when no setting is left between one
- * that reaches the target and one that does not, when one is close enough, or when time is up. Where even the first
- * setting is expected to fail, it is tried next, so that a target out of reach costs one trial or two.
+ * Searches for a setting with few trials. The first trial is the one that the expectation suggests. The next is
+ * suggested by the expectation after it was shifted and tilted to fit the results. The search ends when no setting is
+ * left between one that reaches the target and one that does not, when one is close enough, or when time is up. If even
+ * the first setting is expected to fail, it is tried next, so that a target out of reach costs one trial or two.
  */
 export async function tryOut(row: SettingSequence): Promise<void> {
   const { count, pick, target, tolerance } = row;
@@ -73,7 +73,7 @@ function guess(
   return best;
 }
 
-/** The expectation, shifted to the last result, and tilted where two trials show by how much. */
+/** The expectation, shifted to the last result, and tilted if two trials show by how much. */
 function fitted(expected: (index: number) => number, found: TriedSetting[]): (index: number) => number {
   const [last, before] = [found.at(-1), found.at(-2)];
   if (last === undefined) return expected;

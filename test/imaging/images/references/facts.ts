@@ -39,7 +39,7 @@ export interface Fact {
   bytes?: [number, number];
 }
 
-/** Where letters lie on a plain ground of one grey, in white ink. */
+/** If letters lie on a plain ground of one grey, in white ink. */
 export interface Ink {
   ground: number;
   /** Left, top, right and bottom of the ink of each line, its last column and row included. */

@@ -11,7 +11,7 @@ const POLLS = 500;
 export interface CoordinationHarness {
   /** Another connection to the same store, as another process has it. */
   connect(): Promise<Coordination>;
-  /** Moves the store's clock, where it can be moved; the tests poll for what the passing of time brings. */
+  /** Moves the store's clock, if it can be moved; the tests poll for what the passing of time brings. */
   elapse(ms: number): void;
 }
 

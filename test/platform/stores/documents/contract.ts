@@ -15,7 +15,7 @@ export interface OpenDocuments {
   restart(): Promise<Documents>;
 }
 
-/** What every implementation of the documents port promises. Each test has a collection of its own. */
+/** What every implementation of the documents port promises. Each test has its own collection. */
 export function documentsContract(t: Test, { documents, restart }: OpenDocuments): void {
   const items = (name: string) =>
     documents.collection<Item>({

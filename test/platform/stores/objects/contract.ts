@@ -78,7 +78,7 @@ export function objectsContract(t: Test, open: () => Objects): void {
       const name = key();
       const note = Promise.withResolvers<void>();
       const putting = objects.put(name, body(), 'image/png', note.promise);
-      // Others that begin behind it have been stored long since.
+      // Others that begin after it have been stored long since.
       for (let others = 0; others < 3; others += 1) await objects.put(key(), randomBytes(1000), 'image/png');
       t.equal(await objects.get(name), null);
       note.resolve();

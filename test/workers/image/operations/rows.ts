@@ -15,7 +15,7 @@ export interface Row {
 /** 40 x 20: red, green over blue, white. */
 export const four = await quarters(40, 20);
 
-/** Runs each row as a test of its own. */
+/** Runs each row as its own test. */
 export function tryRows(t: Test, rows: readonly Row[]): void {
   for (const { step, input = four, size, pixels = [], within = 0 } of rows) {
     t.test(`${step[0]} ${JSON.stringify(step[1] ?? {})}`, async (t) => {
