@@ -174,11 +174,9 @@ function parseObject(param: string, value: unknown): Record<string, unknown> {
   throw invalidParam(param, `${param} must be a JSON object.`);
 }
 
+/** The value of a field that has JSON as its text. */
 function parsed(param: string, text: string, kind: 'object' | 'list'): unknown {
-  try {
-    return parseJson(Buffer.from(text));
-  } catch (error) {
-    const why = (error as Error).message.replace('The body', param);
-    throw invalidParam(param, `${param} must be the text of a JSON ${kind}. ${why}`);
-  }
+  const refuse = (problem: string) =>
+    invalidParam(param, `${param} must be the text of a JSON ${kind}. ${problem}`);
+  return parseJson(Buffer.from(text), { param, name: param, refuse });
 }

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { parseJson } from '../../../src/platform/http/bodies/json.ts';
 import { LargeBodies } from '../../../src/platform/http/bodies/large-bodies.ts';
+import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
 import { startServer } from '../../support/harness.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -31,6 +32,24 @@ t.test('a large body is counted before it is parsed', (t) => {
   ];
   for (const [name, value] of taken)
     t.same(JSON.stringify(parseJson(json(value))), JSON.stringify(value), name);
+  t.end();
+});
+
+t.test('JSON that is a part of a body is refused by the name of the part', (t) => {
+  const refused: [string, RegExp][] = [
+    ['', /^steps is empty/],
+    ['[{', /^steps is not valid JSON/],
+    ["[{'op': 'flip'}]", /^steps is not valid JSON.* double quotes/],
+    ['{"__proto__": 1}', /^steps has a key/],
+    ['["\\ud800"]', /^steps holds half/],
+    ['['.repeat(300), /^steps has more than 200 lists/],
+  ];
+  for (const [text, message] of refused) {
+    const refusal = { code: 'invalid_param', param: 'steps', message };
+    t.throws(() => parseJson(Buffer.from(text), sentAs('steps')), refusal, text.slice(0, 9));
+  }
+  const names = { code: 'payload_too_large', param: 'steps', message: /^steps has more than 20000/ };
+  t.throws(() => parseJson(json(named(30_000)), sentAs('steps')), names);
   t.end();
 });
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { MEGABYTE } from '../../values/units.ts';
-import { ApiError, invalidParam } from '../errors/errors.ts';
+import { ApiError } from '../errors/errors.ts';
+import { type SentField, sentAs } from '../errors/sent-field.ts';
 import { createJsonCount } from './json-count.ts';
 
 /** Largest JSON body, in bytes. */
@@ -22,17 +23,21 @@ const formatted = (count: number) => count.toLocaleString('en');
 /** The bounds of a JSON body, for the pages that clients read. */
 export const JSON_BOUNDS = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatted(MAX_VALUES)} names and values (${formatted(MAX_VALUES / 5)} rows of two fields) and ${formatted(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
+/** A body of JSON, as refusals name it. */
+const BODY: SentField = { ...sentAs('body'), name: 'The body' };
+
 /**
  * Parses a JSON text.
- * @throws ApiError invalid_param on `body` when empty, malformed, nested too deeply or no Unicode; payload_too_large
- *   for a large one of too many values.
+ * @param sent the field that has the text: the body, or one of its parts.
+ * @throws ApiError invalid_param when empty, malformed, nested too deeply or no Unicode; payload_too_large for a large
+ *   one of too many values.
  */
-export function parseJson(raw: Buffer): unknown {
-  const checking = checkInSlices(raw);
+export function parseJson(raw: Buffer, sent = BODY): unknown {
+  const checking = checkInSlices(raw, sent);
   while (checking.next().done !== true);
   const text = withoutByteOrderMark(raw.toString('utf8'));
-  if (text.trim() === '') throw emptyBody();
-  return parseText(text);
+  if (text.trim() === '') throw emptyBody(undefined, sent);
+  return parseText(text, undefined, sent);
 }
 
 /** The bytes that are counted before the event loop serves other calls. */
@@ -42,17 +47,17 @@ const COUNTED_SLICE_BYTES = 512 * 1024;
  * Refuses, before it is parsed, a body that is costly to parse. It yields when it has counted a slice.
  * @throws ApiError as `parseJson`, except for errors that only the parser finds.
  */
-export function* checkInSlices(raw: Buffer): Generator<void, void> {
-  if (!isUtf8(raw)) throw badBody('The body is not valid UTF-8: encode its text so.');
+export function* checkInSlices(raw: Buffer, sent = BODY): Generator<void, void> {
+  if (!isUtf8(raw)) throw sent.refuse(`${sent.name} is not valid UTF-8: encode its text so.`);
   const countUpTo = createJsonCount(raw, raw.length > LARGE_JSON_BYTES);
   for (let to = COUNTED_SLICE_BYTES; ; to += COUNTED_SLICE_BYTES) {
     const { deepest, values, names } = countUpTo(Math.min(to, raw.length));
     if (deepest > MAX_JSON_DEPTH) {
-      const message = `The body has more than ${MAX_JSON_DEPTH} lists and objects within each other: flatten it.`;
-      throw invalidParam('body', message, { limit: MAX_JSON_DEPTH });
+      const message = `${sent.name} has more than ${MAX_JSON_DEPTH} lists and objects within each other: flatten it.`;
+      throw sent.refuse(message, { limit: MAX_JSON_DEPTH });
     }
-    if (values > MAX_VALUES) throw tooMuch('names and values', MAX_VALUES);
-    if (names > MAX_NAMES) throw tooMuch('different names', MAX_NAMES);
+    if (values > MAX_VALUES) throw tooMuch('names and values', MAX_VALUES, sent);
+    if (names > MAX_NAMES) throw tooMuch('different names', MAX_NAMES, sent);
     if (to >= raw.length) return;
     yield;
   }
@@ -61,18 +66,18 @@ export function* checkInSlices(raw: Buffer): Generator<void, void> {
 /**
  * Parses JSON text within the bounds.
  * @param startsAt the offset of a piece in its body, in bytes.
- * @throws ApiError invalid_param on `body` for malformed text, and for values that are not allowed in a call.
+ * @throws ApiError invalid_param for malformed text, and for values that are not allowed in a call.
  */
-export function parseText(text: string, startsAt?: number): unknown {
+export function parseText(text: string, startsAt?: number, sent = BODY): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const { message } = error as Error;
     const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
-    throw malformed(startsAt === undefined ? message : inBody(message, text, startsAt), remedy);
+    throw malformed(startsAt === undefined ? message : inBody(message, text, startsAt), remedy, sent);
   }
-  if (TRAPS.test(text)) refuseTraps(value);
+  if (TRAPS.test(text)) refuseTraps(value, sent);
   return value;
 }
 
@@ -85,9 +90,9 @@ function inBody(message: string, text: string, startsAt: number): string {
 }
 
 /** @param message the message of JSON.parse, or one of the same form. */
-export function malformed(message: string, remedy = ''): ApiError {
+export function malformed(message: string, remedy = '', sent = BODY): ApiError {
   const reason = message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
-  return badBody(`The body is not valid JSON: ${reason}.${remedy}`);
+  return sent.refuse(`${sent.name} is not valid JSON: ${reason}.${remedy}`);
 }
 
 /** Some shells and editors put a byte order mark before every text, which JSON does not allow. */
@@ -102,37 +107,33 @@ const TRAPS = /__proto__|\\u/;
  * `__proto__` as a key is an own property after JSON.parse, but sets the prototype in code that copies it. Half of a
  * surrogate pair is no character, and cannot be stored as UTF-8 or used in a URL.
  */
-function refuseTraps(value: unknown): void {
-  if (typeof value === 'string') refuseHalfPairs(value);
-  else if (Array.isArray(value)) for (const entry of value) refuseTraps(entry);
+function refuseTraps(value: unknown, sent: SentField): void {
+  if (typeof value === 'string') refuseHalfPairs(value, sent);
+  else if (Array.isArray(value)) for (const entry of value) refuseTraps(entry, sent);
   else if (typeof value === 'object' && value !== null) {
     for (const [key, entry] of Object.entries(value)) {
       if (key === '__proto__')
-        throw badBody('The body has a key "__proto__", which is not allowed: rename it.');
-      refuseHalfPairs(key);
-      refuseTraps(entry);
+        throw sent.refuse(`${sent.name} has a key "__proto__", which is not allowed: rename it.`);
+      refuseHalfPairs(key, sent);
+      refuseTraps(entry, sent);
     }
   }
 }
 
-function refuseHalfPairs(text: string): void {
+function refuseHalfPairs(text: string, { name, refuse }: SentField): void {
   if (text.isWellFormed()) return;
-  throw badBody(
-    'The body holds half of a surrogate pair (\\ud800 to \\udfff), which is not a character: leave it out.',
+  throw refuse(
+    `${name} holds half of a surrogate pair (\\ud800 to \\udfff), which is not a character: leave it out.`,
   );
 }
 
-function tooMuch(what: string, limit: number): ApiError {
-  const message = `The body has more than ${limit} ${what}: send it in several calls.`;
-  return new ApiError('payload_too_large', message, { param: 'body', details: { limit } });
+function tooMuch(what: string, limit: number, { name, param }: SentField): ApiError {
+  const message = `${name} has more than ${limit} ${what}: send it in several calls.`;
+  return new ApiError('payload_too_large', message, { param, details: { limit } });
 }
 
-function badBody(message: string): ApiError {
-  return invalidParam('body', message);
-}
-
-export function emptyBody(schema?: unknown): ApiError {
+export function emptyBody(schema?: unknown, { name, refuse } = BODY): ApiError {
   const [example] = (schema as { examples?: unknown[] } | undefined)?.examples ?? [];
   const suchAs = example === undefined ? '' : `, such as ${JSON.stringify(example)}`;
-  return badBody(`The body is empty: send a JSON document${suchAs}.`);
+  return refuse(`${name} is empty: send a JSON document${suchAs}.`);
 }
