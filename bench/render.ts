@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright';
-import { createRenders } from '../src/imaging/renders/renders.ts';
+import { Renders } from '../src/imaging/renders/renders.ts';
 import { findExecutable } from '../workers/render/executable.ts';
 import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -109,7 +109,7 @@ async function measure(
 }
 
 async function renderThreads(): Promise<TestedRenderer> {
-  const renders = createRenders({
+  const renders = new Renders({
     threads: 1,
     queueLimit: 64,
     browserPath: process.env.BROWSER_PATH ?? '',

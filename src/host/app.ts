@@ -3,8 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { meteredPixels, reportingTo } from '../imaging/images/metered.ts';
-import { createPixels } from '../imaging/images/pixels.ts';
+import { Pixels } from '../imaging/images/pixels.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { systemClock } from '../platform/clock.ts';
 import { ChangeableCapacity } from '../platform/concurrency/capacity.ts';
@@ -91,21 +90,17 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
-  const onReport = reportingTo(meters.pools);
-  const pixels = meteredPixels(
-    createPixels({ settings: settings.pixels, capacity, log, onReport }),
-    meters.pools,
-  );
+  const pixels = new Pixels({ settings: settings.pixels, capacity, log, meter: meters.pools });
   const renders = await openRenders(settings.renders, capacity, settings.stores.DATA_DIR, log);
   await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
   meters.pools.watch({
-    image: () => pixels.stats(),
-    slow: () => pixels.slowStats(),
-    heavy: () => pixels.heavyStats(),
-    batch: () => pixels.batchStats(),
+    image: () => pixels.stats().quick,
+    slow: () => pixels.stats().slow,
+    heavy: () => pixels.stats().heavy,
+    batch: () => pixels.stats().batch,
     render: () => {
-      const { threads, busy, waiting } = renders.stats();
-      return { threads, busy, queued: waiting };
+      const { threads: slots, busy, waiting } = renders.stats();
+      return { slots, busy, waiting };
     },
   });
   installMetrics(server, {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Settings } from '../../../config/index.ts';
 import { sandboxObstacle } from '../../imaging/renders/sandbox.ts';
-import { createRenderThread } from '../../imaging/renders/thread.ts';
+import { BrowserThread } from '../../imaging/renders/thread.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
@@ -36,7 +36,7 @@ export async function checkBrowser({ renders }: Settings): Promise<Finding[]> {
 async function drawPage(renders: Settings['renders']): Promise<DrawnPage> {
   const cacheDir = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
   let isSandboxed = true;
-  const thread = createRenderThread(
+  const thread = new BrowserThread(
     {
       browserPath: renders.BROWSER_PATH,
       cacheDir,

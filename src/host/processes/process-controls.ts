@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AdmissionStats } from '../../imaging/images/admission.ts';
 import type { Pixels } from '../../imaging/images/pixels.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import type { ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
@@ -37,7 +38,8 @@ export function processControls(options: {
 
   return async (control) => {
     switch (control.kind) {
-      case 'pools':
+      case 'pools': {
+        const { quick, slow, heavy, batch } = pixels.stats();
         return {
           pid: process.pid,
           rssBytes: process.memoryUsage.rss(),
@@ -46,12 +48,13 @@ export function processControls(options: {
           logLevel: log.level,
           clockDifferenceMs: Math.round(clock.differenceMs()),
           settings: capacity.values(),
-          image: { ...pixels.stats() },
-          slow: { ...pixels.slowStats() },
-          heavy: { ...pixels.heavyStats() },
-          batch: { ...pixels.batchStats() },
+          image: poolReport(quick),
+          slow: poolReport(slow),
+          heavy: poolReport(heavy),
+          batch: poolReport(batch),
           render: { ...renders.stats() },
         };
+      }
       case 'load':
         return { ...(await loadSnapshot()) };
       case 'log':
@@ -64,4 +67,9 @@ export function processControls(options: {
         return null;
     }
   };
+}
+
+/** A pool of images, in the words of the command that shows it. */
+function poolReport({ slots, busy, waiting, meanWaitMs, reservedBytes, budgetBytes }: AdmissionStats) {
+  return { threads: slots, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
 }

@@ -60,7 +60,7 @@ const CALLS_IN_A_ROW = 3;
 /** More slots than an account ever has. */
 const LAST = 1e9;
 
-interface AdmissionOptions {
+export interface AdmissionOptions {
   slots: number;
   budgetBytes: number;
   /** Read at each call, because an operator may change them. */

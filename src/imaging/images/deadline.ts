@@ -1,65 +1,107 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { WorkClass } from './slots.ts';
 
-/** One signal for the deadline and the disconnect of a client. */
-export interface Deadline {
-  /** Aborts with the error that the caller gets. */
-  signal: AbortSignal;
-  /** Epoch milliseconds of the deadline as it is now. */
-  deadlineMs(): number;
-  /** Waits for a slot. The deadline of a job moves by the wait; that of a call does not. */
-  waiting<T>(slot: Promise<T>): Promise<T>;
-  /** Stops the timer. Call it when the work has its result. */
-  end(): void;
-}
-
-/**
- * Joins a deadline and the disconnect of a client into one signal. Its reason at the deadline is the result of `late`;
- * at a disconnect it is the reason of the client's signal.
- */
-export function deadlineOf(options: {
+interface DeadlineOptions {
+  /** Epoch milliseconds. */
   deadlineMs: number;
   /** The deadline of a call includes its waits, that of a job does not. Absent: a call. */
   work?: WorkClass | undefined;
   client: AbortSignal | undefined;
   clock: Clock;
+  /** The refusal at the deadline, unless `begin` names another. */
   late: () => Error;
-}): Deadline {
-  const { client, clock, work = 'call' } = options;
-  const controller = new AbortController();
-  const leave = () => controller.abort(client?.reason);
-  const startTimer = () => clock.after(deadlineMs - clock.nowMs(), () => controller.abort(options.late()));
-  let { deadlineMs } = options;
-  let cancel = startTimer();
-  if (client?.aborted) leave();
-  client?.addEventListener('abort', leave, { once: true });
-
-  async function withoutTimer<T>(slot: Promise<T>): Promise<T> {
-    const sinceMs = clock.elapsedMs();
-    cancel();
-    try {
-      return await slot;
-    } finally {
-      deadlineMs += clock.elapsedMs() - sinceMs;
-      cancel = startTimer();
-    }
-  }
-
-  return {
-    signal: controller.signal,
-    deadlineMs: () => deadlineMs,
-    waiting: (slot) => (work === 'job' ? withoutTimer(slot) : slot),
-    end() {
-      cancel();
-      client?.removeEventListener('abort', leave);
-    },
-  };
 }
 
 /**
- * Resolves with the result of the work, or rejects with the signal's reason as soon as it aborts. The work itself goes
- * on, because a thread inside libvips cannot be stopped. Its slot is freed when the work ends.
+ * The deadline of a call and the disconnect of its client, as one signal. At the deadline its reason is the refusal; at
+ * a disconnect it is the reason of the client's signal.
  */
+export class Deadline {
+  readonly #options: DeadlineOptions;
+  readonly #controller = new AbortController();
+  readonly #calledMs: number;
+  #deadlineMs: number;
+  #cancelTimer: () => void;
+  /** When the work began, and the refusal where it took too long; null while it waits. */
+  #begun: { sinceMs: number; tookTooLong: () => Error } | null = null;
+
+  constructor(options: DeadlineOptions) {
+    const { client, clock, deadlineMs } = options;
+    this.#options = options;
+    this.#calledMs = clock.elapsedMs();
+    this.#deadlineMs = deadlineMs;
+    this.#cancelTimer = this.#startTimer();
+    if (client?.aborted) this.#leave();
+    client?.addEventListener('abort', this.#leave, { once: true });
+  }
+
+  /** Aborts with the error that the caller gets. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Epoch milliseconds of the deadline as it is now. */
+  deadlineMs(): number {
+    return this.#deadlineMs;
+  }
+
+  /** Waits for a slot. The deadline of a job moves by the wait; that of a call does not. */
+  waiting<T>(slot: Promise<T>): Promise<T> {
+    return this.#options.work === 'job' ? this.#withoutTimer(slot) : slot;
+  }
+
+  /**
+   * Marks that the work begins now, or begins anew.
+   * @param tookTooLong the refusal at the deadline, where the work takes longer than the wait for it.
+   */
+  begin(tookTooLong: () => Error): void {
+    this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
+  }
+
+  /** The refusal at the deadline, by what took longer until now. The wait of a job does not count. */
+  refusal(): Error {
+    const { work, clock, late } = this.#options;
+    if (this.#begun === null) return late();
+    const { sinceMs, tookTooLong } = this.#begun;
+    const waitedMs = work === 'job' ? 0 : sinceMs - this.#calledMs;
+    return clock.elapsedMs() - sinceMs > waitedMs ? tookTooLong() : late();
+  }
+
+  /**
+   * Resolves with the result of the work, or rejects with the signal's reason as soon as it aborts. The work itself
+   * goes on, because a thread inside libvips cannot be stopped. Its slot is freed when the work ends.
+   */
+  guard<T>(work: Promise<T>): Promise<T> {
+    return unlessAborted(work, this.signal);
+  }
+
+  /** Stops the timer. Call it when the work has its result. */
+  end(): void {
+    this.#cancelTimer();
+    this.#options.client?.removeEventListener('abort', this.#leave);
+  }
+
+  readonly #leave = (): void => this.#controller.abort(this.#options.client?.reason);
+
+  #startTimer(): () => void {
+    const { clock } = this.#options;
+    return clock.after(this.#deadlineMs - clock.nowMs(), () => this.#controller.abort(this.refusal()));
+  }
+
+  async #withoutTimer<T>(slot: Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    const sinceMs = clock.elapsedMs();
+    this.#cancelTimer();
+    try {
+      return await slot;
+    } finally {
+      this.#deadlineMs += clock.elapsedMs() - sinceMs;
+      this.#cancelTimer = this.#startTimer();
+    }
+  }
+}
+
+/** Resolves with the result of the work, or rejects with the signal's reason as soon as it aborts. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { LIMIT_PIXELS, type Pass } from '../../../workers/protocol.ts';
+import { type Failure, LIMIT_PIXELS, type Pass } from '../../../workers/protocol.ts';
 import type {
   DrawingSize,
   Rasterized,
@@ -9,17 +9,21 @@ import type {
 import type { Clock } from '../../platform/clock.ts';
 import { present } from '../../platform/values/present.ts';
 import type { WaitingLimits } from './admission.ts';
-import { type Deadline, deadlineOf } from './deadline.ts';
+import { Deadline } from './deadline.ts';
 import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
 import { LATE_SECONDS, type LateWork } from './late-work.ts';
-import type { ChildProcessOptions } from './pools/child-process.ts';
-import { createChildProcessPool } from './pools/child-process-pool.ts';
+import { ChildProcesses } from './pools/child-processes.ts';
+import { Pool } from './pools/pool.ts';
+import type { TaskProcessOptions } from './pools/task-process.ts';
 import type { WorkerTime } from './pools/worker-time.ts';
 import type { WorkClass } from './slots.ts';
 
-export interface RasterizedDrawing extends Rasterized {
+interface DrawnPixels extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */
   pixels: Uint8Array<ArrayBuffer>;
+}
+
+export interface RasterizedDrawing extends DrawnPixels {
   queueMs: number;
 }
 
@@ -35,17 +39,6 @@ interface DrawingCaller {
   deadline: Pick<Deadline, 'signal' | 'waiting'>;
 }
 
-/** Draws SVG in a process of its own, one drawing at a time, accounts in turn. */
-interface Rasterizer {
-  /**
-   * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
-   * worker_unreachable); the signal's reason when it aborts.
-   */
-  draw(request: DrawingRequest, caller: DrawingCaller): Promise<RasterizedDrawing>;
-  /** Waits for the drawings under way, then ends the process. */
-  close(): Promise<void>;
-}
-
 interface RasterizerOptions {
   /** Time that one drawing may take. */
   timeoutMs: number;
@@ -56,7 +49,7 @@ interface RasterizerOptions {
   workerTime: WorkerTime;
   /** Called when the process ends by itself. */
   onLost: (error: Error) => void;
-  processCpuMs?: ChildProcessOptions['processCpuMs'];
+  processCpuMs?: TaskProcessOptions['processCpuMs'];
 }
 
 /** Dots per inch that make a CSS pixel one pixel. */
@@ -72,55 +65,70 @@ const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
- * An SVG of 1 KB can burn a core for ever, and a thread inside librsvg cannot be stopped. So it is drawn in a child
- * process of the lowest priority and of bounded memory. Raster images never wait for it.
+ * Draws SVG in a process of its own, one drawing at a time, accounts in turn. An SVG of 1 KB can burn a core for ever,
+ * and a thread inside librsvg cannot be stopped. So it is drawn in a child process of the lowest priority and of
+ * bounded memory. Raster images never wait for it.
  */
-export function createRasterizer(options: RasterizerOptions): Rasterizer {
-  const { timeoutMs, memoryMegabytes, limits, clock, lateWork, workerTime, onLost, processCpuMs } = options;
-  const processes = createChildProcessPool<RasterizeTask, RasterizeResult>({
-    file: VECTOR_PROCESS,
-    memoryMegabytes,
-    niceness: LOWEST_PRIORITY,
-    limits,
-    givesWay: workerTime.isSpent,
-    clock,
-    onLost,
-    processCpuMs,
-    slots: 1,
-    budgetBytes: 0,
-    diedMessage: PROCESS_DIED_MESSAGE,
-  });
+export class Rasterizer {
+  readonly #options: RasterizerOptions;
+  readonly #pool: Pool<RasterizeTask, DrawnPixels | Failure>;
 
-  return {
-    async draw({ bytes, size }, caller) {
-      const { accountId, work = 'call', deadline } = caller;
-      const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
-      const waitSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
-      if (waitSeconds > 0 && work === 'call') throw tookTooLongBefore(waitSeconds, INSTEAD);
-      let drawing: Deadline | undefined;
-      const took = (cpuMs: number) => {
+  constructor(options: RasterizerOptions) {
+    const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
+    this.#options = options;
+    const processes = new ChildProcesses<RasterizeTask, RasterizeResult, DrawnPixels | Failure>({
+      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: LOWEST_PRIORITY, clock, onLost, processCpuMs },
+      diedMessage: PROCESS_DIED_MESSAGE,
+      resultOf: (reply, data) => (reply.kind === 'failure' ? reply : { ...reply, pixels: data }),
+    });
+    const givesWay = workerTime.isSpent;
+    this.#pool = new Pool({ slots: 1, budgetBytes: 0, limits, givesWay, clock }, processes);
+  }
+
+  /**
+   * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
+   * worker_unreachable); the signal's reason when it aborts.
+   */
+  async draw({ bytes, size }: DrawingRequest, caller: DrawingCaller): Promise<RasterizedDrawing> {
+    const { accountId, work = 'call' } = caller;
+    const { clock, timeoutMs, lateWork, workerTime } = this.#options;
+    const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
+    const waitSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
+    if (waitSeconds > 0 && work === 'call') throw tookTooLongBefore(waitSeconds, INSTEAD);
+    const late = () => tookTooLong(LATE_SECONDS, INSTEAD);
+    const deadlineMs = clock.nowMs() + timeoutMs;
+    // The wait for the process does not count, as that of a job does not.
+    const time = new Deadline({ deadlineMs, work: 'job', client: caller.deadline.signal, clock, late });
+    const deadline = {
+      signal: time.signal,
+      deadlineMs: () => time.deadlineMs(),
+      waiting: <T>(slot: Promise<T>) => caller.deadline.waiting(time.waiting(slot)),
+    };
+    // The input is transferred and then freed, and the caller still reads its file.
+    const makeTask = () => ({ input: new Uint8Array(bytes), size, limitPixels: LIMIT_PIXELS });
+    try {
+      const { queueMs, result, ended, busyMs } = await this.#pool.start(
+        { accountId, work, bytes: 0, deadline },
+        makeTask,
+      );
+      const recorded = Promise.all([ended, busyMs]).then(([outcome, cpuMs]) => {
+        if (cpuMs === null) return;
         if (work === 'call') workerTime.spent(accountId, cpuMs);
         const time = { cpuMs, allowedMs: timeoutMs };
-        if (drawing?.signal.aborted) lateWork.record(accountId, nameOf(), bytes.length, time);
-      };
-      const begin = async () => {
-        const deadlineMs = clock.nowMs() + timeoutMs;
-        const late = () => tookTooLong(LATE_SECONDS, INSTEAD);
-        drawing = deadlineOf({ deadlineMs, client: deadline.signal, clock, late });
-        // The input is transferred and then freed, and the caller still reads its file.
-        const input = new Uint8Array(bytes);
-        return { task: { input, size, limitPixels: LIMIT_PIXELS }, signal: drawing.signal };
-      };
-      try {
-        const { reply, data, queueMs } = await processes.run({ ...caller, bytes: 0, begin, took });
-        if (reply.kind === 'failure') throw refusalOf(reply);
-        return { ...reply, pixels: data, queueMs };
-      } finally {
-        drawing?.end();
-      }
-    },
-    close: processes.close,
-  };
+        if (outcome === 'abandoned') lateWork.record(accountId, nameOf(), bytes.length, time);
+      });
+      const drawn = await result.finally(() => recorded);
+      if (drawn.kind === 'failure') throw refusalOf(drawn);
+      return { ...drawn, queueMs };
+    } finally {
+      time.end();
+    }
+  }
+
+  /** Waits for the drawings under way, then ends the process. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
 }
 
 /**

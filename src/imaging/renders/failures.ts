@@ -1,6 +1,5 @@
 import type { Timings } from '../../../workers/protocol.ts';
 import type { RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { type ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { LostThreadError } from './thread.ts';
@@ -19,35 +18,22 @@ export interface RenderedPage {
  */
 const NO_BROWSER_RETRY_SECONDS = 60;
 
-/**
- * The refusal of a page past its deadline: deadline_exceeded where drawing took longer than waiting, otherwise
- * capacity.
- */
-export function lateness(
-  clock: Clock,
-  retryAfterSeconds: () => number,
-): { onDrawing: () => void; late: () => ApiError } {
-  const calledMs = clock.elapsedMs();
-  let drawingMs = Number.POSITIVE_INFINITY;
-  return {
-    onDrawing() {
-      drawingMs = clock.elapsedMs();
-    },
-    late() {
-      const drewLongerThanItWaited = clock.elapsedMs() - drawingMs > drawingMs - calledMs;
-      if (drewLongerThanItWaited)
-        return unavailable(
-          'deadline_exceeded',
-          'The page was not drawn in time; make it simpler, or make the same call again later.',
-          retryAfterSeconds(),
-        );
-      return unavailable(
-        'capacity',
-        'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
-        retryAfterSeconds(),
-      );
-    },
-  };
+/** The refusal of a page past its deadline, most of which it waited. */
+export function rendererBusy(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'capacity',
+    'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
+    retryAfterSeconds,
+  );
+}
+
+/** The refusal of a page past its deadline, most of which it was drawn. */
+export function notDrawnInTime(retryAfterSeconds: number): ApiError {
+  return unavailable(
+    'deadline_exceeded',
+    'The page was not drawn in time; make it simpler, or make the same call again later.',
+    retryAfterSeconds,
+  );
 }
 
 /** Rethrows an error of a pool. Only that of a lost thread is not yet an error of the API. */
@@ -68,10 +54,10 @@ export function requirePage(answer: RenderAnswer, queueMs: number, refusal: Refu
 
 interface Refusal {
   param: string;
-  late: () => ApiError;
+  late: () => Error;
 }
 
-function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, late }: Refusal): ApiError {
+function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, late }: Refusal): Error {
   switch (reason) {
     case 'load':
       return invalidParam(param, `The renderer could not load this template: ${message}`);

@@ -1,8 +1,9 @@
 import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { Admission } from '../images/admission.ts';
-import { unlessAborted } from '../images/deadline.ts';
-import type { Slot, WorkClass } from '../images/slots.ts';
+import { Admission, type AdmissionStats } from '../images/admission.ts';
+import { type Deadline, unlessAborted } from '../images/deadline.ts';
+import type { WorkClass } from '../images/slots.ts';
+import { notDrawnInTime, stoppedForOthers } from './failures.ts';
 import type { RenderThread } from './thread.ts';
 import { UsualTime } from './usual-time.ts';
 
@@ -28,42 +29,16 @@ interface RenderPoolOptions {
   clock: Clock;
 }
 
-/** A page to draw. */
-export interface PageToDraw {
-  accountId: string;
-  work: WorkClass | undefined;
-  /** Ends the waiting and the drawing when the deadline has passed or the client has gone. */
-  signal: AbortSignal;
-  /** Awaits the slot (see Deadline.waiting). */
-  waiting<T>(slot: Promise<T>): Promise<T>;
-  /** Makes the task, once the page has its slot. */
-  task(): RenderTask;
-  /** Called when the drawing begins, and again when it is restarted. */
-  onDrawing(): void;
+/** A call to the pool, as one object: the page, and its deadline. */
+export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
+  work?: WorkClass | undefined;
+  deadline: Deadline;
 }
 
-export type PoolOutcome =
-  | { kind: 'answered'; answer: RenderAnswer; queueMs: number }
-  /** The page was stopped for others, because it took long. */
-  | { kind: 'stopped' }
-  /**
-   * The page has to be drawn again in another pool: it was slow while others waited, or another page of its account
-   * was.
-   */
-  | { kind: 'withdrawn' };
-
-/** Render threads with their queue, in which no page keeps the others waiting for long. */
-export interface RenderPool extends Pick<Admission, 'retryAfterSeconds' | 'stats' | 'idle'> {
-  /** @throws ApiError capacity when the queue is full; the signal's reason; Error when the thread was lost. */
-  draw(page: PageToDraw): Promise<PoolOutcome>;
-  /** Withdraws the pages of an account whose drawing has not begun; their outcome is `withdrawn`. */
-  withdraw(accountId: string): void;
-  /** Checks again whether a page keeps others waiting. */
-  review(): void;
-  /** The threads that draw at present. */
-  threads(): readonly RenderThread[];
-  /** Replaces the threads. A removed thread ends once its pages are finished. */
-  resize(threads: readonly RenderThread[]): void;
+/** The answer of a thread. */
+export interface DrawnPage {
+  answer: RenderAnswer;
+  queueMs: number;
 }
 
 /** Drawing time from which a killed page counts as a burden to others. */
@@ -78,6 +53,7 @@ const SLOW_FROM_MS = 300;
 const MAX_SLOW_FROM_MS = 2_000;
 const SLOW_FROM_USUAL_TIMES = 4;
 
+/** A page in the pool. */
 interface PooledPage {
   accountId: string;
   /** The thread that draws it, or will draw it after another page; null while it has no slot. */
@@ -91,99 +67,151 @@ interface PooledPage {
   endedAs: 'stopped' | 'withdrawn' | null;
 }
 
-export function createRenderPool(options: RenderPoolOptions): RenderPool {
-  const { fairDrawingMs, newcomerDrawingMs = Number.POSITIVE_INFINITY, clock } = options;
-  let { threads } = options;
+/** Render threads with their queue, in which no page keeps the others waiting for long. */
+export class RenderPool {
+  readonly #options: RenderPoolOptions;
+  readonly #clock: Clock;
+  readonly #admission: Admission;
+  readonly #usual = new UsualTime();
+  readonly #pages = new Set<PooledPage>();
+  #threads: readonly RenderThread[];
   /** Removed threads that still have pages. */
-  const retiring = new Set<RenderThread>();
-  // Memory is not reserved, because it is bounded by the number of browsers, which draw one page at a time.
-  const admission = new Admission({
-    slots: threads.length * options.slotsPerThread,
-    budgetBytes: Number.MAX_SAFE_INTEGER,
-    limits: () => ({ calls: options.queueLimit }),
-    clock,
-  });
-  const usual = new UsualTime();
-  const pooledPages = new Set<PooledPage>();
-  let cancelReview: (() => void) | undefined;
+  readonly #retiring = new Set<RenderThread>();
+  #cancelReview: (() => void) | undefined;
 
-  async function draw(page: PageToDraw): Promise<PoolOutcome> {
-    const ending = new AbortController();
-    const pooled: PooledPage = {
-      accountId: page.accountId,
-      thread: null,
-      drawnSinceMs: null,
-      ending,
-      moving: new AbortController(),
-      endedAs: null,
-    };
-    pooledPages.add(pooled);
-    review();
-    try {
-      return await drawPooled(page, pooled);
-    } catch (error) {
-      if (pooled.endedAs !== null && error === ending.signal.reason) return { kind: pooled.endedAs };
-      throw error;
-    } finally {
-      pooledPages.delete(pooled);
-      review();
-    }
-  }
-
-  async function drawPooled(page: PageToDraw, pooled: PooledPage): Promise<PoolOutcome> {
-    const { accountId, work } = page;
-    const ending = AbortSignal.any([page.signal, pooled.ending.signal]);
-    const slot = await page.waiting(admission.acquire({ accountId, work, bytes: 0, signal: ending }));
-    if (ending.aborted) {
-      slot.release();
-      ending.throwIfAborted();
-    }
-    const answer = await drawIn(slot, page, pooled, ending);
-    noteBurden(pooled, answer);
-    noteUsual(pooled, answer);
-    if (pooled.endedAs !== null && answer.kind !== 'rendered') return { kind: pooled.endedAs };
-    return { kind: 'answered', answer, queueMs: slot.queueMs };
+  constructor(options: RenderPoolOptions) {
+    const { threads, slotsPerThread, queueLimit, clock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#threads = threads;
+    // Memory is not reserved, because it is bounded by the number of browsers, which draw one page at a time.
+    this.#admission = new Admission({
+      slots: threads.length * slotsPerThread,
+      budgetBytes: Number.MAX_SAFE_INTEGER,
+      limits: () => ({ calls: queueLimit }),
+      clock,
+    });
   }
 
   /**
-   * Draws the page. The slot stays taken until the thread has actually answered, even if the caller has stopped
-   * waiting.
+   * Draws a page when it has its slot. Answers `withdrawn` where the page has to be drawn again in another pool: it was
+   * slow while others waited, or another page of its account was. Settles when no thread works for the page any more.
+   * @throws ApiError capacity when the queue is full, or when the page was stopped for others because it took long; the
+   *   reason of the deadline's signal; Error when the thread was lost.
    */
-  async function drawIn(
-    slot: Slot,
-    page: PageToDraw,
-    pooled: PooledPage,
-    ending: AbortSignal,
-  ): Promise<RenderAnswer> {
+  async draw(call: PageCall): Promise<DrawnPage | 'withdrawn'> {
+    const page: PooledPage = {
+      accountId: call.accountId,
+      thread: null,
+      drawnSinceMs: null,
+      ending: new AbortController(),
+      moving: new AbortController(),
+      endedAs: null,
+    };
+    this.#pages.add(page);
+    this.review();
+    try {
+      const drawn = await this.#drawInTurn(call, page);
+      if (page.endedAs === null || drawn.answer.kind === 'rendered') return drawn;
+    } catch (error) {
+      if (page.endedAs === null || error !== page.ending.signal.reason) throw error;
+    } finally {
+      this.#pages.delete(page);
+      this.review();
+    }
+    if (page.endedAs === 'withdrawn') return 'withdrawn';
+    throw stoppedForOthers(this.#options.fairDrawingMs, this.retryAfterSeconds());
+  }
+
+  /** Withdraws the pages of an account whose drawing has not begun. */
+  withdraw(accountId: string): void {
+    for (const page of this.#pages)
+      if (page.accountId === accountId && page.drawnSinceMs === null) end(page, 'withdrawn');
+  }
+
+  /**
+   * Where other pages wait, moves slow pages out of their threads and stops pages that were drawn for `fairDrawingMs`;
+   * schedules the next check.
+   */
+  readonly review = (): void => {
+    this.#cancelReview?.();
+    this.#cancelReview = undefined;
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const page of this.#pages) {
+      const { drawnSinceMs, endedAs } = page;
+      if (drawnSinceMs === null || endedAs !== null || !this.#keepsOthersWaiting(page)) continue;
+      const waitMs = this.#untilCheckMs(page, drawnSinceMs);
+      if (waitMs === null) continue;
+      if (waitMs <= 0) this.#endForOthers(page, 'stopped');
+      else nextMs = Math.min(nextMs, waitMs);
+    }
+    if (nextMs !== Number.POSITIVE_INFINITY)
+      this.#cancelReview = this.#clock.after(Math.ceil(nextMs), this.review);
+  };
+
+  /** The threads that draw at present. */
+  threads(): readonly RenderThread[] {
+    return this.#threads;
+  }
+
+  /** Replaces the threads. A removed thread ends once its pages are finished. */
+  resize(threads: readonly RenderThread[]): void {
+    const removed = this.#threads.filter((thread) => !threads.includes(thread));
+    this.#threads = threads;
+    this.#admission.resize({ slots: threads.length * this.#options.slotsPerThread });
+    for (const thread of removed) {
+      this.#retiring.add(thread);
+      this.#endWhenFree(thread);
+    }
+  }
+
+  retryAfterSeconds(): number {
+    return this.#admission.retryAfterSeconds();
+  }
+
+  stats(): AdmissionStats {
+    return this.#admission.stats();
+  }
+
+  /** Resolves when no page is drawn and none waits. */
+  idle(): Promise<void> {
+    return this.#admission.idle();
+  }
+
+  /** The slot stays taken until the thread has actually answered, even if the caller has stopped waiting. */
+  async #drawInTurn(call: PageCall, page: PooledPage): Promise<DrawnPage> {
+    const { accountId, work, deadline } = call;
+    const signal = AbortSignal.any([deadline.signal, page.ending.signal]);
+    const slot = await deadline.waiting(this.#admission.acquire({ accountId, work, bytes: 0, signal }));
     try {
       for (;;) {
-        ending.throwIfAborted();
-        const answer = await drawOnce(page, pooled, ending);
-        if (answer !== 'moved') return answer;
+        signal.throwIfAborted();
+        const answer = await this.#drawOnce(call, page, signal);
+        if (answer === 'moved') continue;
+        this.#learnFrom(page, answer);
+        return { answer, queueMs: slot.queueMs };
       }
     } finally {
       slot.release();
     }
   }
 
-  async function drawOnce(
-    page: PageToDraw,
-    pooled: PooledPage,
-    ending: AbortSignal,
-  ): Promise<RenderAnswer | 'moved'> {
-    const thread = threads.reduce((least, other) => (other.busy < least.busy ? other : least));
+  /** Draws the page in the thread that has the fewest. */
+  async #drawOnce(call: PageCall, page: PooledPage, ending: AbortSignal): Promise<RenderAnswer | 'moved'> {
+    const { work: _, deadline, ...drawing } = call;
+    const thread = this.#threads.reduce((least, other) => (other.busy < least.busy ? other : least));
     const moving = new AbortController();
-    Object.assign(pooled, { thread, moving, drawnSinceMs: null });
+    Object.assign(page, { thread, moving, drawnSinceMs: null });
     const onDrawing = () => {
       if (moving.signal.aborted) return;
-      pooled.drawnSinceMs ??= clock.elapsedMs();
-      page.onDrawing();
-      review();
+      page.drawnSinceMs ??= this.#clock.elapsedMs();
+      deadline.begin(() => notDrawnInTime(this.retryAfterSeconds()));
+      this.review();
     };
-    const task = page.task();
+    const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
     const clientGone = AbortSignal.any([ending, moving.signal]);
     const answer = thread.call(task, task.deadlineMs, { clientGone, onDrawing }).finally(() => {
-      if (retiring.has(thread)) endWhenFree(thread);
+      if (this.#retiring.has(thread)) this.#endWhenFree(thread);
     });
     try {
       return await unlessAborted(answer, moving.signal);
@@ -193,48 +221,31 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     }
   }
 
-  /** Marks the account of a page whose browser was killed because of it: it cost all others time. */
-  function noteBurden({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
-    if (answer.kind !== 'render_failure' || drawnSinceMs === null) return;
-    const isLate = answer.reason === 'deadline' && clock.elapsedMs() - drawnSinceMs >= BURDEN_FROM_MS;
-    if (isLate || answer.reason === 'memory') options.onStopped(accountId);
-  }
-
-  function noteUsual({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
-    if (answer.kind === 'rendered' && drawnSinceMs !== null)
-      usual.record(accountId, clock.elapsedMs() - drawnSinceMs);
-  }
-
   /**
-   * Where other pages wait, moves slow pages out of their threads and stops pages that were drawn for `fairDrawingMs`;
-   * schedules the next check.
+   * Marks the account of a page whose browser was killed because of it, since it cost all others time; a page that was
+   * drawn counts in the usual time.
    */
-  function review(): void {
-    cancelReview?.();
-    cancelReview = undefined;
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const pooled of pooledPages) {
-      const { drawnSinceMs, endedAs } = pooled;
-      if (drawnSinceMs === null || endedAs !== null || !keepsOthersWaiting(pooled)) continue;
-      const waitMs = untilCheckMs(pooled, drawnSinceMs);
-      if (waitMs === null) continue;
-      if (waitMs <= 0) endForOthers(pooled, 'stopped');
-      else nextMs = Math.min(nextMs, waitMs);
-    }
-    if (nextMs !== Number.POSITIVE_INFINITY) cancelReview = clock.after(Math.ceil(nextMs), review);
+  #learnFrom({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
+    if (drawnSinceMs === null) return;
+    const drawnMs = this.#clock.elapsedMs() - drawnSinceMs;
+    if (answer.kind === 'rendered') this.#usual.record(accountId, drawnMs);
+    if (answer.kind !== 'render_failure') return;
+    const isLate = answer.reason === 'deadline' && drawnMs >= BURDEN_FROM_MS;
+    if (isLate || answer.reason === 'memory') this.#options.onStopped(accountId);
   }
 
   /** Milliseconds until this page has to be checked again; null when it was withdrawn. */
-  function untilCheckMs(pooled: PooledPage, drawnSinceMs: number): number | null {
-    const drawnMs = clock.elapsedMs() - drawnSinceMs;
+  #untilCheckMs(page: PooledPage, drawnSinceMs: number): number | null {
+    const { fairDrawingMs, newcomerDrawingMs = Number.POSITIVE_INFINITY } = this.#options;
+    const drawnMs = this.#clock.elapsedMs() - drawnSinceMs;
     const untilStoppedMs = fairDrawingMs - drawnMs;
-    const untilSlowMs = slowFromMs() - drawnMs;
+    const untilSlowMs = this.#slowFromMs() - drawnMs;
     if (untilSlowMs > 0) return Math.min(untilSlowMs, untilStoppedMs);
-    if (takeOut(pooled)) return null;
-    if (usual.knows(pooled.accountId)) return untilStoppedMs;
+    if (this.#takeOut(page)) return null;
+    if (this.#usual.knows(page.accountId)) return untilStoppedMs;
     const untilWithdrawnMs = newcomerDrawingMs - drawnMs;
     if (untilWithdrawnMs > 0) return Math.min(untilWithdrawnMs, untilStoppedMs);
-    endForOthers(pooled, 'withdrawn');
+    this.#endForOthers(page, 'withdrawn');
     return null;
   }
 
@@ -242,8 +253,8 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
    * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
    * A page that an idle thread is about to draw does not count.
    */
-  function keepsOthersWaiting({ accountId, thread }: PooledPage): boolean {
-    return pooledPages
+  #keepsOthersWaiting({ accountId, thread }: PooledPage): boolean {
+    return this.#pages
       .values()
       .some(
         (other) =>
@@ -253,19 +264,19 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
       );
   }
 
-  function slowFromMs(): number {
-    const usualMs = SLOW_FROM_USUAL_TIMES * usual.medianMs();
+  #slowFromMs(): number {
+    const usualMs = SLOW_FROM_USUAL_TIMES * this.#usual.medianMs();
     return Math.min(MAX_SLOW_FROM_MS, Math.max(SLOW_FROM_MS, usualMs));
   }
 
   /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */
-  function takeOut(slow: PooledPage): boolean {
+  #takeOut(slow: PooledPage): boolean {
     const { thread: blocked } = slow;
-    const relief = blocked === null ? null : (options.relieve?.(blocked) ?? null);
+    const relief = blocked === null ? null : (this.#options.relieve?.(blocked) ?? null);
     if (relief === null) return false;
-    threads = threads.map((thread) => (thread === blocked ? relief : thread));
-    endForOthers(slow, 'withdrawn');
-    for (const pooled of pooledPages) if (pooled.thread === blocked) pooled.moving.abort();
+    this.#threads = this.#threads.map((thread) => (thread === blocked ? relief : thread));
+    this.#endForOthers(slow, 'withdrawn');
+    for (const page of this.#pages) if (page.thread === blocked) page.moving.abort();
     return true;
   }
 
@@ -273,44 +284,20 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
    * The account is reported at once, because the thread goes on to the next page, which may be of the same account,
    * before it answers this one.
    */
-  function endForOthers(pooled: PooledPage, how: 'stopped' | 'withdrawn'): void {
-    end(pooled, how);
-    options.onStopped(pooled.accountId);
+  #endForOthers(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
+    end(page, how);
+    this.#options.onStopped(page.accountId);
   }
 
-  function end(pooled: PooledPage, how: 'stopped' | 'withdrawn'): void {
-    if (pooled.endedAs !== null) return;
-    pooled.endedAs = how;
-    pooled.ending.abort();
-  }
-
-  function withdraw(accountId: string): void {
-    for (const pooled of pooledPages) {
-      if (pooled.accountId === accountId && pooled.drawnSinceMs === null) end(pooled, 'withdrawn');
-    }
-  }
-
-  function resize(next: readonly RenderThread[]): void {
-    const removed = threads.filter((thread) => !next.includes(thread));
-    threads = next;
-    admission.resize({ slots: next.length * options.slotsPerThread });
-    for (const thread of removed) {
-      retiring.add(thread);
-      endWhenFree(thread);
-    }
-  }
-
-  function endWhenFree(thread: RenderThread): void {
+  #endWhenFree(thread: RenderThread): void {
     if (thread.busy > 0) return;
-    retiring.delete(thread);
+    this.#retiring.delete(thread);
     void thread.stop();
   }
+}
 
-  return {
-    ...{ draw, withdraw, review, resize },
-    threads: () => threads,
-    retryAfterSeconds: () => admission.retryAfterSeconds(),
-    stats: () => admission.stats(),
-    idle: () => admission.idle(),
-  };
+function end(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
+  if (page.endedAs !== null) return;
+  page.endedAs = how;
+  page.ending.abort();
 }

@@ -3,17 +3,18 @@ import type { RenderTask, RenderThreadOptions } from '../../../workers/render/pr
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
+import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import { deadlineOf, unlessAborted } from '../images/deadline.ts';
-import type { Work } from '../images/pixels.ts';
+import { Deadline } from '../images/deadline.ts';
+import type { Work } from '../images/pixel-call.ts';
 import type { WorkClass } from '../images/slots.ts';
 import type { rendersSettings } from './config.ts';
-import { lateness, type RenderedPage, requirePage, rethrow, stoppedForOthers } from './failures.ts';
-import { createRenderPool, type PageToDraw, type PoolOutcome, type RenderPool } from './pool.ts';
+import { type RenderedPage, rendererBusy, requirePage, rethrow } from './failures.ts';
+import { type DrawnPage, type PageCall, RenderPool } from './pool.ts';
 import { sandboxObstacle } from './sandbox.ts';
 import { SlowAccounts } from './slow-accounts.ts';
 import { Standby } from './standby.ts';
-import { createRenderThread, type RenderLog } from './thread.ts';
+import { BrowserThread, type RenderLog } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** RENDER_THREADS. */
@@ -36,30 +37,6 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   signal?: AbortSignal;
   /** The field of the call that brought the page, which a refusal of the page names. Absent: `templateId`. */
   param?: string;
-}
-
-/** The only access to the render threads and their browsers. */
-export interface Renders {
-  /**
-   * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer
-   * than usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its
-   * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most.
-   *
-   * The result rejects with invalid_param on `param` when the document does not finish loading or needs more memory
-   * than a browser may hold; provider_unavailable
-   * (details.reason capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it
-   * aborts.
-   */
-  begin(request: RenderRequest): Work<RenderedPage>;
-  /** Returns `begin().result`, for callers that hold nothing until the work has ended. */
-  render(request: RenderRequest): Promise<RenderedPage>;
-  stats(): { threads: number; busy: number; waiting: number };
-  /** False where the browser runs without a sandbox. */
-  isSandboxed(): boolean;
-  /** Changes the number of render threads of this process, without a failed render. */
-  resize(threads: number): void;
-  /** Waits for the renders in progress, then ends browsers and threads. */
-  close(): Promise<void>;
 }
 
 /** A thread draws one page while it encodes the previous one. */
@@ -88,7 +65,7 @@ export async function openRenders(
   dataDir: string,
   log: RenderLog,
 ): Promise<Renders> {
-  const renders = createRenders({
+  const renders = new Renders({
     threads: capacity.renderThreads(),
     queueLimit: settings.RENDER_QUEUE,
     browserPath: settings.BROWSER_PATH,
@@ -103,134 +80,143 @@ export async function openRenders(
   return renders;
 }
 
-export function createRenders(options: RendersOptions): Renders {
-  const { threads, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, log, clock = systemClock } = options;
-  const { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes } = options;
-  const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes };
-  let isSandboxed = options.sandboxed;
-  const onUnsandboxed = () => {
-    isSandboxed = false;
-  };
-  const newThread = (niceness?: number) =>
-    createRenderThread({ ...browser, ...(niceness && { niceness }) }, { log, onUnsandboxed });
-  const slowThread = newThread(SLOW_NICENESS);
-  const slowAccounts = new SlowAccounts(clock);
-  let cancelIdleStop: (() => void) | undefined;
-  let slowPoolStopped: Promise<void> = Promise.resolve();
-
-  function onStopped(accountId: string): void {
-    slowAccounts.mark(accountId);
-    commonPool.withdraw(accountId);
-  }
-  const standby = new Standby({ newThread, clock, onReady: () => commonPool.review() });
-  const commonPool = createRenderPool({
-    threads: Array.from({ length: threads }, () => newThread()),
-    slotsPerThread: SLOTS_PER_THREAD,
-    queueLimit,
-    fairDrawingMs,
-    newcomerDrawingMs: NEWCOMER_DRAWING_MS,
-    onStopped,
-    relieve: standby.relieve,
-    clock,
-  });
+/** The only access to the render threads and their browsers. */
+export class Renders {
+  readonly #options: RendersOptions;
+  readonly #clock: Clock;
+  readonly #slowAccounts: SlowAccounts;
+  readonly #standby: Standby;
+  readonly #slowThread: BrowserThread;
+  readonly #commonPool: RenderPool;
   /**
    * The pool for accounts whose page was slow: one browser, one page at a time, isolated from the pages of other
    * accounts.
    */
-  const slowPool = createRenderPool({
-    threads: [slowThread],
-    slotsPerThread: 1,
-    queueLimit,
-    fairDrawingMs,
-    onStopped,
-    clock,
-  });
+  readonly #slowPool: RenderPool;
+  #isSandboxed: boolean;
+  #cancelIdleStop: (() => void) | undefined;
+  #slowPoolStopped: Promise<void> = Promise.resolve();
 
-  async function drawSlowly(page: PageToDraw): Promise<PoolOutcome> {
-    cancelIdleStop?.();
-    await slowPoolStopped;
+  constructor(options: RendersOptions) {
+    const { threads, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, clock = systemClock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#isSandboxed = options.sandboxed;
+    this.#slowAccounts = new SlowAccounts(clock);
+    this.#slowThread = this.#newThread(SLOW_NICENESS);
+    this.#standby = new Standby({
+      newThread: () => this.#newThread(),
+      clock,
+      onReady: () => this.#commonPool.review(),
+    });
+    const shared = { queueLimit, fairDrawingMs, onStopped: this.#onStopped, clock };
+    this.#commonPool = new RenderPool({
+      ...shared,
+      threads: Array.from({ length: threads }, () => this.#newThread()),
+      slotsPerThread: SLOTS_PER_THREAD,
+      newcomerDrawingMs: NEWCOMER_DRAWING_MS,
+      relieve: this.#standby.relieve,
+    });
+    this.#slowPool = new RenderPool({ ...shared, threads: [this.#slowThread], slotsPerThread: 1 });
+  }
+
+  /**
+   * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer
+   * than usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its
+   * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most.
+   *
+   * The result rejects with invalid_param on `param` when the document does not finish loading or needs more memory
+   * than a browser may hold; provider_unavailable
+   * (details.reason capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it
+   * aborts.
+   */
+  begin({ signal: client, deadlineMs, param = 'templateId', ...page }: RenderRequest): Work<RenderedPage> {
+    const clock = this.#clock;
+    const late = () => rendererBusy(this.#commonPool.retryAfterSeconds());
+    const deadline = new Deadline({ deadlineMs, work: page.work, client, clock, late });
+    const drawn = this.#draw({ ...page, deadline });
+    const result = deadline
+      .guard(drawn)
+      .then(({ answer, queueMs }) => requirePage(answer, queueMs, { param, late: () => deadline.refusal() }))
+      .catch(rethrow)
+      .finally(() => deadline.end());
+    return { result, ended: Promise.allSettled([result, drawn]).then(ignore) };
+  }
+
+  /** Returns `begin().result`, for callers that hold nothing until the work has ended. */
+  render(request: RenderRequest): Promise<RenderedPage> {
+    return this.begin(request).result;
+  }
+
+  stats(): { threads: number; busy: number; waiting: number } {
+    const [common, slow] = [this.#commonPool.stats(), this.#slowPool.stats()];
+    return {
+      threads: this.#commonPool.threads().length,
+      busy: common.busy + slow.busy,
+      waiting: common.waiting + slow.waiting,
+    };
+  }
+
+  /** False where the browser runs without a sandbox. */
+  isSandboxed(): boolean {
+    return this.#isSandboxed;
+  }
+
+  /** Changes the number of render threads of this process, without a failed render. */
+  resize(count: number): void {
+    const threads = this.#commonPool.threads();
+    const more = Array.from({ length: Math.max(0, count - threads.length) }, () => this.#newThread());
+    this.#commonPool.resize([...threads.slice(0, count), ...more]);
+  }
+
+  /** Waits for the renders in progress, then ends browsers and threads. */
+  async close(): Promise<void> {
+    await Promise.all([this.#commonPool.idle(), this.#slowPool.idle()]);
+    this.#cancelIdleStop?.();
+    const threads = [...this.#commonPool.threads(), this.#slowThread, this.#standby];
+    await Promise.all(threads.map((thread) => thread.stop()));
+  }
+
+  /** Draws a page in the common pool, or where the account or the page is slow, in the slow one. */
+  async #draw(call: PageCall): Promise<DrawnPage> {
+    if (!this.#slowAccounts.has(call.accountId)) {
+      const drawn = await this.#commonPool.draw(call);
+      if (drawn !== 'withdrawn') return drawn;
+    }
+    this.#cancelIdleStop?.();
+    await this.#slowPoolStopped;
     try {
-      const outcome = await slowPool.draw(page);
-      if (tookLong(outcome)) slowAccounts.mark(page.accountId);
-      return outcome;
+      const drawn = await this.#slowPool.draw(call);
+      if (drawn === 'withdrawn') throw new Error('The slow pool withdrew a page.');
+      if (tookLong(drawn)) this.#slowAccounts.mark(call.accountId);
+      return drawn;
     } finally {
-      cancelIdleStop?.();
-      cancelIdleStop = clock.after(SLOW_POOL_IDLE_MS, () => {
-        slowPoolStopped = slowThread.stopIfIdle();
+      this.#cancelIdleStop?.();
+      this.#cancelIdleStop = this.#clock.after(SLOW_POOL_IDLE_MS, () => {
+        this.#slowPoolStopped = this.#slowThread.stopIfIdle();
       });
     }
   }
 
-  async function drawIn(page: PageToDraw): Promise<{ outcome: PoolOutcome; pool: RenderPool }> {
-    if (!slowAccounts.has(page.accountId)) {
-      const outcome = await commonPool.draw(page);
-      if (outcome.kind !== 'withdrawn') return { outcome, pool: commonPool };
-    }
-    return { outcome: await drawSlowly(page), pool: slowPool };
-  }
-
-  function begin({
-    signal: client,
-    work,
-    param = 'templateId',
-    ...drawing
-  }: RenderRequest): Work<RenderedPage> {
-    const { accountId, deadlineMs } = drawing;
-    const { onDrawing, late } = lateness(clock, () => commonPool.retryAfterSeconds());
-    const deadline = deadlineOf({ deadlineMs, work, client, clock, late });
-    const page: PageToDraw = {
-      accountId,
-      work,
-      signal: deadline.signal,
-      waiting: deadline.waiting,
-      onDrawing,
-      task: () => ({ kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() }),
-    };
-    const drawn = drawIn(page);
-
-    async function run(): Promise<RenderedPage> {
-      const { outcome, pool } = await unlessAborted(drawn, deadline.signal);
-      if (outcome.kind === 'answered') return requirePage(outcome.answer, outcome.queueMs, { param, late });
-      throw stoppedForOthers(fairDrawingMs, pool.retryAfterSeconds());
-    }
-
-    const result = run().catch(rethrow).finally(deadline.end);
-    const ended = result
-      .then(ignore, ignore)
-      .then(() => drawn)
-      .then(ignore, ignore);
-    return { result, ended };
-  }
-
-  return {
-    begin,
-    render: (request) => begin(request).result,
-    stats() {
-      const [common, slow] = [commonPool.stats(), slowPool.stats()];
-      return {
-        threads: commonPool.threads().length,
-        busy: common.busy + slow.busy,
-        waiting: common.waiting + slow.waiting,
-      };
-    },
-    isSandboxed: () => isSandboxed,
-    resize(count) {
-      const threads = commonPool.threads();
-      const more = Array.from({ length: Math.max(0, count - threads.length) }, () => newThread());
-      commonPool.resize([...threads.slice(0, count), ...more]);
-    },
-    async close() {
-      await Promise.all([commonPool.idle(), slowPool.idle()]);
-      cancelIdleStop?.();
-      await Promise.all([...commonPool.threads(), slowThread, standby].map((thread) => thread.stop()));
-    },
+  readonly #onStopped = (accountId: string): void => {
+    this.#slowAccounts.mark(accountId);
+    this.#commonPool.withdraw(accountId);
   };
+
+  #newThread(niceness?: number): BrowserThread {
+    const { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes, log } = this.#options;
+    const browser = { browserPath, cacheDir, sandbox, recycleAfterPages, memoryLimitBytes };
+    const onUnsandboxed = () => {
+      this.#isSandboxed = false;
+    };
+    return new BrowserThread({ ...browser, ...present({ niceness }) }, { log, onUnsandboxed });
+  }
 }
 
 /** Whether the next page of the account has to be isolated, too. */
-function tookLong(outcome: PoolOutcome): boolean {
-  if (outcome.kind !== 'answered' || outcome.answer.kind !== 'rendered') return false;
-  const { decodeMs, processMs } = outcome.answer.timings;
+function tookLong({ answer }: DrawnPage): boolean {
+  if (answer.kind !== 'rendered') return false;
+  const { decodeMs, processMs } = answer.timings;
   return decodeMs + processMs >= LONG_MS;
 }
 

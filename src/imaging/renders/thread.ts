@@ -45,10 +45,7 @@ export interface CallHooks {
   onDrawing?: (() => void) | undefined;
 }
 
-/**
- * One render thread, started at its first call and again after it was lost. It is a Piscina pool of its own, because
- * Piscina can only destroy whole pools. `stop` asks the thread to end itself, so that it closes its browser first.
- */
+/** A thread that draws pages. */
 export interface RenderThread {
   /** Number of calls in progress. */
   readonly busy: number;
@@ -64,80 +61,91 @@ export interface RenderThread {
   stop(): Promise<void>;
 }
 
-/** @param onUnsandboxed called when its browser runs without a sandbox. */
-export function createRenderThread(
-  options: RenderThreadOptions,
-  { log, onUnsandboxed }: { log: RenderLog; onUnsandboxed: () => void },
-): RenderThread {
-  const pool = new Piscina<SentCall, RenderAnswer>({
-    filename: ENTRY,
-    workerData: options,
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: Number.POSITIVE_INFINITY,
-    // The caller limits the number of calls at once.
-    concurrentTasksPerWorker: Number.POSITIVE_INFINITY,
-    // A thread that sleeps on an atomic between its calls would not receive messages of its browser.
-    atomics: 'disabled',
-    recordTiming: false,
-  });
-  pool.on('message', ({ level, message, unsandboxed }: RenderNotice) => {
-    log[level](message);
-    if (unsandboxed) onUnsandboxed();
-  });
-  pool.on('error', (error: Error) => {
-    log.error(`A render thread failed: ${error.message}`);
-    // Calls that wait for a thread that does not start would wait for ever.
-    void pool.destroy();
-  });
-  let busy = 0;
+interface BrowserThreadHooks {
+  log: RenderLog;
+  /** Called when its browser runs without a sandbox. */
+  onUnsandboxed: () => void;
+}
 
-  async function call(task: RenderCall, deadlineMs: number, hooks: CallHooks = {}): Promise<RenderAnswer> {
-    const hung = setTimeout(() => pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
-    busy += 1;
+/**
+ * A render thread with a browser, started at its first call and again after it was lost. It is a Piscina pool of its
+ * own, because Piscina can only destroy whole pools. `stop` asks the thread to end itself, so that it closes its
+ * browser first.
+ */
+export class BrowserThread implements RenderThread {
+  readonly #log: RenderLog;
+  readonly #pool: Piscina<SentCall, RenderAnswer>;
+  #busy = 0;
+
+  constructor(options: RenderThreadOptions, { log, onUnsandboxed }: BrowserThreadHooks) {
+    this.#log = log;
+    this.#pool = new Piscina({
+      filename: ENTRY,
+      workerData: options,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: Number.POSITIVE_INFINITY,
+      // The caller limits the number of calls at once.
+      concurrentTasksPerWorker: Number.POSITIVE_INFINITY,
+      // A thread that sleeps on an atomic between its calls would not receive messages of its browser.
+      atomics: 'disabled',
+      recordTiming: false,
+    });
+    this.#pool.on('message', ({ level, message, unsandboxed }: RenderNotice) => {
+      log[level](message);
+      if (unsandboxed) onUnsandboxed();
+    });
+    this.#pool.on('error', (error: Error) => {
+      log.error(`A render thread failed: ${error.message}`);
+      // Calls that wait for a thread that does not start would wait for ever.
+      void this.#pool.destroy();
+    });
+  }
+
+  get busy(): number {
+    return this.#busy;
+  }
+
+  async call(task: RenderCall, deadlineMs: number, hooks: CallHooks = {}): Promise<RenderAnswer> {
+    const hung = setTimeout(() => this.#pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
+    this.#busy += 1;
     try {
-      return await send(task, hooks);
+      return await this.#send(task, hooks);
     } catch (error) {
-      log.error(`A render thread was lost: ${String(error)}`);
+      this.#log.error(`A render thread was lost: ${String(error)}`);
       throw new LostThreadError('A render thread was lost.', { cause: error });
     } finally {
       clearTimeout(hung);
-      busy -= 1;
+      this.#busy -= 1;
     }
+  }
+
+  async stopIfIdle(): Promise<void> {
+    if (this.#busy === 0) await this.stop();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#pool.threads.length > 0)
+      await this.call({ kind: 'stop' }, Date.now() + STOP_MS).catch(() => {});
+    await this.#pool.destroy();
   }
 
   /**
    * Sends the call with a message channel that is closed when the call ends, because a transferred signal would keep
    * its own channel open for ever.
    */
-  async function send(task: RenderCall, { clientGone, onDrawing }: CallHooks): Promise<RenderAnswer> {
-    if (clientGone === undefined) return pool.run(task);
+  async #send(task: RenderCall, { clientGone, onDrawing }: CallHooks): Promise<RenderAnswer> {
+    if (clientGone === undefined) return this.#pool.run(task);
     const { port1: port, port2: client } = new MessageChannel();
     const abandon = () => port.postMessage('abandoned');
     if (onDrawing !== undefined) port.on('message', onDrawing);
     clientGone.addEventListener('abort', abandon, { once: true });
     if (clientGone.aborted) abandon();
     try {
-      return await pool.run({ ...task, client }, { transferList: [client] });
+      return await this.#pool.run({ ...task, client }, { transferList: [client] });
     } finally {
       clientGone.removeEventListener('abort', abandon);
       port.close();
     }
   }
-
-  async function end(): Promise<void> {
-    if (pool.threads.length > 0) await call({ kind: 'stop' }, Date.now() + STOP_MS).catch(() => {});
-    await pool.destroy();
-  }
-
-  return {
-    get busy() {
-      return busy;
-    },
-    call,
-    async stopIfIdle() {
-      if (busy === 0) await end();
-    },
-    stop: end,
-  };
 }

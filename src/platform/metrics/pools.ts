@@ -2,9 +2,10 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 
 /** A pool at one moment. */
 export interface PoolStats {
-  threads: number;
+  /** How much may run at once. */
+  slots: number;
   busy: number;
-  queued: number;
+  waiting: number;
   /** The estimated memory of the running work, and its limit; absent for a pool that does not admit by memory. */
   reservedBytes?: number;
   budgetBytes?: number;
@@ -87,13 +88,13 @@ function declareGauges(pools: Record<string, () => PoolStats>): void {
         }
       },
     });
-  gauge('darkroom_pool_threads', 'Threads of the pool.', 'threads');
+  gauge('darkroom_pool_threads', 'Threads of the pool.', 'slots');
   gauge(
     'darkroom_pool_busy',
     'Work under way: more than there are threads while calls work beside items of jobs.',
     'busy',
   );
-  gauge('darkroom_pool_queued', 'Work that waits for a thread.', 'queued');
+  gauge('darkroom_pool_queued', 'Work that waits for a thread.', 'waiting');
   gauge(
     'darkroom_pool_reserved_bytes',
     'Memory that the work under way is estimated to take.',

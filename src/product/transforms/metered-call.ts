@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Timings } from '../../../workers/protocol.ts';
 import type { Header } from '../../imaging/images/header/header.ts';
-import type { PixelResult, Pixels, Work } from '../../imaging/images/pixels.ts';
+import type { PixelResult, Work } from '../../imaging/images/pixel-call.ts';
+import type { Pixels } from '../../imaging/images/pixels.ts';
 import { checkIsImage } from '../../imaging/images/readable.ts';
 import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
 import type { StoredFile } from '../../imaging/images/stored-file.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PixelResult } from '../../imaging/images/pixels.ts';
+import type { PixelResult } from '../../imaging/images/pixel-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';

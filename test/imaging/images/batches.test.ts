@@ -1,7 +1,7 @@
 // needs: pixels
 import { getPriority } from 'node:os';
 import t from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixels.ts';
+import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
 import type { PassSegment } from '../../../src/product/catalogue/plan/plan.ts';
 import { createPassWork } from '../../../src/product/jobs/work/pass.ts';
 import type { ItemCall } from '../../../src/product/jobs/work/perform.ts';
@@ -54,13 +54,13 @@ t.test('calls and small jobs find their thread free while a batch has its slot',
   const stuck = pixels.transform({ ...itemOf(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   const next = pixels.transform(itemOf(clock));
   await turn();
-  t.match(pixels.batchStats(), { threads: 1, busy: 1 });
+  t.match(pixels.stats().batch, { slots: 1, busy: 1 });
   for (const work of ['call', 'job'] as const) {
     const { data, queueMs } = await pixels.transform({ ...callOf(clock), work }).result;
     t.notOk(ranInProcess(data));
     t.equal(queueMs, 0);
   }
-  t.match(pixels.stats(), { busy: 0, queued: 0 });
+  t.match(pixels.stats().quick, { busy: 0, waiting: 0 });
   clock.advance(60_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   const { data, queueMs } = await next.result;
@@ -73,7 +73,7 @@ t.test('an operator who changes the number of threads changes the slots of a bat
   capacity.set('IMAGE_THREADS', 2);
   const stuck = [1, 2].map(() => pixels.transform(itemOf(clock, 'spin')));
   await turn();
-  t.match(pixels.batchStats(), { threads: 2, busy: 2, queued: 0 });
+  t.match(pixels.stats().batch, { slots: 2, busy: 2, waiting: 0 });
   clock.advance(10_000);
   for (const { result } of stuck)
     await t.rejects(result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
@@ -118,7 +118,7 @@ t.test('a process that dies while a large file is on its way is replaced', async
   const dying = pixels.transform({ ...itemOf(clock, 'die'), bytes: fileOf(5_000_000) });
   await t.rejects(dying.result, { code: 'unsupported_format' });
   const stuck = pixels.transform({ ...itemOf(clock, 'spin'), bytes: fileOf(5_000_000) });
-  for (let look = 0; look < 100 && pixels.batchStats().busy === 0; look += 1) await turn();
+  for (let look = 0; look < 100 && pixels.stats().batch.busy === 0; look += 1) await turn();
   clock.advance(10_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   await stuck.ended;

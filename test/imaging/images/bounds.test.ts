@@ -192,5 +192,5 @@ t.test('no worker is asked for a pass that does not fit', async (t) => {
     code: 'invalid_param',
     message: /40 x 30 px and the other one 41 x 30 px/,
   });
-  t.match(pixels.stats(), { busy: 0, queued: 0 });
+  t.match(pixels.stats().quick, { busy: 0, waiting: 0 });
 });

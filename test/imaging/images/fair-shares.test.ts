@@ -1,8 +1,8 @@
 // needs: pixels
 import { getPriority } from 'node:os';
 import t, { type Test } from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixels.ts';
-import type { PoolReport } from '../../../src/imaging/images/pools/pools.ts';
+import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
+import type { PoolMeter } from '../../../src/platform/metrics/pools.ts';
 import type { Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { pngOf, svgOf } from './files.ts';
@@ -27,11 +27,12 @@ const turn = () => new Promise(setImmediate);
 /** Image threads whose CPU time the test decides. */
 function openMeasured(t: Test) {
   let cpuMs = 0;
-  const reports: PoolReport[] = [];
+  const reports: Parameters<PoolMeter['ended']>[0][] = [];
+  const meter = { worked: () => {}, ended: (report: (typeof reports)[0]) => void reports.push(report) };
   const opened = openStandIns(
     t,
     { IMAGE_ACCOUNT_SECONDS: 1, IMAGE_QUEUE: 8 },
-    { onReport: (report) => void reports.push(report), workersCpuMs: () => cpuMs },
+    { meter, workersCpuMs: () => cpuMs, processCpuMs: () => cpuMs },
   );
   const { pixels, clock } = opened;
   return {
@@ -49,6 +50,10 @@ function openMeasured(t: Test) {
       await work.ended;
       return work.result;
     },
+    /** Lets the workers use CPU time. */
+    spend(ownMs: number) {
+      cpuMs += ownMs;
+    },
     /** Runs a call; answers what was reported of it. */
     async poolOf(call: TransformCall) {
       await pixels.transform(call).result;
@@ -61,7 +66,7 @@ t.test('slow passes leave the thread to quick ones, and are killed at their dead
   const { pixels, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
   const stuck = pixels.transform(slowCall(clock, 'a', 'spin'));
   await turn();
-  t.match(pixels.slowStats(), { threads: 1, busy: 1 });
+  t.match(pixels.stats().slow, { slots: 1, busy: 1 });
   for (let call = 0; call < 5; call += 1) {
     const { queueMs } = await pixels.transform(quickCall(clock)).result;
     t.equal(queueMs, 0);
@@ -69,7 +74,7 @@ t.test('slow passes leave the thread to quick ones, and are killed at their dead
   clock.advance(10_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   await stuck.ended;
-  t.match(pixels.slowStats(), { busy: 0, reservedBytes: 0 });
+  t.match(pixels.stats().slow, { busy: 0, reservedBytes: 0 });
   t.match(await pixels.transform(slowCall(clock, 'c')).result, { kind: 'transformed' });
 });
 
@@ -90,7 +95,7 @@ t.test('a slow pass yields to quick ones, and less so than items of a batch and 
 t.test('a host whose cores others take makes no pass slow', async (t) => {
   const { clock, poolOf, took } = openMeasured(t);
   for (let call = 0; call < 10; call += 1) await took(quickCall(clock), 5_000, 20);
-  t.match(await poolOf(quickCall(clock)), { pool: 'quick' }, 'it is quick by its CPU time');
+  t.match(await poolOf(quickCall(clock)), { pool: 'image' }, 'it is quick by its CPU time');
 });
 
 t.test('what takes longer than its estimate is moved, and comes back after a few quick ones', async (t) => {
@@ -99,7 +104,7 @@ t.test('what takes longer than its estimate is moved, and comes back after a few
   await took(call(), 5_000, 5_000);
   t.match(await poolOf(call()), { pool: 'slow' }, 'one outlier');
   for (let quick = 0; quick < 4; quick += 1) await took(quickCall(clock), 100, 1);
-  t.match(await poolOf(call()), { pool: 'quick' });
+  t.match(await poolOf(call()), { pool: 'image' });
 });
 
 t.test('processes report the CPU time of their passes as threads do', async (t) => {
@@ -107,23 +112,46 @@ t.test('processes report the CPU time of their passes as threads do', async (t) 
   const [first, ...others] = [slowCall(clock), slowCall(clock), slowCall(clock), slowCall(clock)];
   t.match(await poolOf(first), { pool: 'slow', outcome: 'done', cpuMs: Number });
   for (const call of others) await poolOf(call);
-  t.match(await poolOf(slowCall(clock)), { pool: 'quick' }, 'the stand-in takes next to nothing');
+  t.match(await poolOf(slowCall(clock)), { pool: 'image' }, 'the stand-in takes next to nothing');
+});
+
+t.test('a pass that one outlier sent to the heavy pool comes back by what it takes there', async (t) => {
+  const { pixels, clock, poolOf, spend } = openMeasured(t);
+  const call = (accountId: string, behaviour?: string) => ({
+    ...slowCall(clock, accountId, behaviour),
+    bytes: pngOf(2_000, 2_000),
+  });
+  const outlier = pixels.transform(call('a', 'spin'));
+  await turn();
+  t.match(pixels.stats().slow, { busy: 1 });
+  spend(10_000);
+  clock.advance(10_000);
+  await t.rejects(outlier.result, {
+    code: 'provider_unavailable',
+    details: { reason: 'deadline_exceeded' },
+  });
+  await outlier.ended;
+  for (let quick = 0; quick < 3; quick += 1) {
+    const report = await poolOf(call('b'));
+    if (quick === 0) t.match(report, { pool: 'heavy', reason: 'estimate', outcome: 'done' });
+  }
+  t.match(await poolOf(call('b')), { pool: 'slow' });
 });
 
 t.test('past its budget an account gives way while others call, and only then', async (t) => {
   const { clock, poolOf, took } = openMeasured(t);
   for (let call = 0; call < 60; call += 1) await took(quickCall(clock, 'greedy'), 20, 20);
   const low = { pool: 'heavy', reason: 'budget' };
-  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'quick' }, 'alone it keeps its thread');
-  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'quick' });
+  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'image' }, 'alone it keeps its thread');
+  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'image' });
   t.match(await poolOf(quickCall(clock, 'greedy')), low);
-  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'quick' }, 'others keep the thread');
+  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'image' }, 'others keep the thread');
   t.match(await poolOf(slowCall(clock, 'greedy')), low);
   clock.advance(1_001);
-  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'quick' }, 'the other one has gone');
+  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'image' }, 'the other one has gone');
   clock.advance(60_000);
-  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'quick' });
-  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'quick' }, 'a minute later it has a budget');
+  t.match(await poolOf(quickCall(clock, 'other')), { pool: 'image' });
+  t.match(await poolOf(quickCall(clock, 'greedy')), { pool: 'image' }, 'a minute later it has a budget');
 });
 
 t.test('refused and late work counts, items of jobs do not', async (t) => {
@@ -131,7 +159,7 @@ t.test('refused and late work counts, items of jobs do not', async (t) => {
   const other = () => poolOf(quickCall(clock, 'other'));
   for (let item = 0; item < 60; item += 1) await took({ ...quickCall(clock, 'worker'), work: 'job' }, 20, 20);
   await other();
-  t.match(await poolOf(quickCall(clock, 'worker')), { pool: 'quick' });
+  t.match(await poolOf(quickCall(clock, 'worker')), { pool: 'image' });
   await t.rejects(took(quickCall(clock, 'refused'), 1_100, 1_100, 'refuse'), { code: 'invalid_param' });
   await other();
   t.match(await poolOf(quickCall(clock, 'refused')), { pool: 'heavy', reason: 'budget' });
@@ -167,11 +195,11 @@ t.test('work that has just met its deadline is not started again for a minute', 
     const again = pixels.transform(over(width, height)).result;
     await t.rejects(again, { message: /not started again/ }, `${width} × ${height}, which is as much`);
   }
-  t.match(await poolOf(over(350, 350)), { pool: 'quick' }, 'a quarter less');
-  t.match(await poolOf({ ...call(), accountId: 'b' }), { pool: 'quick' }, 'another account');
+  t.match(await poolOf(over(350, 350)), { pool: 'image' }, 'a quarter less');
+  t.match(await poolOf({ ...call(), accountId: 'b' }), { pool: 'image' }, 'another account');
   t.match(await poolOf({ ...call(), work: 'job' }), { pool: 'heavy', reason: 'deadline' });
   clock.advance(40_000);
-  t.match(await poolOf(call()), { pool: 'quick' }, 'a minute has passed');
+  t.match(await poolOf(call()), { pool: 'image' }, 'a minute has passed');
 });
 
 t.test('what was late because others had the cores begins again at once', async (t) => {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import t from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixels.ts';
+import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { pngOf } from './files.ts';
 import { openStandIns } from './stand-ins.ts';
@@ -36,7 +36,7 @@ t.test('a heavy pass runs in a child process and comes back as any other', async
   const { data, ...facts } = await pixels.transform(heavyCall(clock)).result;
   t.match(facts, { kind: 'transformed', contentType: 'image/png', width: 1, queueMs: 0 });
   t.equal(Buffer.from(data).toString(), 'done');
-  t.match(pixels.heavyStats(), { threads: 1, busy: 0 });
+  t.match(pixels.stats().heavy, { slots: 1, busy: 0 });
 });
 
 t.test(
@@ -46,7 +46,7 @@ t.test(
     const before = children();
     const stuck = pixels.transform(heavyCall(clock, 'spin'));
     await turn();
-    t.match(pixels.heavyStats(), { busy: 1 });
+    t.match(pixels.stats().heavy, { busy: 1 });
     for (let call = 0; call < 5; call += 1)
       t.match(await pixels.transform(smallCall(clock)).result, { kind: 'transformed', queueMs: 0 });
     clock.advance(10_000);
@@ -56,7 +56,7 @@ t.test(
       details: { reason: 'deadline_exceeded' },
     });
     await stuck.ended;
-    t.match(pixels.heavyStats(), { busy: 0, queued: 0, reservedBytes: 0 });
+    t.match(pixels.stats().heavy, { busy: 0, waiting: 0, reservedBytes: 0 });
     t.same(children(), before);
     t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
   },

@@ -1,7 +1,8 @@
 // needs: pixels
 
 import t, { type Test } from 'tap';
-import { createPixels, type PixelsOptions, type TransformCall } from '../../../src/imaging/images/pixels.ts';
+import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
+import { Pixels, type PixelsOptions } from '../../../src/imaging/images/pixels.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
@@ -27,7 +28,7 @@ function open(t: Test, options: Partial<PixelsOptions> = {}) {
   const clock = manualClock();
   const lost: string[] = [];
   const log = { warn: (_context: object, message: string) => void lost.push(message) };
-  const pixels = createPixels({
+  const pixels = new Pixels({
     settings: SETTINGS,
     capacity: smallCapacity(options.settings ?? SETTINGS),
     log,
@@ -67,7 +68,7 @@ t.test('a pass runs in a thread and comes back with its wait', async (t) => {
   const { pixels, clock } = open(t);
   const result = await pixels.transform(callOf(clock)).result;
   t.match(result, { kind: 'transformed', contentType: 'image/png', queueMs: 0 });
-  t.match(pixels.stats(), { threads: 1, busy: 0, queued: 0, budgetBytes: 512 * 1_048_576 });
+  t.match(pixels.stats().quick, { slots: 1, busy: 0, waiting: 0, budgetBytes: 512 * 1_048_576 });
 });
 
 t.test('bytes that own their memory are handed over, others are copied', async (t) => {
@@ -130,7 +131,7 @@ t.test('a thread that cannot even start fails its calls and never hangs them', a
       details: { reason: 'worker_unreachable' },
     });
   }
-  t.match(pixels.stats(), { busy: 0, queued: 0 });
+  t.match(pixels.stats().quick, { busy: 0, waiting: 0 });
 });
 
 t.test(
@@ -147,10 +148,10 @@ t.test(
       retryable: true,
       details: { reason: 'deadline_exceeded' },
     });
-    t.match(pixels.stats(), { busy: 1 });
+    t.match(pixels.stats().quick, { busy: 1 });
     const next = pixels.transform(callOf(clock));
     await new Promise(setImmediate);
-    t.match(pixels.stats(), { busy: 1, queued: 1 });
+    t.match(pixels.stats().quick, { busy: 1, waiting: 1 });
     letGo();
     await work.ended;
     t.match(await next.result, { kind: 'transformed' });
@@ -166,7 +167,7 @@ t.test('a deadline that passes in the waiting room answers too, and the work is 
   clock.advance(10_000);
   await t.rejects(waiting.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   await waiting.ended;
-  t.match(pixels.stats(), { busy: 1, queued: 0 });
+  t.match(pixels.stats().quick, { busy: 1, waiting: 0 });
   letGo();
   t.match(await working.result, { kind: 'transformed' });
 });
@@ -180,7 +181,7 @@ t.test('a client that goes away gives up its place in the queue', async (t) => {
   await new Promise(setImmediate);
   client.abort(new Error('gone'));
   await t.rejects(waiting.result, { message: 'gone' });
-  t.match(pixels.stats(), { queued: 0 });
+  t.match(pixels.stats().quick, { waiting: 0 });
   letGo();
   await working.result;
 });
@@ -229,7 +230,7 @@ t.test('the self-test runs a pass, unless a call has just proved the same', asyn
   clock.advance(5_000);
   const waiting = pixels.selfTest();
   await new Promise(setImmediate);
-  t.match(pixels.stats(), { queued: 1 });
+  t.match(pixels.stats().quick, { waiting: 1 });
   clock.advance(10_000);
   await t.rejects(waiting, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   letGo();
@@ -244,7 +245,7 @@ t.test(
     const first = pixels.transform({ ...item.call, accountId: 'batch', work: 'job' });
     const second = pixels.transform({ ...callOf(clock), accountId: 'batch', work: 'job' });
     await pixels.transform(callOf(clock)).result;
-    t.match(pixels.stats(), { threads: 1, busy: 1 }, 'the first item is at work, the second waits');
+    t.match(pixels.stats().quick, { slots: 1, busy: 1 }, 'the first item is at work, the second waits');
     item.letGo();
     await Promise.all([first.result, second.result]);
   },

@@ -1,7 +1,7 @@
 // needs: pixels
 
 import t from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixels.ts';
+import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
 import { perform } from '../../../workers/image/perform.ts';
 import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';

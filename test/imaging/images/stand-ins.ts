@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { createPixels, type Pixels, type PixelsOptions } from '../../../src/imaging/images/pixels.ts';
+import { Pixels, type PixelsOptions } from '../../../src/imaging/images/pixels.ts';
 import type { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
@@ -22,12 +22,12 @@ const SETTINGS: PixelsOptions['settings'] = {
 export function openStandIns(
   t: Test,
   settings: Partial<PixelsOptions['settings']> = {},
-  options: Pick<PixelsOptions, 'onReport' | 'workersCpuMs' | 'processCpuMs'> = {},
+  options: Pick<PixelsOptions, 'meter' | 'workersCpuMs' | 'processCpuMs'> = {},
 ): { pixels: Pixels; clock: ManualClock; capacity: ChangeableCapacity } {
   const clock = manualClock();
   const all = { ...SETTINGS, ...settings };
   const capacity = smallCapacity(all);
-  const pixels = createPixels({
+  const pixels = new Pixels({
     settings: all,
     capacity,
     log: { warn: () => {} },

@@ -10,7 +10,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { LateWork } from '../../../src/imaging/images/late-work.ts';
 import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
-import { createRasterizer, type RasterizedDrawing } from '../../../src/imaging/images/vector.ts';
+import { type RasterizedDrawing, Rasterizer } from '../../../src/imaging/images/vector.ts';
 import { type Clock, systemClock } from '../../../src/platform/clock.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { sanitize as sanitized } from '../../../workers/vector/sanitize.ts';
@@ -22,7 +22,7 @@ const forever = new AbortController().signal;
 
 function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}) {
   const { clock = systemClock, ...rest } = options;
-  const rasterizer = createRasterizer({
+  const rasterizer = new Rasterizer({
     timeoutMs: 60_000,
     memoryMegabytes: 2_048,
     limits: () => ({ calls: 8 }),

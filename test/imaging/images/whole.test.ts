@@ -3,14 +3,14 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import t from 'tap';
-import { createPixels } from '../../../src/imaging/images/pixels.ts';
+import { Pixels } from '../../../src/imaging/images/pixels.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { svgOf } from './files.ts';
 
 /** The door with the real threads and the real rasterizer behind it. */
-const pixels = createPixels({
+const pixels = new Pixels({
   settings: {
     IMAGE_THREADS: 1,
     IMAGE_ISOLATION: 'thread',
@@ -107,7 +107,7 @@ t.test('what may take long runs in a child process, and makes the same file', as
   const pass = passOf([{ operation: 'greyscale', params: {} }], { format: 'png', palette: true });
   const isolated = pixels.transform({ ...within(), bytes: new Uint8Array(file), pass });
   await new Promise(setImmediate);
-  t.match(pixels.heavyStats(), { busy: 1 });
+  t.match(pixels.stats().heavy, { busy: 1 });
   const small = passOf([{ operation: 'resize', params: { width: 500 } }, ...pass.steps], pass.encode);
   const [large, inThread] = [
     await isolated.result,

@@ -1,7 +1,8 @@
 // needs: nothing
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
-import { createRenderPool } from '../../../src/imaging/renders/pool.ts';
+import { Deadline } from '../../../src/imaging/images/deadline.ts';
+import { RenderPool } from '../../../src/imaging/renders/pool.ts';
 import { manualClock } from '../../support/clock.ts';
 import { KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in-render-thread.ts';
 
@@ -18,7 +19,7 @@ function openPool({
   const [first, relief] = [standInThread(), standInThread()];
   const slowAccounts: string[] = [];
   const state = { isReliefReady, asked: 0 };
-  const pool = createRenderPool({
+  const pool = new RenderPool({
     threads: [first, ...others],
     slotsPerThread: 2,
     queueLimit: 8,
@@ -37,15 +38,15 @@ function openPool({
     },
   });
   const draw = async (accountId: string, html: string, client = new AbortController()) => {
-    const outcome = await pool.draw({
-      accountId,
-      work: undefined,
-      signal: client.signal,
-      waiting: (slot) => slot,
-      onDrawing: () => {},
-      task: () => ({ kind: 'render', html, width: 1, height: 1, accountId, assets: {}, deadlineMs: 1e12 }),
-    });
-    return outcome.kind;
+    const late = () => new Error('The deadline has passed.');
+    const deadline = new Deadline({ deadlineMs: 1e12, client: client.signal, clock, late });
+    try {
+      const drawn = await pool.draw({ html, width: 1, height: 1, accountId, assets: {}, deadline });
+      return drawn === 'withdrawn' ? drawn : 'answered';
+    } catch (error) {
+      if (!/stopped after 5 s/.test(String(error))) throw error;
+      return 'stopped';
+    }
   };
   return { clock, pool, first, relief, slowAccounts, state, draw };
 }

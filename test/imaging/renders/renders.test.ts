@@ -2,12 +2,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import {
-  createRenders,
-  type RenderRequest,
-  type Renders,
-  type RendersOptions,
-} from '../../../src/imaging/renders/renders.ts';
+import { type RenderRequest, Renders, type RendersOptions } from '../../../src/imaging/renders/renders.ts';
 import { until } from '../../support/whole-service.ts';
 import {
   browserDirectories,
@@ -34,7 +29,7 @@ interface DoorOptions
 
 function openDoor(t: Test, options: DoorOptions = {}): Door {
   const lines: string[] = [];
-  const renders = createRenders({
+  const renders = new Renders({
     threads: 1,
     queueLimit: options.queueLimit ?? 8,
     browserPath: options.browserPath ?? process.env.BROWSER_PATH ?? '',
@@ -62,7 +57,7 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
       ...request,
     });
   const draw = (request: Partial<RenderRequest>) => start(request).result;
-  return { ...renders, start, draw, lines };
+  return Object.assign(renders, { start, draw, lines });
 }
 
 t.test('a page comes back as PNG of its size, with the assets it names by address', async (t) => {

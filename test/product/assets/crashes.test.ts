@@ -3,7 +3,7 @@
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { createPixels } from '../../../src/imaging/images/pixels.ts';
+import { Pixels } from '../../../src/imaging/images/pixels.ts';
 import { installBodies, installBodyParsing } from '../../../src/platform/http/bodies/parsing.ts';
 import { installFailures } from '../../../src/platform/http/errors/failures.ts';
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
@@ -23,7 +23,7 @@ const MAX_CHANGES = 20;
 
 const log = { warn: () => undefined };
 const settings = readSettings({});
-const pixels = createPixels({ settings: settings.pixels, capacity: smallCapacity(), log });
+const pixels = new Pixels({ settings: settings.pixels, capacity: smallCapacity(), log });
 t.teardown(() => pixels.close());
 const { stores } = await startServer(t);
 const clock = { ms: Date.now() };

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { createPixels } from '../../../src/imaging/images/pixels.ts';
+import { Pixels } from '../../../src/imaging/images/pixels.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type {
   AdmitRequest,
@@ -31,7 +31,7 @@ export interface TestProviders {
 export function openTestProviders(t: Test, environment: Record<string, string> = {}): TestProviders {
   const settings = readSettings(environment);
   const models = offeredModels(readModels(), offeredBy(settings.providers));
-  const pixels = createPixels({
+  const pixels = new Pixels({
     settings: settings.pixels,
     capacity: smallCapacity(),
     log: { warn: () => undefined },

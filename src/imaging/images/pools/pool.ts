@@ -1,13 +1,11 @@
-import type { ImageTask } from '../../../../workers/protocol.ts';
-import { ApiError } from '../../../platform/http/errors/errors.ts';
-import { Admission } from '../admission.ts';
-import { type Deadline, unlessAborted } from '../deadline.ts';
-import { capacity, workerUnreachable } from '../failures.ts';
-import type { SlotRequest } from '../slots.ts';
-import type { ChildProcessOptions } from './child-process.ts';
-import { createChildProcessPool, type PoolOptions } from './child-process-pool.ts';
-import { CpuMeter } from './cpu-meter.ts';
-import { createThreads, type ResultOf } from './threads.ts';
+import { Admission, type AdmissionOptions, type AdmissionStats } from '../admission.ts';
+import type { Deadline } from '../deadline.ts';
+import type { IncomingCall, SlotRequest } from '../slots.ts';
+
+/** A call to a pool, as one object: what its queue has to know of it, and its deadline. */
+export interface PoolCall extends Omit<SlotRequest, 'signal'> {
+  deadline: Pick<Deadline, 'signal' | 'waiting' | 'deadlineMs'>;
+}
 
 /**
  * How work ended: with a result, with a refusal or a lost worker, or after its deadline or its client had gone, so that
@@ -15,136 +13,124 @@ import { createThreads, type ResultOf } from './threads.ts';
  */
 export type Outcome = 'done' | 'failed' | 'abandoned';
 
-/** A task for a pool. */
-interface PoolCall<T extends ImageTask> {
-  /**
-   * Makes the task, and reads its input first where that is in a store. It is called when the call has its slot, so
-   * that a waiting call holds no bytes.
-   */
-  makeTask(deadlineMs: number): Promise<T>;
-  slotRequest: Omit<SlotRequest, 'signal'>;
-  deadline: Deadline;
-  /** Called with the work when it begins. The promise settles when the work has ended, also after a deadline. */
-  follow(native: Promise<unknown>): void;
-  /** Called with the CPU time of the work in milliseconds when it has ended, also after the deadline. */
-  took(cpuMs: number, outcome: Outcome): void;
-}
-
-interface PoolResult<T extends ImageTask> {
-  result: ResultOf<T>;
+/** Work that has its slot. */
+export interface Run<Result> {
+  /** Time that it waited for its slot, in milliseconds. */
   queueMs: number;
+  /**
+   * Settles when the work has ended, which after a deadline is later than its caller waits.
+   * Rejects with provider_unavailable or unsupported_format; with what kept the task from being made; with the reason
+   * of the deadline's signal.
+   */
+  result: Promise<Result>;
+  /** Resolves when no worker runs for the call any more, and its slot is free. Never rejects. */
+  ended: Promise<Outcome>;
+  /** CPU time of the worker in milliseconds, known when the work has ended; null where none began. Never rejects. */
+  busyMs: Promise<number | null>;
 }
 
-/** A pool of workers for image tasks, whose slots the accounts take in turn. */
-export interface Pool extends Pick<Admission, 'stats' | 'retryAfterSeconds' | 'expect'> {
-  /** @throws ApiError provider_unavailable, unsupported_format; the deadline's reason when it ends. */
-  run<T extends ImageTask>(call: PoolCall<T>): Promise<PoolResult<T>>;
-  /** Changes the number of slots and their memory in all. No call fails. */
-  resize(size: { slots: number; budgetBytes: number }): void;
+/** What a worker made of a task, or what it was lost with; and its CPU time until then, in milliseconds. */
+export type Finished<Result> = { busyMs: number | null } & ({ result: Result } | { error: unknown });
+
+/** What runs the tasks of a pool: threads of this process, or child processes. */
+export interface Workers<Task, Result> {
+  /**
+   * Resolves when the work has really ended. The task's input is handed over.
+   * @param signal ends the work, where the worker can be stopped.
+   * @param bytes estimated memory of the work.
+   */
+  run(task: Task, signal: AbortSignal, bytes: number): Promise<Finished<Result>>;
+  /** Changes how many tasks run at once. No task fails. */
+  resize(count: number): void;
   close(): Promise<void>;
 }
 
-/** The message for a pass that ended its child process. */
-const PROCESS_DIED_MESSAGE =
-  'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
+/** What workers answer with: a result, or a failure with its reason. */
+interface Answer {
+  kind: string;
+  details?: Record<string, unknown>;
+}
 
-/**
- * Threads of this process: the fastest pool, but work that has begun cannot be stopped. A call therefore does not wait
- * for an item of a job: both run beside each other and share the cores.
- */
-export function createThreadPool(
-  options: PoolOptions & { threadFile: URL; workersCpuMs?: (() => number) | undefined },
-): Pool {
-  const { slots, onLost, threadFile, clock } = options;
-  const cpuMeter = new CpuMeter(options.workersCpuMs);
-  const admission = new Admission({ ...options, callsBesideJobs: true });
-  const workers = createThreads({ threads: slots, threadFile, onLost });
+/** Workers whose slots the accounts take in turn. */
+export class Pool<Task, Result extends Answer> {
+  readonly #admission: Admission;
+  readonly #workers: Workers<Task, Result>;
 
-  function lost(cause: Error): never {
-    onLost(cause);
-    throw workerUnreachable(cause);
+  constructor(options: AdmissionOptions, workers: Workers<Task, Result>) {
+    this.#admission = new Admission(options);
+    this.#workers = workers;
   }
 
-  return {
-    retryAfterSeconds: () => admission.retryAfterSeconds(),
-    expect: (request) => admission.expect(request),
-    stats: () => admission.stats(),
-    async run({ makeTask, slotRequest, deadline, follow, took }) {
-      const { signal } = deadline;
-      const slot = await deadline.waiting(admission.acquire({ ...slotRequest, signal }));
-      if (signal.aborted) {
-        slot.release();
-        throw signal.reason;
-      }
-      const native = (async () => {
-        const task = await makeTask(deadline.deadlineMs());
-        signal.throwIfAborted();
-        const begunMs = clock.elapsedMs();
-        const cpuMs = cpuMeter.begin();
-        const result = await workers.run(task).catch((error: Error) => error);
-        // Other threads of the process, such as those that collect garbage, are measured too.
-        const mostMs = (clock.elapsedMs() - begunMs) * threadsOf(task);
-        took(Math.min(cpuMs(), mostMs), outcomeOf(result, signal));
-        return result instanceof Error ? lost(result) : result;
-      })().finally(slot.release);
-      follow(native);
-      return { result: await unlessAborted(native, signal), queueMs: slot.queueMs };
-    },
-    resize({ slots, budgetBytes }) {
-      workers.resize(slots);
-      admission.resize({ slots, budgetBytes });
-    },
-    async close() {
-      await admission.idle();
-      await workers.close();
-    },
-  };
+  /**
+   * Resolves when the call has its slot, and its work has begun.
+   * @param makeTask makes the task for the deadline as it is then, and reads its input first where that is in a store:
+   *   a waiting call holds no bytes.
+   * @throws provider_unavailable (capacity) where the queue takes no such call; the reason of the deadline's signal.
+   */
+  async start(call: PoolCall, makeTask: (deadlineMs: number) => Task | Promise<Task>): Promise<Run<Result>> {
+    const { signal } = call.deadline;
+    const { queueMs, release } = await call.deadline.waiting(this.#admission.acquire({ ...call, signal }));
+    if (signal.aborted) {
+      release();
+      throw signal.reason;
+    }
+    const finished = this.#work(call, makeTask).finally(release);
+    return {
+      queueMs,
+      result: finished.then(resultOf),
+      ended: finished.then((work) => outcomeOf(work, signal)),
+      busyMs: finished.then(({ busyMs }) => busyMs),
+    };
+  }
+
+  /** Lets in a call whose body is still to be received: see Admission. */
+  expect(accountId: string, heldBytes: number): IncomingCall {
+    return this.#admission.expect({ accountId, heldBytes });
+  }
+
+  retryAfterSeconds(): number {
+    return this.#admission.retryAfterSeconds();
+  }
+
+  stats(): AdmissionStats {
+    return this.#admission.stats();
+  }
+
+  /** Changes the number of slots and their memory in all. No call fails. */
+  resize(size: { slots: number; budgetBytes: number }): void {
+    this.#workers.resize(size.slots);
+    this.#admission.resize(size);
+  }
+
+  /** Waits for the work under way, then ends the workers. */
+  async close(): Promise<void> {
+    await this.#admission.idle();
+    await this.#workers.close();
+  }
+
+  async #work(
+    { deadline, bytes }: PoolCall,
+    makeTask: (deadlineMs: number) => Task | Promise<Task>,
+  ): Promise<Finished<Result>> {
+    try {
+      const task = await makeTask(deadline.deadlineMs());
+      deadline.signal.throwIfAborted();
+      return await this.#workers.run(task, deadline.signal, bytes);
+    } catch (error) {
+      return { busyMs: null, error };
+    }
+  }
 }
 
-/**
- * Child processes with a clean environment and bounded memory, which are killed at the deadline: for long passes, or
- * for all passes where the operator wants the decoders isolated.
- */
-export function createProcessPool(options: PoolOptions & ChildProcessOptions): Pool {
-  const processes = createChildProcessPool<ImageTask, ResultOf<ImageTask>>({
-    ...options,
-    diedMessage: PROCESS_DIED_MESSAGE,
-  });
-  return {
-    ...processes,
-    async run<T extends ImageTask>({ makeTask, slotRequest, deadline, follow, took }: PoolCall<T>) {
-      let begun = false;
-      const begin = async () => {
-        begun = true;
-        return { task: await makeTask(deadline.deadlineMs()), signal: deadline.signal };
-      };
-      const native = processes.run({
-        ...slotRequest,
-        deadline,
-        begin,
-        took: (cpuMs, reply) => took(cpuMs, outcomeOf(reply, deadline.signal)),
-      });
-      follow(native);
-      try {
-        const { reply, data, queueMs } = await native;
-        const result = reply.kind === 'transformed' ? { ...reply, data } : reply;
-        return { result: result as ResultOf<T>, queueMs };
-      } catch (error) {
-        // A call whose deadline passed before it had a slot is refused for want of capacity.
-        const isLate = error instanceof ApiError && error.details?.reason === 'deadline_exceeded';
-        throw isLate && !begun ? capacity(processes.retryAfterSeconds()) : error;
-      }
-    },
-  };
+function resultOf<Result>(work: Finished<Result>): Result {
+  if ('error' in work) throw work.error;
+  return work.result;
 }
 
-/** @param result absent, or the error, where the worker was lost. */
-function outcomeOf(result: ResultOf<ImageTask> | Error | undefined, { aborted }: AbortSignal): Outcome {
+function outcomeOf(work: Finished<Answer>, { aborted }: AbortSignal): Outcome {
   if (aborted) return 'abandoned';
-  return result === undefined || result instanceof Error || result.kind === 'failure' ? 'failed' : 'done';
-}
-
-/** Threads of libvips that work on a task. */
-function threadsOf(task: ImageTask): number {
-  return (task.kind === 'transform' && task.threads) || 1;
+  if ('result' in work && work.result.kind !== 'failure') return 'done';
+  // A worker may notice the deadline before the clock here does.
+  const isLate = 'result' in work && work.result.details?.reason === 'deadline_exceeded';
+  return isLate ? 'abandoned' : 'failed';
 }

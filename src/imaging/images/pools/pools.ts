@@ -1,86 +1,82 @@
-import type { Pass } from '../../../../workers/protocol.ts';
+import type { ImageResult, ImageTask, Pass } from '../../../../workers/protocol.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
+import type { PoolMeter } from '../../../platform/metrics/pools.ts';
 import type { SettingsOf } from '../../../platform/setting.ts';
-import { present } from '../../../platform/values/present.ts';
+import type { Log } from '../../../platform/tracing/log.ts';
+import type { AdmissionStats } from '../admission.ts';
+import type { Alternatives } from '../alternatives.ts';
 import { imageMemoryBudgets } from '../budgets.ts';
 import type { pixelsSettings } from '../config.ts';
+import type { Deadline } from '../deadline.ts';
 import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
+import { estimatedBytes } from '../estimates/memory.ts';
+import { capacity as poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
 import type { Header } from '../header/header.ts';
-import type { ChildProcessOptions } from './child-process.ts';
+import { LATE_SECONDS, type LateWork } from '../late-work.ts';
+import type { IncomingCall } from '../slots.ts';
+import { ChildProcesses } from './child-processes.ts';
 import { Pace } from './pace.ts';
-import { createProcessPool, createThreadPool, type Outcome, type Pool } from './pool.ts';
+import { type Outcome, Pool, type PoolCall, type Run } from './pool.ts';
+import type { TaskProcessOptions } from './task-process.ts';
+import { Threads } from './threads.ts';
 import type { WorkerTime } from './worker-time.ts';
 
+/**
+ * `quick` runs passes that take a moment. `slow` those that take longer: they yield the cores to quick ones. `heavy`
+ * those that may take seconds, and those of accounts past their budget. `batch` items of large jobs that take at most
+ * as long as slow passes.
+ */
 export type PoolName = 'quick' | 'slow' | 'heavy' | 'batch';
 
 /**
  * Why work gets the lowest priority: it is estimated to take long, its account has used up its budget of worker time,
  * or the same work of the account has just met its deadline.
  */
-export type LowReason = 'estimate' | 'budget' | 'deadline';
+type LowReason = 'estimate' | 'budget' | 'deadline';
 
-/** Work that looks for a pool. */
-export interface PixelWork {
-  kind: 'transform' | 'describe' | 'compare';
+/** A call to the pools, as one object. */
+export interface PassCall extends Omit<PoolCall, 'bytes'> {
+  kind: ImageTask['kind'];
   header: Header;
   /** Null for a description and a comparison. */
   pass: Pass | null;
-  accountId: string;
-  /** Whether the caller waits for it. */
-  isCall: boolean;
   /** Whether it is an item of a large job. */
   inBatch: boolean;
-  /** Whether the same work of the account, over no more, has just met its deadline. */
-  wasLate: boolean;
+  deadline: Deadline;
+  /** What to send instead, where the work takes too long. */
+  alternatives(): Alternatives;
 }
 
-/** The pool of some work, and the receiver of its CPU time. */
+/** The pool of a call, and what its choice was based on. */
 interface Choice {
   name: PoolName;
-  pool: Pool;
   /** Present in the pool `heavy`. */
-  reason?: LowReason;
-  took(cpuMs: number, outcome: Outcome): void;
+  reason: LowReason | undefined;
+  /** Work of one kind has about the same ratio of time to estimate. */
+  paceKind: string;
+  estimateMs: number;
 }
 
-/** Work that has ended in a pool, for the metrics. */
-export interface PoolReport {
-  pool: PoolName;
-  reason?: LowReason | undefined;
-  cpuMs: number;
-  outcome: Outcome;
-}
-
-interface Pools extends Record<PoolName, Pool> {
-  /** Passes that take a moment. */
-  quick: Pool;
-  /** Passes that take longer than a moment. They yield the cores to quick ones. */
-  slow: Pool;
-  /** Passes that may take seconds, and those of accounts past their budget. */
-  heavy: Pool;
-  /** Items of large jobs that take at most as long as slow passes. */
-  batch: Pool;
-  choose(work: PixelWork): Choice;
-  /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by the second. */
-  threadsFor(header: Header, pass: Pass): number;
-  close(): Promise<void>;
-}
-
-interface PoolsOptions {
+export interface PoolsOptions {
   settings: SettingsOf<typeof pixelsSettings>;
   capacity: Capacity;
   clock: Clock;
+  log: Log;
   workerTime: WorkerTime;
+  lateWork: LateWork;
   onLost: (error: Error) => void;
-  processCpuMs?: ChildProcessOptions['processCpuMs'];
-  /** Called when work has ended. */
-  onReport?: ((report: PoolReport) => void) | undefined;
+  /** Counts work that has ended. In the metrics, the pool of quick passes is named `image`. */
+  meter?: Pick<PoolMeter, 'ended'> | undefined;
   threadFile?: URL | undefined;
   processFile?: URL | undefined;
   workersCpuMs?: (() => number) | undefined;
+  processCpuMs?: TaskProcessOptions['processCpuMs'];
 }
+
+type ImagePool = Pool<ImageTask, ImageResult>;
 
 /** A quick pass of another account waits for about this long at most until a thread is free. */
 const SLOW_FROM_MS = 300;
@@ -106,14 +102,179 @@ const HELD_SHARE = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/thread.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
 
+/** The message for a pass that ended its child process. */
+const PROCESS_DIED_MESSAGE =
+  'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
+
 /**
  * Nothing stops a thread inside libvips: a pass that takes longer than a moment runs in a process that can be killed,
  * and that has a priority of its own, so that no account's pass holds up the calls of the others. A thread cannot have
- * one, because libuv's threads are shared by all that a process does.
+ * one, because libuv's threads are shared by all that a process does. A call does not wait for an item of a job in a
+ * thread: both run beside each other and share the cores.
  */
-export function openPools(options: PoolsOptions): Pools {
-  const { settings, capacity, workerTime, onReport, threadFile = IMAGE_THREAD } = options;
-  const sizesNow = () => {
+export class Pools {
+  readonly #options: PoolsOptions;
+  readonly #pools: Record<PoolName, ImagePool>;
+  readonly #pace = new Pace();
+  #sizes: Record<PoolName, { slots: number; budgetBytes: number }>;
+
+  constructor(options: PoolsOptions) {
+    this.#options = options;
+    this.#sizes = this.#sizesNow();
+    const isIsolated = options.settings.IMAGE_ISOLATION === 'process';
+    this.#pools = {
+      quick: isIsolated ? this.#processPool('quick', 0) : this.#threadPool(),
+      slow: this.#processPool('slow', SLOW_NICENESS),
+      heavy: this.#processPool('heavy', HEAVY_NICENESS),
+      batch: this.#processPool('batch', BATCH_NICENESS),
+    };
+    options.capacity.onChange(() => this.#resize());
+  }
+
+  /**
+   * Starts the work of a call in the pool that its estimated duration and its account assign it to. Resolves when it
+   * has its slot. All that is learnt of the work is recorded before its result settles.
+   * @throws what Pool.start throws; deadline_exceeded where the same work has just taken too long.
+   */
+  async start(
+    call: PassCall,
+    makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
+  ): Promise<Run<ImageResult>> {
+    const { header, pass, accountId, work, deadline } = call;
+    const { clock, lateWork } = this.#options;
+    const waitSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
+    const wasLate = waitSeconds > 0;
+    if (wasLate && work !== 'job') throw tookTooLongBefore(waitSeconds, call.alternatives());
+    const choice = this.#choose(call, wasLate);
+    const askedMs = clock.nowMs();
+    const run = await this.#startIn(choice.name, { ...call, bytes: estimatedBytes(header, pass) }, makeTask);
+    deadline.begin(() => tookTooLong(LATE_SECONDS, call.alternatives()));
+    // The wait of a call is a part of its time, that of a job is not.
+    const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
+    const ended = this.#recorded(call, choice, run, allowedMs);
+    return { ...run, ended, result: run.result.finally(() => ended) };
+  }
+
+  /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by the second. */
+  threadsFor(header: Header, pass: Pass): number {
+    const { capacity } = this.#options;
+    const granted = capacity.processes() * capacity.imageThreads();
+    // The encoder of AVIF writes other bytes with each number of threads.
+    const gains = encodeOf(header, pass).format !== 'avif' && divisibleMs(header, pass) >= DIVIDED_FROM_MS;
+    return granted > 1 && gains && this.#isAlone() ? 2 : 1;
+  }
+
+  /** Lets in a call whose body is still to be received. Most calls are quick, so it counts in that pool. */
+  expect(accountId: string, heldBytes: number): IncomingCall {
+    return this.#pools.quick.expect(accountId, heldBytes);
+  }
+
+  /** Seconds after which a call may be sent again that was refused before its pool was chosen. */
+  retryAfterSeconds(): number {
+    return this.#pools.quick.retryAfterSeconds();
+  }
+
+  stats(): Record<PoolName, AdmissionStats> {
+    const { quick, slow, heavy, batch } = this.#pools;
+    return { quick: quick.stats(), slow: slow.stats(), heavy: heavy.stats(), batch: batch.stats() };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.close()));
+  }
+
+  /** A call whose deadline passed before it had a slot of a process is refused for want of capacity. */
+  async #startIn(
+    name: PoolName,
+    call: PoolCall,
+    makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
+  ): Promise<Run<ImageResult>> {
+    const pool = this.#pools[name];
+    try {
+      return await pool.start(call, makeTask);
+    } catch (error) {
+      const isInProcess = name !== 'quick' || this.#options.settings.IMAGE_ISOLATION === 'process';
+      const isLate = error instanceof ApiError && error.details?.reason === 'deadline_exceeded';
+      throw isInProcess && isLate ? poolIsFull(pool.retryAfterSeconds()) : error;
+    }
+  }
+
+  #choose(call: PassCall, wasLate: boolean): Choice {
+    const estimateMs = estimatedMs(call.header, call.pass);
+    const paceKind = paceKindOf(call);
+    const expectedMs = this.#pace.corrected(paceKind, estimateMs);
+    const reason = this.#lowReasonOf(call, expectedMs, wasLate);
+    const byTime = expectedMs > SLOW_FROM_MS ? 'slow' : 'quick';
+    const usual = call.inBatch ? 'batch' : byTime;
+    return { name: reason === undefined ? usual : 'heavy', reason, paceKind, estimateMs };
+  }
+
+  #lowReasonOf({ accountId, work }: PassCall, expectedMs: number, wasLate: boolean): LowReason | undefined {
+    if (expectedMs > HEAVY_FROM_MS) return 'estimate';
+    if (wasLate) return 'deadline';
+    return work !== 'job' && this.#options.workerTime.isSpent(accountId) ? 'budget' : undefined;
+  }
+
+  /** Learns from work when it has ended, whatever its pool: its pace, its account's time, and whether it was late. */
+  async #recorded(
+    call: PassCall,
+    choice: Choice,
+    run: Run<ImageResult>,
+    allowedMs: number,
+  ): Promise<Outcome> {
+    const { accountId, header, inBatch, work } = call;
+    const { name: pool, reason, paceKind, estimateMs } = choice;
+    const { log, meter, workerTime, lateWork } = this.#options;
+    const [outcome, cpuMs] = await Promise.all([run.ended, run.busyMs]);
+    if (cpuMs === null) return outcome;
+    // Work that was refused or abandoned ended early, and is no measure of the pace unless it was slow.
+    if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
+    if (work !== 'job') workerTime.spent(accountId, cpuMs);
+    if (outcome === 'abandoned')
+      lateWork.record(accountId, lateNameOf(call), header.pixels, { cpuMs, allowedMs });
+    meter?.ended({ pool: pool === 'quick' ? 'image' : pool, reason, cpuMs, outcome });
+    log.debug?.({ pool, reason, outcome, cpuMs, queueMs: run.queueMs, inBatch }, 'A pass ran in the pool');
+    return outcome;
+  }
+
+  /** Whether the calling pass is the only one that has a slot, and none waits. */
+  #isAlone(): boolean {
+    let passes = 0;
+    for (const { busy, waiting, jobsWaiting } of Object.values(this.stats()))
+      passes += busy + waiting + jobsWaiting;
+    return passes === 1;
+  }
+
+  #threadPool(): ImagePool {
+    const { threadFile = IMAGE_THREAD } = this.#options;
+    const { quick } = this.#sizes;
+    const threads = new Threads({ ...this.#options, threads: quick.slots, threadFile });
+    return new Pool({ ...this.#admissionOf('quick'), callsBesideJobs: true }, threads);
+  }
+
+  #processPool(name: PoolName, niceness: number): ImagePool {
+    const { processFile: file = IMAGE_PROCESS, settings, clock, onLost, processCpuMs } = this.#options;
+    const processes = new ChildProcesses<ImageTask, ImageResult, ImageResult>({
+      ...{ file, niceness, clock, onLost, processCpuMs },
+      memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
+      diedMessage: PROCESS_DIED_MESSAGE,
+      resultOf: (reply, data) => (reply.kind === 'transformed' ? { ...reply, data } : reply),
+    });
+    return new Pool(this.#admissionOf(name), processes);
+  }
+
+  #admissionOf(name: PoolName) {
+    const { capacity, clock, workerTime } = this.#options;
+    const limits = () => ({
+      calls: capacity.imageQueue(),
+      heldBytes: this.#sizes.quick.budgetBytes / HELD_SHARE,
+      waitMs: capacity.imageWaitMs(),
+    });
+    return { ...this.#sizes[name], limits, clock, givesWay: workerTime.isSpent };
+  }
+
+  #sizesNow(): Record<PoolName, { slots: number; budgetBytes: number }> {
+    const { settings, capacity } = this.#options;
     const budgets = imageMemoryBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
     const slots = capacity.imageThreads();
     return {
@@ -122,91 +283,23 @@ export function openPools(options: PoolsOptions): Pools {
       heavy: { slots: settings.IMAGE_HEAVY_SLOTS, budgetBytes: budgets.heavyBytes },
       batch: { slots, budgetBytes: budgets.batchBytes },
     };
-  };
-  let sizes = sizesNow();
-  const limits = () => ({
-    calls: capacity.imageQueue(),
-    heldBytes: sizes.quick.budgetBytes / HELD_SHARE,
-    waitMs: capacity.imageWaitMs(),
-  });
-  const shared = { ...options, limits, givesWay: workerTime.isSpent };
-  const processPool = (name: PoolName, niceness: number) =>
-    createProcessPool({
-      ...shared,
-      ...sizes[name],
-      file: options.processFile ?? IMAGE_PROCESS,
-      memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
-      niceness,
-    });
-  const pools: Record<PoolName, Pool> = {
-    quick:
-      settings.IMAGE_ISOLATION === 'process'
-        ? processPool('quick', 0)
-        : createThreadPool({ ...shared, ...sizes.quick, threadFile }),
-    slow: processPool('slow', SLOW_NICENESS),
-    heavy: processPool('heavy', HEAVY_NICENESS),
-    batch: processPool('batch', BATCH_NICENESS),
-  };
-  const pace = new Pace();
-  capacity.onChange(() => {
-    sizes = sizesNow();
-    for (const name of POOL_NAMES) pools[name].resize(sizes[name]);
-  });
-
-  /** Whether the calling pass is the only one that has a slot, and none waits. */
-  function isAlone(): boolean {
-    let passes = 0;
-    for (const pool of Object.values(pools)) {
-      const { busy, waiting, jobsWaiting } = pool.stats();
-      passes += busy + waiting + jobsWaiting;
-    }
-    return passes === 1;
   }
 
-  function lowReasonOf({ accountId, isCall, wasLate }: PixelWork, expectedMs: number): LowReason | undefined {
-    if (expectedMs > HEAVY_FROM_MS) return 'estimate';
-    if (wasLate) return 'deadline';
-    return isCall && workerTime.isSpent(accountId) ? 'budget' : undefined;
+  #resize(): void {
+    this.#sizes = this.#sizesNow();
+    for (const name of POOL_NAMES) this.#pools[name].resize(this.#sizes[name]);
   }
-
-  return {
-    ...pools,
-    choose(work) {
-      const { header, pass, accountId, isCall, inBatch } = work;
-      const kind = kindOf(work);
-      const estimateMs = estimatedMs(header, pass);
-      const expectedMs = pace.corrected(kind, estimateMs);
-      const reason = lowReasonOf(work, expectedMs);
-      const byTime = expectedMs > SLOW_FROM_MS ? 'slow' : 'quick';
-      const usual = inBatch ? 'batch' : byTime;
-      const name = reason === undefined ? usual : 'heavy';
-      return {
-        ...{ name, pool: pools[name] },
-        ...present({ reason }),
-        took(cpuMs, outcome) {
-          // Work that was refused or abandoned ended early, and is no measure of the pace unless it was slow.
-          if (outcome === 'done' || cpuMs > estimateMs) pace.record(kind, estimateMs, cpuMs);
-          if (isCall) workerTime.spent(accountId, cpuMs);
-          onReport?.({ pool: name, reason, cpuMs, outcome });
-        },
-      };
-    },
-    threadsFor(header, pass) {
-      const granted = capacity.processes() * capacity.imageThreads();
-      // The encoder of AVIF writes other bytes with each number of threads.
-      const gains = encodeOf(header, pass).format !== 'avif' && divisibleMs(header, pass) >= DIVIDED_FROM_MS;
-      return granted > 1 && gains && isAlone() ? 2 : 1;
-    },
-    async close() {
-      await Promise.all(Object.values(pools).map((pool) => pool.close()));
-    },
-  };
 }
 
 const POOL_NAMES: readonly PoolName[] = ['quick', 'slow', 'heavy', 'batch'];
 
+/** A text that the same work over other files has in common. */
+function lateNameOf({ kind, header, pass }: PassCall): string {
+  return `${kind} ${header.format} ${JSON.stringify(pass)}`;
+}
+
 /** Work with the same decoder, steps and encoder has about the same ratio of time to estimate. */
-function kindOf({ kind, header, pass }: PixelWork): string {
+function paceKindOf({ kind, header, pass }: PassCall): string {
   if (pass === null) return `${kind} ${header.format}`;
   const { format, lossless, target } = encodeOf(header, pass);
   const steps = pass.steps.map(({ operation }) => operation);

@@ -1,25 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type {
-  Compared,
-  CompareTask,
-  Described,
-  Failure,
-  ImageResult,
-  ImageTask,
-  Transformed,
-  TransformTask,
-} from '../../../../workers/protocol.ts';
+import type { ImageResult, ImageTask } from '../../../../workers/protocol.ts';
 import { shareOnce } from '../../../../workers/transport/once.ts';
-
-/** The answer to a task that succeeded. */
-export type AnswerOf<T extends ImageTask> = T extends TransformTask
-  ? Transformed
-  : T extends CompareTask
-    ? Compared
-    : Described;
-export type ResultOf<T extends ImageTask> = AnswerOf<T> | Failure;
+import type { Clock } from '../../../platform/clock.ts';
+import { workerUnreachable } from '../failures.ts';
+import { CpuMeter } from './cpu-meter.ts';
+import type { Finished, Workers } from './pool.ts';
 
 /**
  * A call, and the item of a job beside it: sharp works on threads of libuv, so neither holds up the other.
@@ -28,46 +15,92 @@ const TASKS_A_THREAD = 2;
 /** Longer than any task: one that still runs then hangs inside libvips. */
 const RETIRE_MS = 180_000;
 
-/** Threads that run image tasks: one each, or a call beside the item of a job. */
-interface Threads {
-  /**
-   * Settles when the thread has really ended with the task: nothing stops a thread inside libvips.
-   * The task's input is transferred. Rejects when its thread died.
-   */
-  run<T extends ImageTask>(task: T): Promise<ResultOf<T>>;
-  /** Changes the number of threads: new tasks go to new threads, the old ones end with the tasks that they have. */
-  resize(threads: number): void;
-  close(): Promise<void>;
-}
-
-/**
- * The caller never runs more tasks at once than the threads take: calls wait in admission, where accounts
- * take turns and clients may leave. A dead thread is replaced.
- */
-export function createThreads(options: {
+interface ThreadsOptions {
   threads: number;
   threadFile: URL;
+  clock: Clock;
+  /** Called when a thread ends by itself. */
   onLost: (error: Error) => void;
-}): Threads {
-  const { threadFile, onLost } = options;
-  let { threads } = options;
-  const running = new WeakMap<Piscina, Set<Promise<unknown>>>();
-  /** Pools of another size, until their last task has ended. */
-  const retiring = new Set<Promise<void>>();
-  let isClosed = false;
-  shareOnce('closeOtherLoaders');
-  let piscina = start();
+  /** CPU milliseconds of the threads; absent: as the system reports them. */
+  workersCpuMs?: (() => number) | undefined;
+}
 
-  function start(): Piscina<ImageTask, ImageResult> {
-    const started = new Piscina<ImageTask, ImageResult>({
-      filename: fileURLToPath(threadFile),
-      minThreads: threads,
-      maxThreads: threads,
+type ThreadPool = Piscina<ImageTask, ImageResult>;
+
+/**
+ * Threads of this process that run image tasks, one each, or a call beside the item of a job: the fastest workers, but
+ * nothing stops a thread inside libvips. The caller never runs more tasks at once than the threads take: calls wait in
+ * admission, where accounts take turns and clients may leave. A dead thread is replaced.
+ */
+export class Threads implements Workers<ImageTask, ImageResult> {
+  readonly #options: ThreadsOptions;
+  readonly #cpuMeter: CpuMeter;
+  readonly #running = new WeakMap<ThreadPool, Set<Promise<unknown>>>();
+  /** Pools of another size, until their last task has ended. */
+  readonly #retiring = new Set<Promise<void>>();
+  #count: number;
+  #pool: ThreadPool;
+  #isClosed = false;
+
+  constructor(options: ThreadsOptions) {
+    this.#options = options;
+    this.#cpuMeter = new CpuMeter(options.workersCpuMs);
+    this.#count = options.threads;
+    shareOnce('closeOtherLoaders');
+    this.#pool = this.#start();
+  }
+
+  async run(task: ImageTask): Promise<Finished<ImageResult>> {
+    const { clock, onLost } = this.#options;
+    const begunMs = clock.elapsedMs();
+    const cpuMs = this.#cpuMeter.begin();
+    // Other threads of the process, such as those that collect garbage, are measured too.
+    const busyMs = () => Math.min(cpuMs(), (clock.elapsedMs() - begunMs) * vipsThreadsOf(task));
+    try {
+      const result = await this.#ask(task);
+      return { busyMs: busyMs(), result };
+    } catch (error) {
+      onLost(error as Error);
+      return { busyMs: busyMs(), error: workerUnreachable(error) };
+    }
+  }
+
+  /** New tasks go to new threads, and the old ones end with the tasks that they have. */
+  resize(count: number): void {
+    if (count === this.#count || this.#isClosed) return;
+    this.#count = count;
+    const old = this.#pool;
+    this.#pool = this.#start();
+    const retired: Promise<void> = this.#retire(old).finally(() => this.#retiring.delete(retired));
+    this.#retiring.add(retired);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#retiring, this.#pool.destroy()]);
+  }
+
+  /** Rejects when its thread died. */
+  #ask(task: ImageTask): Promise<ImageResult> {
+    const answer = this.#pool.run(task, { transferList: [task.input.buffer] });
+    const tasks = this.#running.get(this.#pool) ?? new Set();
+    this.#running.set(this.#pool, tasks);
+    tasks.add(answer);
+    const ended = () => tasks.delete(answer);
+    answer.then(ended, ended);
+    return answer;
+  }
+
+  #start(): ThreadPool {
+    const started: ThreadPool = new Piscina({
+      filename: fileURLToPath(this.#options.threadFile),
+      minThreads: this.#count,
+      maxThreads: this.#count,
       concurrentTasksPerWorker: TASKS_A_THREAD,
       recordTiming: false,
     });
-    started.on('error', onLost);
-    started.on('workerDestroy', () => setImmediate(renewIfEmpty, started));
+    started.on('error', this.#options.onLost);
+    started.on('workerDestroy', () => setImmediate(this.#renewIfEmpty, started));
     return started;
   }
 
@@ -75,40 +108,21 @@ export function createThreads(options: {
    * Piscina gives up on a pool whose thread dies while it starts, and would keep its queued tasks for ever. They are
    * rejected here, and the next task finds a new pool.
    */
-  function renewIfEmpty(started: Piscina): void {
-    if (started !== piscina || started.threads.length > 0 || isClosed) return;
-    piscina = start();
+  readonly #renewIfEmpty = (started: ThreadPool): void => {
+    if (started !== this.#pool || started.threads.length > 0 || this.#isClosed) return;
+    this.#pool = this.#start();
     void started.destroy();
-  }
+  };
 
   /** Piscina's own closing would reject what has not begun: its tasks are waited for here. */
-  async function retire(old: Piscina): Promise<void> {
-    const tasks = Promise.allSettled(running.get(old) ?? []);
+  async #retire(old: ThreadPool): Promise<void> {
+    const tasks = Promise.allSettled(this.#running.get(old) ?? []);
     await Promise.race([tasks, sleep(RETIRE_MS, undefined, { ref: false })]);
     await old.destroy();
   }
+}
 
-  return {
-    run<T extends ImageTask>(task: T) {
-      const answer = piscina.run(task, { transferList: [task.input.buffer] }) as Promise<ResultOf<T>>;
-      const tasks = running.get(piscina) ?? new Set();
-      running.set(piscina, tasks);
-      tasks.add(answer);
-      const ended = () => tasks.delete(answer);
-      answer.then(ended, ended);
-      return answer;
-    },
-    resize(count) {
-      if (count === threads || isClosed) return;
-      threads = count;
-      const old = piscina;
-      piscina = start();
-      const retired: Promise<void> = retire(old).finally(() => retiring.delete(retired));
-      retiring.add(retired);
-    },
-    async close() {
-      isClosed = true;
-      await Promise.all([...retiring, piscina.destroy()]);
-    },
-  };
+/** Threads of libvips that work on a task. */
+function vipsThreadsOf(task: ImageTask): number {
+  return (task.kind === 'transform' && task.threads) || 1;
 }

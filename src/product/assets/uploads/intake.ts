@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { Admission } from '../../../imaging/images/admission.ts';
-import { deadlineOf } from '../../../imaging/images/deadline.ts';
+import { Deadline } from '../../../imaging/images/deadline.ts';
 import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
 import type { Pixels } from '../../../imaging/images/pixels.ts';
 import { systemClock } from '../../../platform/clock.ts';
@@ -67,7 +67,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
     async describe(accountId, key, client) {
       using ends = new DisposableStack();
       const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
-      const deadline = deadlineOf({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
+      const deadline = new Deadline({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
       ends.defer(() => deadline.end());
       const { signal } = deadline;
       const { release } = await queue.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });

@@ -1,4 +1,5 @@
-import type { PixelResult, Pixels, TransformCall } from '../../../imaging/images/pixels.ts';
+import type { PixelResult, TransformCall } from '../../../imaging/images/pixel-call.ts';
+import type { Pixels } from '../../../imaging/images/pixels.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
 import { present } from '../../../platform/values/present.ts';

@@ -21,7 +21,7 @@ export class ProcessDeath extends Error {
   }
 }
 
-export interface ChildProcessOptions {
+export interface TaskProcessOptions {
   file: URL;
   /** Memory that it may write to. */
   memoryMegabytes: number;
@@ -29,20 +29,6 @@ export interface ChildProcessOptions {
   niceness: number;
   /** CPU milliseconds of a process by its id, null where they are not known; absent: as the system reports them. */
   processCpuMs?: ((pid: number) => number | null) | undefined;
-}
-
-export interface TaskProcess {
-  /** Resolves when it is gone. */
-  readonly gone: Promise<void>;
-  /**
-   * Sends a task and reads its answer. One at a time. The task's input is handed over, and freed once it is written.
-   * @throws ProcessDeath
-   */
-  ask<Task extends { input: Uint8Array }, Reply>(
-    task: Task,
-  ): Promise<{ reply: Reply; data: Uint8Array<ArrayBuffer>; cpuMs: number }>;
-  /** Ends it at once; resolves when it is gone. */
-  kill(): Promise<void>;
 }
 
 interface ProcessEnd {
@@ -69,19 +55,69 @@ const ENVIRONMENT = [
   'NODE_COMPILE_CACHE',
 ];
 
+/** A process for work that nothing stops but a kill. */
+export class TaskProcess {
+  readonly #processCpuMs: (pid: number) => number | null;
+  readonly #child: ChildProcess;
+  readonly #pipe: Duplex;
+  readonly #died = new AbortController();
+  /** Resolves when it is gone. */
+  readonly gone: Promise<void>;
+  /** CPU time of the process when its task began, and of the task when the process was killed. */
+  #begunAtMs: number | null = null;
+  #killedAfterMs: number | null = null;
+
+  constructor(options: TaskProcessOptions) {
+    this.#processCpuMs = options.processCpuMs ?? cpuMsOf;
+    this.#child = forkLimited(options);
+    if (this.#child.pid !== undefined) endFirstWithoutMemory(this.#child.pid);
+    this.#pipe = this.#child.stdio[DATA_PIPE] as Duplex;
+    // A write to a process that died fails here; the death itself is reported by its exit.
+    this.#pipe.on('error', () => {});
+    this.gone = waitForEnding(this.#child).then((ending) =>
+      this.#died.abort(new ProcessDeath(ending, this.#killedAfterMs)),
+    );
+  }
+
+  /**
+   * Sends a task and reads its answer. One at a time. The task's input is handed over, and freed once it is written.
+   * @throws ProcessDeath
+   */
+  async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
+    const { signal } = this.#died;
+    this.#begunAtMs = this.#usedMs();
+    try {
+      const message: ChildProcessTask<Task> = { task, sizeBytes: input.length };
+      this.#child.send(message, (error) => error !== null && this.#child.kill('SIGKILL'));
+      this.#pipe.write(input, (error) => (error ? undefined : freeNow(input)));
+      const [answer] = (await once(this.#child, 'message', { signal })) as [ProcessAnswer<Reply>];
+      const { reply, sizeBytes, cpuMs } = answer;
+      return { reply, data: await readBytes(this.#pipe, sizeBytes, signal), cpuMs };
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    }
+  }
+
+  /** Ends it at once; resolves when it is gone. */
+  async kill(): Promise<void> {
+    const nowMs = this.#usedMs();
+    if (this.#begunAtMs !== null && nowMs !== null) this.#killedAfterMs = nowMs - this.#begunAtMs;
+    this.#child.kill('SIGKILL');
+    await this.gone;
+  }
+
+  #usedMs(): number | null {
+    return this.#child.pid === undefined ? null : this.#processCpuMs(this.#child.pid);
+  }
+}
+
 /**
- * Starts a process for work that nothing stops but a kill. A shell sets the limits before Node starts, so that they
- * hold for every thread; RLIMIT_DATA counts the memory that is written to, where a limit of the address space would
- * count all that V8 reserves.
+ * A shell sets the limits before Node starts, so that they hold for every thread; RLIMIT_DATA counts the memory that is
+ * written to, where a limit of the address space would count all that V8 reserves.
  */
-export function startTaskProcess({
-  file,
-  memoryMegabytes,
-  niceness,
-  processCpuMs = cpuMsOf,
-}: ChildProcessOptions): TaskProcess {
+function forkLimited({ file, memoryMegabytes, niceness }: TaskProcessOptions): ChildProcess {
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
-  const child = fork(fileURLToPath(file), {
+  return fork(fileURLToPath(file), {
     execPath: '/bin/sh',
     execArgv: ['-c', limited, process.execPath],
     env: Object.fromEntries(
@@ -90,39 +126,6 @@ export function startTaskProcess({
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });
-  if (child.pid !== undefined) endFirstWithoutMemory(child.pid);
-  const pipe = child.stdio[DATA_PIPE] as Duplex;
-  // A write to a process that died fails here; the death itself is reported by its exit.
-  pipe.on('error', () => {});
-  /** CPU time of the process when its task began, and of the task when the process was killed. */
-  let begunAtMs: number | null = null;
-  let killedAfterMs: number | null = null;
-  const usedMs = () => (child.pid === undefined ? null : processCpuMs(child.pid));
-  const died = new AbortController();
-  const gone = waitForEnding(child).then((ending) => died.abort(new ProcessDeath(ending, killedAfterMs)));
-  const { signal } = died;
-  return {
-    gone,
-    async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
-      begunAtMs = usedMs();
-      try {
-        const message: ChildProcessTask<Task> = { task, sizeBytes: input.length };
-        child.send(message, (error) => error !== null && child.kill('SIGKILL'));
-        pipe.write(input, (error) => (error ? undefined : freeNow(input)));
-        const [answer] = (await once(child, 'message', { signal })) as [ProcessAnswer<Reply>];
-        const { reply, sizeBytes, cpuMs } = answer;
-        return { reply, data: await readBytes(pipe, sizeBytes, signal), cpuMs };
-      } catch (error) {
-        throw signal.aborted ? signal.reason : error;
-      }
-    },
-    async kill() {
-      const nowMs = usedMs();
-      if (begunAtMs !== null && nowMs !== null) killedAfterMs = nowMs - begunAtMs;
-      child.kill('SIGKILL');
-      await gone;
-    },
-  };
 }
 
 /** A process that cannot even start has ended, too. */

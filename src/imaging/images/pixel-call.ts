@@ -1,0 +1,71 @@
+import type { Compared, Described, Pass, Transformed } from '../../../workers/protocol.ts';
+import type { Header } from './header/header.ts';
+import type { IncomingCall, WorkClass } from './slots.ts';
+import type { StoredFile } from './stored-file.ts';
+
+export interface PixelCall {
+  /**
+   * The file. Bytes that own their memory are transferred to a thread, so the caller must not use them afterwards. A
+   * file in a store is read when the call has its slot.
+   */
+  bytes: Uint8Array | StoredFile;
+  /** The header, where it was already read from these bytes. */
+  header?: Header | null;
+  /** The account of the call; accounts take turns. */
+  accountId: string;
+  /** Jobs yield to calls, wait without a limit, and are never refused for want of capacity. Absent: a call. */
+  work?: WorkClass;
+  /** The call as `expect` let it in, before its body was received. */
+  incoming?: IncomingCall;
+  /**
+   * Whether this is an item of a large job, which yields the cores to other work. It costs some milliseconds more, and
+   * the start of a child process.
+   */
+  inBatch?: boolean;
+  /** Epoch milliseconds after which the caller gets deadline_exceeded. That of a job moves by its wait for a slot. */
+  deadlineMs: number;
+  /** Aborts when the client goes away; the result then rejects with its reason. */
+  signal?: AbortSignal;
+  /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
+  paramOf?: (passParam: string) => string;
+  /** The body of a job that does the same as the call, without its assetIds where the file is no asset. */
+  asJob?: Record<string, unknown>;
+}
+
+export interface TransformCall extends PixelCall {
+  pass: Pass;
+  /** Files of the second assets that steps read, by asset id. */
+  layers?: Record<string, Uint8Array>;
+  /** Whether to measure the facts of the result, too. They are present where the same task can read them. */
+  describes?: boolean;
+}
+
+export interface CompareCall extends PixelCall {
+  /** The file of the other image. */
+  other: Uint8Array | StoredFile;
+}
+
+/** A running call. */
+export interface Work<T> {
+  /**
+   * Rejects with ApiError: unsupported_format, invalid_param, or provider_unavailable with details.reason `capacity`,
+   * `deadline_exceeded` or `worker_unreachable` and a Retry-After.
+   */
+  result: Promise<T>;
+  /**
+   * Resolves when no worker runs for the call any more, which after a deadline is later than the result. Never rejects.
+   */
+  ended: Promise<void>;
+}
+
+/** Time from the call to its worker, with the wait for a rasterizer. */
+export interface Queued {
+  queueMs: number;
+}
+
+export type PixelResult = Transformed & Queued;
+export type PixelFacts = Described & Queued;
+export interface PixelComparison extends Compared, Queued {
+  /** Whether one of the two has several frames or pages: only the first ones were compared. */
+  comparesFirstFrames: boolean;
+}

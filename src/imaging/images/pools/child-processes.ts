@@ -1,0 +1,101 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { MEGABYTE } from '../../../platform/values/units.ts';
+import { unsupportedFormat, workerUnreachable } from '../failures.ts';
+import type { Finished, Workers } from './pool.ts';
+import { ProcessDeath, TaskProcess, type TaskProcessOptions } from './task-process.ts';
+
+interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
+  clock: Clock;
+  /** Called when a process ends by itself. */
+  onLost: (error: Error) => void;
+  /** The message where the task itself ended its process: the same call would do it again. */
+  diedMessage: string;
+  /** Joins the reply of a process and its bytes, which own the whole of their memory. */
+  resultOf: (reply: Reply, data: Uint8Array<ArrayBuffer>) => Result;
+}
+
+/** A process whose work was larger is replaced: memory that it has not freed would count against the next task. */
+const LARGE_BYTES = 256 * MEGABYTE;
+/** The same for a result. */
+const LARGE_RESULT_BYTES = 64 * MEGABYTE;
+/** Time without work after which a process is ended. */
+const IDLE_MS = 60_000;
+
+/**
+ * Child processes with a clean environment and bounded memory, which are killed at the deadline: for work that nothing
+ * stops but a kill. Each runs one task at a time; one is started when none is idle.
+ */
+export class ChildProcesses<Task extends { input: Uint8Array }, Reply, Result>
+  implements Workers<Task, Result>
+{
+  readonly #options: ChildProcessesOptions<Reply, Result>;
+  /** Processes without work, each with the function that cancels its end. */
+  readonly #idle = new Map<TaskProcess, () => void>();
+
+  constructor(options: ChildProcessesOptions<Reply, Result>) {
+    this.#options = options;
+  }
+
+  async run(task: Task, signal: AbortSignal, bytes: number): Promise<Finished<Result>> {
+    const { clock, resultOf } = this.#options;
+    const process = this.#take();
+    const begunMs = clock.elapsedMs();
+    const kill = () => void process.kill();
+    signal.addEventListener('abort', kill, { once: true });
+    try {
+      const { reply, data, cpuMs } = await process.ask<Task, Reply>(task);
+      const isLarge = bytes > LARGE_BYTES || data.length > LARGE_RESULT_BYTES;
+      if (isLarge || signal.aborted) await process.kill();
+      else this.#putBack(process);
+      return { busyMs: cpuMs, result: resultOf(reply, data) };
+    } catch (error) {
+      await process.kill();
+      const knownMs = error instanceof ProcessDeath ? error.cpuMs : null;
+      return {
+        busyMs: knownMs ?? clock.elapsedMs() - begunMs,
+        error: signal.aborted ? signal.reason : this.#refusalOf(error as Error),
+      };
+    } finally {
+      signal.removeEventListener('abort', kill);
+    }
+  }
+
+  /** Processes are started one by one as they are needed, and a surplus one ends when it has been idle for a while. */
+  resize(): void {}
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#idle.keys()].map((process) => process.kill()));
+  }
+
+  #refusalOf(error: Error): Error {
+    this.#options.onLost(error);
+    if (!(error instanceof ProcessDeath)) return error;
+    return error.byTask ? unsupportedFormat(this.#options.diedMessage) : workerUnreachable(error);
+  }
+
+  #take(): TaskProcess {
+    const [first] = this.#idle;
+    if (first === undefined) return this.#start();
+    const [process, cancelEnd] = first;
+    cancelEnd();
+    this.#idle.delete(process);
+    return process;
+  }
+
+  #start(): TaskProcess {
+    const started = new TaskProcess(this.#options);
+    void started.gone.then(() => {
+      this.#idle.get(started)?.();
+      this.#idle.delete(started);
+    });
+    return started;
+  }
+
+  #putBack(process: TaskProcess): void {
+    const end = () => {
+      this.#idle.delete(process);
+      void process.kill();
+    };
+    this.#idle.set(process, this.#options.clock.after(IDLE_MS, end));
+  }
+}
