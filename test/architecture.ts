@@ -4,8 +4,9 @@ import { needsOf, testFiles } from './support/needs.ts';
 
 /**
  * The architecture, as a check. The folders of src are four floors: an import goes to its own floor or to a lower one.
- * Below the host, the folders of one floor import each other in one direction, and no circle of imports exists
- * anywhere, types included. Prints every violation and exits 1.
+ * Below the host, the folders of one floor import each other in one direction; those of workers/image import only those
+ * before them in IMAGE_FOLDERS. No circle of imports exists anywhere, types included. Prints every violation and
+ * exits 1.
  */
 const FLOORS = ['host', 'product', 'imaging', 'platform'];
 /** The host composes the others: its folders may import each other. */
@@ -25,6 +26,8 @@ const SHARED_BY_WORKERS = [
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];
+/** The folders of workers/image, from the bottom up. The files beside them make a pass of them, or name refusals. */
+const IMAGE_FOLDERS = ['pixels', 'colour', 'likeness', 'facts', 'metadata', 'encode', 'search', 'operations'];
 /** Walkers of containers: they import no other folder, and every folder that may import workers may use them. */
 const FORMATS = 'workers/formats/';
 /** The only module that runs a pipeline for its output; it explains why. */
@@ -87,6 +90,7 @@ function checkImport(file: string, target: string): void {
     if (!target.startsWith('workers/')) violations.push(`${file} imports ${target}: workers stand alone`);
     if (file.startsWith(FORMATS) && !target.startsWith(FORMATS))
       violations.push(`${file} imports ${target}: ${FORMATS} knows files, and no other folder`);
+    checkImageFolders(file, target);
     return;
   }
   if (target.startsWith('workers/')) {
@@ -107,6 +111,22 @@ function checkImport(file: string, target: string): void {
   if (FLOORS.indexOf(targetFloor) < FLOORS.indexOf(floor))
     violations.push(`${file} imports ${target}: from the floor ${floor} up to ${targetFloor}`);
   if (targetFloor === floor && floor !== COMPOSITION) linkFolders(folderOf(file), folderOf(target));
+}
+
+/** @param target a file of workers, as `file` is. */
+function checkImageFolders(file: string, target: string): void {
+  const [from, to] = [imageFolderOf(file), imageFolderOf(target)];
+  if (from === undefined || to === undefined) return;
+  if (IMAGE_FOLDERS.indexOf(to) > IMAGE_FOLDERS.indexOf(from))
+    violations.push(`${file} imports ${target}: the order is ${IMAGE_FOLDERS.join(', ')}`);
+}
+
+/** The folder of a file below workers/image; undefined for one that lies beside the folders, or elsewhere. */
+function imageFolderOf(file: string): string | undefined {
+  const [, folder] = /^workers\/image\/([^/]+)\//.exec(file) ?? [];
+  if (folder !== undefined && !IMAGE_FOLDERS.includes(folder))
+    violations.push(`workers/image/${folder} has no place in the order ${IMAGE_FOLDERS.join(', ')}`);
+  return folder;
 }
 
 function linkFolders(from: string, to: string): void {

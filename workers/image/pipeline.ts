@@ -12,7 +12,6 @@ import type {
 import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
-import { staysGrey, writeResult } from './encode/writing.ts';
 import { argumentFailure, failureOf } from './failure.ts';
 import { chooseFrames, chosenPage, type InputFacts, openOptions, readMetadata, readSource } from './input.ts';
 import { layersOf } from './layers.ts';
@@ -24,6 +23,7 @@ import { readableFile } from './readable.ts';
 import { invalid } from './refusal.ts';
 import type { Written } from './search/target.ts';
 import { isSamePicture, type PassWork, type PlannedStep, secondsLeft, writableFormat } from './work.ts';
+import { staysGrey, writeResult } from './writing.ts';
 
 /**
  * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by

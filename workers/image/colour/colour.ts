@@ -1,5 +1,6 @@
+import type { Rgba } from '../pixels/pixels.ts';
 import { BadArgument } from '../refusal.ts';
-import { COLOUR_NOTATIONS, cssColour, type Rgba } from './css-colour.ts';
+import { COLOUR_NOTATIONS, cssColour } from './css-colour.ts';
 
 export type { Rgba };
 

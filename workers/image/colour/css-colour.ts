@@ -1,15 +1,8 @@
 // This entry is one file; the usual one is 151 files, which every process and every thread would load.
 import culori, { type Color } from 'culori/require';
+import type { Rgba } from '../pixels/pixels.ts';
 
 const { converter, parse, toGamut } = culori;
-
-/** A colour as sharp takes it: channels 0 to 255, alpha 0 to 1. */
-export interface Rgba {
-  r: number;
-  g: number;
-  b: number;
-  alpha: number;
-}
 
 /** The notations that are accepted, for messages. */
 export const COLOUR_NOTATIONS = 'orange, #ff8800, rgb(…), hsl(…) or oklch(…)';

@@ -3,9 +3,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import type { Pixels } from '../pixels/pixels.ts';
-import { readPixels } from '../pixels/pixels.ts';
-import { cssColour, type Rgba } from './css-colour.ts';
+import { type Pixels, type Rgba, readPixels } from '../pixels/pixels.ts';
+import { cssColour } from './css-colour.ts';
 
 /** Channels of a pixel. The pixels form one row, one pixel per colour. */
 const CHANNELS = 3;

@@ -122,11 +122,6 @@ function codecOf({ format, quality }: Encode & { format: OutputFormat }): Output
   return format === 'tiff' && quality !== undefined ? 'jpeg' : format;
 }
 
-/** Whether a file of this format can carry an ICC profile. */
-export function canCarryProfile(format: OutputFormat): boolean {
-  return format !== 'gif';
-}
-
 /** The quality when the caller asks for none; undefined for formats without a quality. */
 export function defaultQuality(format: OutputFormat): number | undefined {
   return format in QUALITY ? QUALITY[format as keyof typeof QUALITY] : undefined;

@@ -1,9 +1,7 @@
 import sharp from 'sharp';
-import type { TargetResult } from '../../protocol.ts';
+import type { Encode, TargetResult } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
-import type { Settings } from '../encode/encoder.ts';
 import { framesOf, type Pixels } from '../pixels/pixels.ts';
-import type { Quantity } from '../search/quality-curves.ts';
 import { assertMeasurable } from './measurable.ts';
 import { lumaOf, ssim } from './ssim.ts';
 import { ssimulacra2 } from './ssimulacra2.ts';
@@ -14,9 +12,9 @@ interface Likeness {
   param: 'minSsim' | 'ssimulacra2';
   least: number;
   /** The name of its curve in the quality curves of the encoders. */
-  quantity: Exclude<Quantity, 'size'>;
+  quantity: 'likeness' | 'score';
   /** Encoder settings that suit the measure. */
-  settings: Settings;
+  settings: Pick<Encode, 'chroma'> & { tune?: 'ssim' };
   /** How far above the target a result is close enough, on the scale of `evenly`. */
   tolerance: number;
   /** The value of the picture compared with itself. */

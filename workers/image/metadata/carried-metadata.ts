@@ -1,6 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Encode, MetadataPolicy, OutputFormat } from '../../protocol.ts';
-import { canCarryProfile } from '../encode/encoder.ts';
 import { type Chosen, type InputFacts, openOptions, openPixels, readMetadata } from '../input.ts';
 import type { Picture } from '../picture.ts';
 import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
@@ -94,10 +93,10 @@ export function profileOf(
   writes: readonly (CarriedProfile | undefined)[],
 ): CarriedProfile {
   if (writes.includes('none')) return 'none';
-  const carries = canCarryProfile(encode.format) && !writes.includes('srgb');
+  const canCarryProfile = encode.format !== 'gif' && !writes.includes('srgb');
   // Colours cannot be painted in the numbers of a grey profile.
   const isOwn = isRgb || (isGrey && staysGrey && !hasProfile);
-  return encode.metadata === 'keep' && isOwn && format !== 'raw' && carries ? 'own' : 'srgb';
+  return encode.metadata === 'keep' && isOwn && format !== 'raw' && canCarryProfile ? 'own' : 'srgb';
 }
 
 /** The pipeline of the picture, set to write the metadata that the policy keeps. */

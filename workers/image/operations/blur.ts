@@ -1,4 +1,4 @@
-import { blurBy } from '../pixels/gaussian.ts';
+import { blurBy } from '../gaussian.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 

@@ -1,6 +1,6 @@
 import { hashesOf } from '../facts/hashes.ts';
 import { coloured, WORKING_PX } from '../facts/sample.ts';
-import { blurBy } from '../pixels/gaussian.ts';
+import { blurBy } from '../gaussian.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
 import { scaleTo } from '../sizing.ts';
 import { defineStep } from './operation.ts';

@@ -1,6 +1,5 @@
-import type { Rgba } from '../colour/colour.ts';
 import type { Box, Size } from './geometry.ts';
-import type { Pixels } from './pixels.ts';
+import type { Pixels, Rgba } from './pixels.ts';
 
 /**
  * Work on the pixels of a single frame in memory, in place. It is used when every covered byte must be overwritten, or

@@ -2,6 +2,14 @@ import type { OutputInfo, Sharp } from 'sharp';
 import { encodeLocalOutput } from '../../transport/output.ts';
 import type { Size } from './geometry.ts';
 
+/** A colour as sharp takes it: channels 0 to 255, alpha 0 to 1. */
+export interface Rgba {
+  r: number;
+  g: number;
+  b: number;
+  alpha: number;
+}
+
 /** 8-bit pixels in sRGB, frame below frame. */
 export interface Pixels extends Size {
   data: Uint8Array<ArrayBuffer>;

@@ -1,8 +1,7 @@
 import type sharp from 'sharp';
-import type { Rgba } from '../colour/colour.ts';
 import { type Size, turnedSize } from './geometry.ts';
 import { cut } from './paint.ts';
-import { type Pixels, readPixels } from './pixels.ts';
+import { type Pixels, type Rgba, readPixels } from './pixels.ts';
 
 /** Margin around the picture in which its edges blend with the background: the radius of the bicubic kernel. */
 const MARGIN_PX = 2;

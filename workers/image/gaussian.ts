@@ -1,9 +1,9 @@
 import type { Sharp } from 'sharp';
-import type { Picture } from '../picture.ts';
-import { type Box, type Size, scaledBy } from './geometry.ts';
-import { cut, fillWithBytes, paste } from './paint.ts';
-import { type Pixels, readPixels } from './pixels.ts';
-import { enlarged } from './resample.ts';
+import type { Picture } from './picture.ts';
+import { type Box, type Size, scaledBy } from './pixels/geometry.ts';
+import { cut, fillWithBytes, paste } from './pixels/paint.ts';
+import { type Pixels, readPixels } from './pixels/pixels.ts';
+import { enlarged } from './pixels/resample.ts';
 
 /** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
 const DIRECT_SIGMA_PX = 4;

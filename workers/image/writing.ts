@@ -1,26 +1,21 @@
-import type { OutputFormat, TargetResult } from '../../protocol.ts';
-import { encodeOutput } from '../../transport/output.ts';
-import { isGreyColour } from '../colour/colour.ts';
-import { hasHardColourEdges } from '../colour/colour-edges.ts';
-import { type InputFacts, openPixels } from '../input.ts';
-import {
-  type CarriedFile,
-  pixelsWithMetadata,
-  withMetadata,
-  withTags,
-} from '../metadata/carried-metadata.ts';
-import type { Picture } from '../picture.ts';
-import type { Pixels } from '../pixels/pixels.ts';
-import { type Original, reachTarget, type Written } from '../search/target.ts';
-import { isSamePicture, type PassWork, secondsLeft, writableFormat } from '../work.ts';
-import { isBare } from './bare-file.ts';
-import { isFromCamera } from './camera-file.ts';
-import { MAX_SENT_MS, restoreDelays } from './delays.ts';
-import { DRAWING_AVIF } from './effort.ts';
-import { assertEncodable, encodeWith, type Motion, type Settings } from './encoder.ts';
-import { exactPaletteOf, shows } from './exact-palette.ts';
-import { FILTERED, type RowFilter, rowFilterFor } from './row-filter.ts';
-import { withSmallerPixels } from './smaller-png.ts';
+import type { OutputFormat, TargetResult } from '../protocol.ts';
+import { encodeOutput } from '../transport/output.ts';
+import { isGreyColour } from './colour/colour.ts';
+import { hasHardColourEdges } from './colour/colour-edges.ts';
+import { isBare } from './encode/bare-file.ts';
+import { isFromCamera } from './encode/camera-file.ts';
+import { MAX_SENT_MS, restoreDelays } from './encode/delays.ts';
+import { DRAWING_AVIF } from './encode/effort.ts';
+import { assertEncodable, encodeWith, type Motion, type Settings } from './encode/encoder.ts';
+import { exactPaletteOf, shows } from './encode/exact-palette.ts';
+import { FILTERED, type RowFilter, rowFilterFor } from './encode/row-filter.ts';
+import { withSmallerPixels } from './encode/smaller-png.ts';
+import { type InputFacts, openPixels } from './input.ts';
+import { type CarriedFile, pixelsWithMetadata, withMetadata, withTags } from './metadata/carried-metadata.ts';
+import type { Picture } from './picture.ts';
+import type { Pixels } from './pixels/pixels.ts';
+import { type Original, reachTarget, type Written } from './search/target.ts';
+import { isSamePicture, type PassWork, secondsLeft, writableFormat } from './work.ts';
 
 /** Keys that do not change the encoding. A pass with no other key may return the original. */
 const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'target'];
