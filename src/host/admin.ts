@@ -68,7 +68,9 @@ async function watch(words: readonly string[]): Promise<never> {
   }
 }
 
-/** The user behind sudo, or of this process; the number of a user who has no name, as in some containers. */
+/**
+ * The user who called sudo, or the user of this process; the number of a user without a name, as in some containers.
+ */
 function userName(): string {
   try {
     return process.env.SUDO_USER ?? userInfo().username;

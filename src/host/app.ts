@@ -46,7 +46,7 @@ export interface AppOptions {
   /** The mark of the documents, for the doctor. Absent: no other deployment can be met. */
   deployment?: string;
   now: () => Date;
-  /** When the embedded stores were opened; absent where other hosts share the stores. */
+  /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
   tracing: Tracing;
   /** The metrics of all processes in the format of Prometheus. */
@@ -127,7 +127,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     clock: systemClock,
   });
 
-  // Routes outside of the API.
+  // Routes outside the API.
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,

@@ -16,7 +16,7 @@ import type { ProcessMessage } from './processes/supervisor.ts';
  */
 const settings = readSettings(process.env);
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
-/** The process that writes the code cache for all that follow, which takes half a second when there is none yet. */
+/** The process that writes the code cache for all later ones. Without a cache, its start takes half a second longer. */
 const FIRST = '1';
 let isDraining = false;
 let serving: App | null = null;

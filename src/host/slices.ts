@@ -46,7 +46,7 @@ export interface Platform extends Omit<Stores, 'close'> {
   publicUrl: () => string;
   /** Aborts when the process stops taking calls: calls that wait are answered, and nothing new begins. */
   draining: AbortSignal;
-  /** When the embedded stores were opened; absent where other hosts share the stores. */
+  /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
   now: () => Date;
   log: Logger;
@@ -55,7 +55,7 @@ export interface Platform extends Omit<Stores, 'close'> {
 /** The time at which this release was unpacked, as the date of the guidelines. */
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
-/** Opens the slices, one statement each, in an order in which each finds what it needs. */
+/** Opens the slices, one statement each. Each is opened after the slices that it needs. */
 export async function openSlices(
   settings: Settings,
   platform: Platform,

@@ -2,7 +2,7 @@ import type { mailSettings } from './mail-config.ts';
 import type { SettingsOf } from './setting.ts';
 
 interface Message {
-  /** The same id for every attempt to send one message, by which the receiving server may deduplicate. */
+  /** The same id for every attempt to send one message, so that the receiving server can deduplicate. */
   id: string;
   to: string;
   subject: string;

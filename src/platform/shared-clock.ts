@@ -8,7 +8,7 @@ const WRONG_FROM_MS = 5_000;
 const YIELDS_FROM_MS = 15_000;
 const INTERVAL_MS = 60_000;
 const SAMPLES = 3;
-/** Slower answers are ignored, because the time at which they were given is too uncertain. */
+/** Slower answers are ignored, because the instant of the answer is too uncertain. */
 const MAX_SAMPLE_MS = 1_000;
 
 interface SharedClockOptions {
@@ -23,9 +23,9 @@ interface SharedClockOptions {
 /**
  * One clock for all hosts: the host's own, corrected by its difference from the clock of coordination. Stored instants
  * that another host compares (leases of items, pauses, expiries) use it, so that hosts agree even if their clocks
- * differ by minutes. MongoDB's own clock ($$NOW) is no alternative, because it is only available in pipeline updates,
- * which the embedded store does not have. The difference is measured at the start and each minute; when a clock is set
- * between two measurements, the difference is wrong until the next one.
+ * differ by minutes. MongoDB's own clock ($$NOW) is not an alternative, because it is only available in pipeline
+ * updates, which the embedded store does not have. The difference is measured at the start and each minute; when a
+ * clock is set between two measurements, the difference is wrong until the next one.
  */
 export class SharedClock {
   readonly #options: SharedClockOptions;
@@ -53,7 +53,7 @@ export class SharedClock {
 
   /**
    * The last measured difference: milliseconds by which the shared clock is ahead of this host's; negative when it is
-   * behind.
+   * late.
    */
   readonly differenceMs = (): number => this.#measuredMs;
 

@@ -99,7 +99,7 @@ function wrong(command: Command, sentence: string): UsageError {
   return new UsageError(`${sentence.replace(/\.$/, '')}: ${usageOf(command)}`);
 }
 
-/** The text of a list: a line for each row, or a sentence where there is none. */
+/** The text of a list: one line per row, or a sentence if it is empty. */
 export function listed(lines: readonly string[], sentence: string): string {
   return lines.length > 0 ? lines.join('\n') : sentence;
 }

@@ -3,7 +3,7 @@ import { isEmbedded, type Stores, type StoresSettings } from '../../platform/sto
 import { readPlans } from '../../product/billing/plans.ts';
 import type { StoresContext } from './command.ts';
 
-/** The context of the operator's commands, in the primary or in a process of their own. */
+/** The context of the operator's commands, which run in the primary or in their own process. */
 export function commandContext(settings: StoresSettings, stores: Stores): StoresContext {
   return {
     ...stores,

@@ -38,7 +38,7 @@ const EVERY_KEY = Number.MAX_SAFE_INTEGER;
  * Copies all documents and objects, and then compares both sides: counts and SHA-256 of all documents, bytes of all
  * objects. After an interruption the next call continues: existing data of the target is compared, and copied again if
  * it differs.
- * @throws MigrationError when the target has data of its own, or differs after the copy.
+ * @throws MigrationError when the target has its own data, or differs after the copy.
  */
 export async function migrate(
   from: MigrationSide,
@@ -60,7 +60,7 @@ export async function migrate(
   return { collections, ...copied };
 }
 
-/** Marks the target as begun; refuses one with data of its own. */
+/** Marks the target as begun; refuses one with its own data. */
 async function beginIn(documents: ListedDocuments): Promise<Collection<Document>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED.includes(name));
   const marker = await documents.collection<Document>({ name: MARKER.collection, indexes: [] });

@@ -4,7 +4,7 @@ import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 export interface LoadRow {
   name: string;
   requestsPerSecond: number;
-  /** Milliseconds; null where nothing was answered. */
+  /** Milliseconds; null if nothing was answered. */
   p50: number | null;
   p99: number | null;
   /** The number of calls and items that wait for a thread. */
@@ -144,7 +144,7 @@ function refusalsIn(values: Readonly<Record<string, number>>, seconds: number): 
   return refusals;
 }
 
-/** Below it no cause is looked for: a larger part of a quick answer is no fault. */
+/** Below it no cause is named: a quick response has no fault, whatever its largest part. */
 const SLOW_FROM_MS = 250;
 /** From this share on, time that a host had no core is named as a cause of slow responses. */
 const TAKEN_FROM = 0.1;

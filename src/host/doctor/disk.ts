@@ -81,7 +81,7 @@ export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: 
     : ok(message);
 }
 
-/** @param files the inodes of the file system; 0 where it has no fixed number. */
+/** @param files the inodes of the file system; 0 if it has no fixed number. */
 export function judgeInodes(files: number, free: number): Finding[] {
   if (files === 0) return [];
   const message = `DATA_DIR has ${free} inodes free of ${files}.`;

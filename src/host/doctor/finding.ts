@@ -3,7 +3,7 @@ export interface Finding {
   state: 'ok' | 'warning' | 'problem';
   /** The fact, in one sentence. */
   message: string;
-  /** The remedy, in one sentence; null where none is needed. */
+  /** The remedy, in one sentence; null if none is needed. */
   remedy: string | null;
 }
 

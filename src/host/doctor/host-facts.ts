@@ -7,7 +7,7 @@ import { getHeapStatistics } from 'node:v8';
 import { readControlGroupLimits } from '../../platform/concurrency/control-group.ts';
 import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
 
-/** The facts of this host; null where they cannot be read here. */
+/** The facts of this host; null if they cannot be read here. */
 export interface HostFacts {
   cores: number;
   /** Cores that the control group grants, such as 1.5. */
@@ -23,7 +23,7 @@ export interface HostFacts {
   fontFamilies: readonly string[] | null;
   /** The LANGUAGES for which no font is installed. */
   languagesWithoutFont: readonly string[];
-  /** The file that FONTCONFIG_FILE names, where it is missing. */
+  /** The file that FONTCONFIG_FILE names, if it is missing. */
   missingFontconfig: string | null;
   nodeVersion: string;
   /** UV_THREADPOOL_SIZE of the environment. */

@@ -6,7 +6,7 @@ import { answersAsDarkroom } from './ports.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const EVERYBODY = ['0.0.0.0/0', '::/0'];
-/** The address at which clouds provide a machine's credentials. */
+/** The address where clouds provide a machine's credentials. */
 const METADATA_NETWORK = '169.254.';
 
 /** The public address, and whether it leads to this service. */

@@ -7,7 +7,7 @@ const BODY = Buffer.from('written, read and deleted by npm run doctor');
 /** Above the largest object that is sent in one request. */
 const LARGE_BYTES = 12 * MEGABYTE;
 
-/** S3: put, ranged get, multipart and delete, as the service does them, under a key of its own. */
+/** S3: put, ranged get, multipart and delete, in the same way as the service, under its own key. */
 export async function checkObjects({ stores }: Settings): Promise<Finding[]> {
   const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
   if (S3_BUCKET === '') return [ok('Objects are files below DATA_DIR: there is no S3 to check.')];

@@ -6,7 +6,7 @@ import { request } from './times.ts';
 
 const REMEDY = 'Stop the program that listens there, or give the service another port.';
 
-/** The ports on which the service listens: each is free, or a Darkroom has it. */
+/** The ports of the service: each is free, or a Darkroom listens on it. */
 export async function checkPorts({ http }: Settings): Promise<Finding[]> {
   const { HOST, PORT, METRICS_PORT, METRICS_TOKEN } = http;
   const api = await judgePort('PORT', HOST, PORT, answersAsDarkroom);
@@ -34,7 +34,7 @@ async function judgePort(
   }
 }
 
-/** An address at which something that listens on the host is reached. */
+/** An address that reaches a listener on the host. */
 function addressOf(host: string, port: number): string {
   const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;

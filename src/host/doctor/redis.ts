@@ -102,7 +102,7 @@ export function judgeVersion(version: string): Finding {
     : problem(`Redis is ${version}, and ${MIN_VERSION.join('.')} is needed.`, 'Install a newer one.');
 }
 
-/** @param maxClients the limit of the server; null where it does not tell. */
+/** @param maxClients the limit of the server; null if it does not tell. */
 export function judgeConnections(maxClients: number | null, processes: number): Finding {
   const needed = CONNECTIONS_PER_PROCESS * (processes + 1);
   const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${needed}.`;

@@ -7,9 +7,7 @@ interface BalanceOptions<T> {
   clock: Clock;
 }
 
-/**
- * The smallest difference in calls for which connections are moved; one connection more or fewer makes a smaller one.
- */
+/** The smallest difference in calls that moves connections. One connection more or fewer makes a smaller difference. */
 const MIN_DIFFERENCE = 1.5;
 /**
  * The smallest difference as a share of the busier process's load, because calls that arrive at random cause smaller

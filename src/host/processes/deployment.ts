@@ -24,8 +24,8 @@ export const APART =
   'Set REDIS_PREFIX to a different name, or name another database number in REDIS_URL: otherwise commands and wake-ups of one reach the other.';
 
 /**
- * Keeps the mark of this deployment beside its prefix on Redis, so that another one with the same prefix is refused. A
- * Redis that lost it has it again after a minute, and nothing waits for that.
+ * Keeps the mark of this deployment under its prefix on Redis, so that another deployment with the same prefix is
+ * refused. If Redis loses the mark, it is written again within a minute; nothing waits for it.
  * @throws Error with one sentence when another deployment holds the prefix.
  */
 export async function holdPrefix(

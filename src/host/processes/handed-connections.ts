@@ -29,7 +29,7 @@ export interface HandedConnections {
   end(): void;
 }
 
-/** The number of polls in which the buffered messages of a dead process are read. */
+/** The number of polls that read the buffered messages of a dead process. */
 const POLLS = 200;
 const POLL_MS = 5;
 /** More turns than connections can wait in the kernel (511, the backlog of Node); 5 s where all processes hang. */

@@ -1,8 +1,8 @@
 const YOUNG_OPTION = '--max-semi-space-size';
 /**
- * Largest size of each half of the young generation of a heap. A process has a heap of its own for its thread and for
- * each image thread. By default a half grows to 32 MB, and the process then has 356 to 483 MB after 600 mixed calls
- * instead of 321 to 374, at equal CPU time (bench/FINDINGS.md).
+ * Largest size of each half of the young generation of a heap. A process has its own heap for its thread and for each
+ * image thread. By default a half grows to 32 MB, and the process then has 356 to 483 MB after 600 mixed calls instead
+ * of 321 to 374, at equal CPU time (bench/FINDINGS.md).
  */
 const YOUNG_MEGABYTES = 8;
 

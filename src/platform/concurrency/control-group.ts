@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What the control groups of a process (cgroups, version 2 or 1) grant it; null where none of them has a limit. */
+/** What the control groups of a process (cgroups, version 2 or 1) grant it; null if none of them has a limit. */
 export interface ControlGroupLimits {
   /** The CPU quota in cores, such as 0.5. */
   cores: number | null;
@@ -35,7 +35,7 @@ export function readControlGroupLimits(files: ControlGroupFiles = {}): ControlGr
 
 /**
  * The seconds for which the CPU quota of this process's group, or of a parent, has held it up since the group was made:
- * those of the group that was held up the longest. Null where none counts them.
+ * those of the group that was held up the longest. Null if none counts them.
  */
 export function readThrottledSeconds(files: ControlGroupFiles = {}): number | null {
   const seconds = groupsOf('cpu', files).flatMap((group) => throttledIn(join(group, 'cpu.stat')) ?? []);
@@ -61,7 +61,7 @@ function groupsOf(
   const mounts = [
     { mount: join(root, controller), groups: first },
     { mount: root, groups: second },
-    // Where both versions are mounted, the second one has a folder of its own.
+    // Where both versions are mounted, the second one has its own folder.
     { mount: join(root, 'unified'), groups: second },
   ];
   return mounts.flatMap(({ mount, groups }) => ['/', ...groups].map((group) => join(mount, group)));
@@ -91,7 +91,7 @@ function throttledIn(path: string): number | null {
     : microseconds / MICROSECONDS;
 }
 
-/** The number of a file; null for `max`, and where there is no file. */
+/** The number of a file; null for `max`, and if there is no file. */
 function numberIn(path: string): number | null {
   const number = Number(textOf(path) ?? Number.NaN);
   return Number.isFinite(number) ? number : null;

@@ -1,7 +1,7 @@
-/** The longest compared name; a longer one is no misspelling. */
+/** The longest compared name; a longer one is not a misspelling. */
 const LONGEST = 40;
 
-/** Names that other services use for ours, where the spelling is not similar. */
+/** Names of other services for ours, unless the spelling is similar. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   width: ['w'],
   height: ['h'],

@@ -91,7 +91,7 @@ export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   return candidate;
 }
 
-/** The reference of a caller to a template or a preset: an id or a slug, and the version where one was given. */
+/** The reference of a caller to a template or a preset: an id or a slug, and the version, if given. */
 export interface Reference {
   idOrSlug: string;
   version?: number;

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 const MICROSECONDS = 1e6;
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own clock is. */
 const TICKS_PER_SECOND = 100;
-/** The place of `steal` in a line of /proc/stat, behind its name: user nice system idle iowait irq softirq steal. */
+/** The place of `steal` in a line of /proc/stat, after its name: user nice system idle iowait irq softirq steal. */
 const STEAL = 7;
 
 /**
  * The seconds for which the hypervisor gave the cores of this machine to others since its start, as the mean of its
- * cores. Null where the kernel does not tell.
+ * cores. Null if the kernel does not tell.
  */
 export function readStolenSeconds(path = '/proc/stat'): number | null {
   const lines = (textOf(path) ?? '').split('\n');
@@ -22,7 +22,7 @@ export function readStolenSeconds(path = '/proc/stat'): number | null {
 
 /**
  * The seconds since the start of this machine in which a task, of the service or of another program, was ready and had
- * no core. Null where the kernel has no pressure stall information.
+ * no core. Null if the kernel has no pressure stall information.
  */
 export function readPressureSeconds(path = '/proc/pressure/cpu'): number | null {
   const [, total] = /^some .*\btotal=(\d+)/m.exec(textOf(path) ?? '') ?? [];

@@ -104,7 +104,7 @@ function declareDisk(dataDir: string): void {
   });
 }
 
-/** A counter that the kernel keeps; its series is absent where there is none. */
+/** A counter that the kernel keeps; its series is absent if there is none. */
 function declareCounted(name: string, help: string, read: () => number | null): void {
   let counted = 0;
   new Counter({

@@ -26,7 +26,7 @@ const MISNAMED = [
 ];
 
 /**
- * The interval at which the delay of the event loop is measured, which wakes an idle process. The default of
+ * The interval between two measurements of the delay of the event loop. Each wakes an idle process. The default of
  * Prometheus' client, 10 ms, took four fifths of the CPU time of an idle process. The reported delays contain this
  * interval.
  */

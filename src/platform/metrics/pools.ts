@@ -21,7 +21,7 @@ interface PoolWork {
 /** Work that has ended in a pool, whatever its outcome. */
 interface PoolWorkEnded {
   pool: string;
-  /** Why it was given the lowest priority, where it was. */
+  /** Why it was given the lowest priority, if it was. */
   reason?: string | undefined;
   /** CPU time of its worker, in milliseconds. */
   cpuMs: number;

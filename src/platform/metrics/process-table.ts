@@ -51,8 +51,8 @@ function descendants(parent: number, byParent: ReadonlyMap<number, ProcessStat[]
 }
 
 /**
- * Null when the process has ended. The name of a program stands in brackets and may contain spaces and brackets, so
- * fields begin after the last bracket.
+ * Null when the process has ended. The name of a program is in brackets and may contain spaces and brackets, so fields
+ * begin after the last bracket.
  */
 async function readStat(proc: string, pid: string): Promise<ProcessStat | null> {
   const stat = await readFile(`${proc}/${pid}/stat`, 'utf8').catch(() => null);
@@ -85,7 +85,7 @@ async function readRow(
   };
 }
 
-/** Slow, heavy and batch processes run the same file, at priorities of their own. */
+/** Slow, heavy and batch processes run the same file, at their own priorities. */
 function roleOf(command: string, niceness: number): ProcessRole {
   if (command.includes('/host/server.ts')) return 'api';
   if (/chrom|headless[-_]shell/i.test(command)) return 'browser';

@@ -8,7 +8,7 @@ interface Answered {
   route: string;
   status: number;
   seconds: number;
-  /** The part of it in which the request waited for stores. */
+  /** The part of it that the request waited for stores. */
   storeSeconds: number;
   /** The code and sub-reason of a refusal. */
   refusal?: { code: string; reason: string };
@@ -16,7 +16,7 @@ interface Answered {
 
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
-/** The route of requests for paths that are none. */
+/** The route of requests for unknown paths. */
 export const NO_ROUTE = 'none';
 /** The sub-reasons of alerts. They are counted from zero, so that an alert sees the first refusal as an increase. */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];

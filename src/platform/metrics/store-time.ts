@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 const current = new AsyncLocalStorage<StoreTime>();
 
-/** The time in which a request waits for stores. Queries that run side by side count once. */
+/** The time that a request waits for stores. Queries that run side by side count once. */
 export class StoreTime {
   readonly #nowMs: () => number;
   #running = 0;

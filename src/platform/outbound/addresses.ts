@@ -2,10 +2,10 @@ import { BlockList, isIP } from 'node:net';
 
 /**
  * IANA's special-purpose registries (RFC 6890 and its updates), with multicast. The parts of a range that the registry
- * marks as globally reachable are in GLOBALLY_REACHABLE. IPv6 needs only the ranges inside 2000::/3:
- * nothing outside of it is allocated to the public internet, which also covers ::/96 (IPv4-compatible, RFC 4291),
- * ::ffff:0:0/96 (IPv4-mapped), ::ffff:0:0:0/96 (translated, RFC 7915), 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64, RFC 6052
- * and 8215), 100::/64 (discard, RFC 6666), 5f00::/16 (SRv6, RFC 9602), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
+ * marks as globally reachable are in GLOBALLY_REACHABLE. IPv6 needs only the ranges inside 2000::/3: nothing outside it
+ * is allocated to the public internet, which also covers ::/96 (IPv4-compatible, RFC 4291), ::ffff:0:0/96
+ * (IPv4-mapped), ::ffff:0:0:0/96 (translated, RFC 7915), 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64, RFC 6052 and 8215),
+ * 100::/64 (discard, RFC 6666), 5f00::/16 (SRv6, RFC 9602), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
  */
 const SPECIAL_PURPOSE = subnets([
   '0.0.0.0/8', // this network, RFC 791
@@ -46,7 +46,9 @@ const GLOBAL_UNICAST_V6 = subnets(['2000::/3']);
 /** An interface identifier of ISATAP (RFC 5214), `0:5efe` or `200:5efe` and an IPv4 address, under any prefix. */
 const ISATAP = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 
-/** Whether an IP address in text belongs to the public internet. A text that is no address, or has a zone, does not. */
+/**
+ * Whether an IP address in text belongs to the public internet. A text that is not an address, or has a zone, does not.
+ */
 export function isPublic(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return false;

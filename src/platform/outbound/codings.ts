@@ -8,7 +8,7 @@ export class CodingError extends Error {
   override readonly name = 'CodingError';
   /** `unknown`: no such coding is undone. `damaged`: cut off, or not of its coding. `large`: above the limit. */
   readonly fault: 'unknown' | 'damaged' | 'large';
-  /** The coding as it was named, shortened and in printable ASCII. */
+  /** The name of the coding, shortened and in printable ASCII. */
   readonly coding: string;
 
   constructor(fault: CodingError['fault'], coding: string, cause?: unknown) {
@@ -41,13 +41,13 @@ export const DECODED = 'gzip, deflate, br and zstd';
 const UNCODED: readonly string[] = ['', 'identity', 'aws-chunked'];
 const MAX_CODINGS = 4;
 const NAME_CHARACTERS = 40;
-/** Bytes by which a coded body may be larger than a decoded one, because it does not compress. */
+/** How many bytes larger a coded body may be than a decoded one, because it does not compress. */
 const CODING_ROOM_BYTES = 64 * 1024;
 
 /**
  * Reads a body, and undoes its content codings (RFC 9110, 8.4), also those that were not asked for: object stores send
- * a file as it was stored. No step makes more than the limit, so that a small body cannot fill the memory.
- * @returns the bytes, in an ArrayBuffer of their own.
+ * the stored bytes of a file. No step makes more than the limit, so that a small body cannot fill the memory.
+ * @returns the bytes, in their own ArrayBuffer.
  * @throws CodingError, for an unknown coding before the body is read; the error of the connection.
  */
 export async function readBody(
@@ -70,7 +70,7 @@ export async function readBody(
   return concatenated([bytes]);
 }
 
-/** The codings in the order in which they were applied. */
+/** The codings in the order of their application. */
 function parseCodings({ headers }: IncomingMessage): { name: string; decode: Decoder }[] {
   const names = (headers['content-encoding'] ?? '')
     .toLowerCase()

@@ -13,7 +13,7 @@ export interface FetchOptions {
 }
 
 export interface FetchedImage {
-  /** The bytes, in an ArrayBuffer of their own, so that they can be transferred. */
+  /** The bytes, in their own ArrayBuffer, so that they can be transferred. */
   bytes: Uint8Array<ArrayBuffer>;
   /** The served media type in lower case and without parameters; null when none was served. */
   contentType: string | null;
@@ -28,7 +28,7 @@ const MAX_RETRY_AFTER_SECONDS = 60;
 const MAX_LOCATION_CHARACTERS = 2048;
 
 /**
- * Fetches the image behind a URL that a user gave.
+ * Fetches the image at a URL that a user gave.
  * @throws ApiError 400 invalid_param on url (not allowed, a redirect, an HTTP error, empty, or a content coding that
  *   cannot be undone), 413 payload_too_large on file, 503 provider_unavailable with reason url_unavailable (its host
  *   failed or was too slow, now); the signal's reason when the caller aborted.

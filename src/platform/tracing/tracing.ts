@@ -24,7 +24,7 @@ export interface Tracing {
   request(traceparent: string | undefined, attributes: Attributes, next: () => void): RequestSpan;
   /** Runs work in a span below the current one; without a current span, it begins a trace. */
   span<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
-  /** Runs background work in a trace of its own, because it is no part of the call that triggered it. */
+  /** Runs background work in its own trace, because it is not part of the call that triggered it. */
   trace<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
   /** Adds ended parts to the current span. */
   parts(parts: readonly SpanPart[]): void;

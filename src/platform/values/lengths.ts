@@ -1,6 +1,6 @@
 /**
- * Whether a text has more characters than a limit. They are counted as schemas count them: an emoji outside of the
- * basic plane is one. A text far beyond the limit is not counted.
+ * Whether a text has more characters than a limit. They are counted as schemas count them: an emoji outside the basic
+ * plane is one. A text far beyond the limit is not counted.
  */
 export function isLongerThan(text: string, limit: number): boolean {
   if (text.length <= limit) return false;

@@ -9,7 +9,7 @@ interface AccountRoutesOptions {
   describe: (accountId: string) => Promise<Account>;
 }
 
-/** The routes of the account behind the credential. */
+/** The routes of the account that the credential belongs to. */
 export async function accountRoutes(
   app: FastifyInstance,
   { gate, describe }: AccountRoutesOptions,

@@ -58,7 +58,7 @@ export class Authentication {
   }
 
   /**
-   * The caller behind the Authorization header; null when there is none.
+   * The caller that the Authorization header identifies; null without the header.
    * @throws ApiError 401 unauthorized for a credential that is not accepted.
    */
   async findCaller(request: FastifyRequest): Promise<Caller | null> {

@@ -17,7 +17,7 @@ export function looksLikeKey(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** The stored form of a secret, by which it is looked up: its SHA-256, base64url. */
+/** The stored form of a secret, which it is looked up by: its SHA-256, base64url. */
 export function secretHash(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }

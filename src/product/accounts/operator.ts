@@ -40,7 +40,7 @@ export class Operator {
     return isThere;
   }
 
-  /** Refuses the account's calls until it is resumed. Work that was accepted before goes on. */
+  /** Refuses the account's calls until it is resumed. Accepted work continues. */
   suspend(accountId: string): Promise<boolean> {
     return this.#changed(accountId, { suspendedAt: this.#now().toISOString() });
   }

@@ -1,7 +1,7 @@
 import type { Bootstrapped } from './bootstrap.ts';
 
 /**
- * The last output of a start, beside the log: the address, and the secrets that the first start generated. The secrets
+ * The last output of a start, after the log: the address, and the secrets that the first start generated. The secrets
  * are shown only this once; the lines with the key and the first call are whole commands that can be copied.
  * @param url the address of the service, without a slash at the end.
  */

@@ -3,7 +3,7 @@ import { newId, randomText } from '../../platform/ids/ids.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Asset } from './schema.ts';
 
-/** An asset as it is stored. */
+/** A stored asset. */
 export interface AssetDocument {
   _id: string;
   accountId: string;
@@ -25,7 +25,7 @@ export interface AssetDocument {
   objectKey: string | null;
   /** SHA-256 of the bytes in hexadecimal: the ETag. Null until the bytes are stored. */
   digest: string | null;
-  /** CRC-32 of the bytes, for archives. Absent where the asset was stored before sums were kept, until it is needed. */
+  /** CRC-32 of the bytes, for archives. Absent if the asset was stored before sums were kept, until it is needed. */
   crc32?: number;
   /**
    * The same digest, which is unique in the account: later uploads of equal bytes return this asset. Absent on outputs.

@@ -16,7 +16,7 @@ export function collectionNotFound(): ApiError {
   });
 }
 
-/** The asset has no bytes: its upload has not happened yet, or was no image. */
+/** The asset has no bytes: its upload has not happened yet, or was not an image. */
 export function withoutContent(status: AssetStatus): ApiError {
   const reason =
     status === 'PENDING'

@@ -46,7 +46,7 @@ interface AssetsOptions {
   /** The most assets that a plan may store. */
   storedAssets: (plan: string) => number;
   publicUrl: () => string;
-  /** The URL where a plan is changed; a refusal for lack of quota names it. */
+  /** The URL for changing the plan, which a refusal for lack of quota names. */
   topUpUrl: () => string;
   /** See AssetSweepsOptions. */
   storesOpenedAt?: Date;
@@ -80,7 +80,7 @@ export interface AssetsForJobs {
    * @throws ApiError provider_unavailable with reason storage_read
    */
   open(picture: StoredPicture, range: ByteRange): Promise<Readable>;
-  /** @throws as `open`, where the picture was stored without a sum. */
+  /** @throws as `open`, if the picture was stored without a sum. */
   checksum: ChecksumOf;
   quota: JobQuota;
   outputs: Outputs;
@@ -95,7 +95,7 @@ export interface StoredPicture {
   sizeBytes: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   digest: string;
-  /** Null where the asset was stored without one. */
+  /** Null if the asset was stored without one. */
   crc32: number | null;
   objectKey: string;
 }

@@ -34,7 +34,7 @@ interface AllowanceOptions {
   movements: Movements;
   syncRuns: SyncRuns;
   plan: (id: string) => PlanTerms;
-  /** The URL where credits are added; a refusal for lack of credits names it. */
+  /** The URL for adding credits, which a refusal for lack of credits names. */
   topUpUrl: () => string;
   now: () => Date;
 }
@@ -72,7 +72,7 @@ export function createAllowance(options: AllowanceOptions): Allowance {
     return null;
   }
 
-  /** The period of the account may be one month ahead, when the clock of another host is: it is then used as it is. */
+  /** The period of the account may be one month ahead, when the clock of another host is: it is then used unchanged. */
   async function count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return store.change(
       accountId,

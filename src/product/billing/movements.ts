@@ -68,8 +68,8 @@ const MAX_PAUSE_MS = 20;
  *   3. change the account only while that is still its last movement   <- the movement
  *   4. write out this movement's row
  *
- * A crash before step 3 moves nothing. After a crash behind step 3, the next movement or the next reader of the ledger
- * writes the row. Step 3 fails when another process moved the account in between; all steps are then tried again. Of N
+ * A crash before step 3 moves nothing. After a later crash, the next movement or the next reader of the ledger writes
+ * the row. Step 3 fails when another process moved the account in between; all steps are then tried again. Of N
  * concurrent movements, one succeeds in each round. The movements of one process queue, so N is the number of
  * processes.
  */
@@ -204,8 +204,8 @@ function spentBy({ credits, heldChange }: Movement): number {
 
 /**
  * The condition on the account for a movement: its last movement is still the one that was read, and it has enough
- * credits and the reservation that the movement removes. Where runs are counted, its period and, on a plan with a
- * limit, its count have not changed either.
+ * credits and the reservation that the movement removes. If runs are counted, its period and, on a plan with a limit,
+ * its count have not changed either.
  */
 function unchanged({ movement: last, processing }: BillingAccount, movement: Movement): Filter {
   const { reservationId, runs, isUnlimited = false } = movement;

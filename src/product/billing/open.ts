@@ -21,7 +21,7 @@ interface BillingOptions {
   accounts: AccountsStore;
   /** The plan of this id. */
   plan: (id: string) => Plan;
-  /** The URL where credits are added; a refusal for lack of credits names it. */
+  /** The URL for adding credits, which a refusal for lack of credits names. */
   topUpUrl: () => string;
   /** The sources of usage of other slices, besides the synchronous calls. Called when usage is read. */
   usageSources: () => readonly UsageSource[];

@@ -110,7 +110,7 @@ export class BillingStore {
     );
   }
 
-  /** The money of an account; null when there is no such account. */
+  /** The billing view of an account; null when there is no such account. */
   find(accountId: string): Promise<BillingAccount | null> {
     const fields = ['plan', 'balance', 'held', 'movement', 'processing'];
     return this.#money.findOne({ _id: accountId }, { fields });
@@ -174,7 +174,10 @@ export class BillingStore {
     return this.#money.find({ 'processing.reservations': expired }, { limit });
   }
 
-  /** For the sweep: moves counts of a period after `latest` to `period`; returns how many accounts were changed. */
+  /**
+   * For the sweep: restarts counts that are dated after `latest`, the latest period that any clock can have, as counts
+   * of `period`. A host with a wrong clock wrote them. Returns the number of changed accounts.
+   */
   async turnBackPeriods(latest: string, period: string): Promise<number> {
     const { modified } = await this.#money.updateMany(
       { 'processing.period': { $gt: latest } },
@@ -199,7 +202,7 @@ export function covering(credits: number): Filter {
   return { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, credits] } };
 }
 
-/** A movement without credits (of runs within the allowance) is no line of the ledger; it is recorded separately. */
+/** A movement without credits (runs within the allowance) has no row in the ledger; it is recorded separately. */
 function movesCredits({ credits, held }: LedgerRow): boolean {
   return credits !== 0 || held !== 0;
 }

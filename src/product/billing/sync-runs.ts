@@ -55,7 +55,7 @@ export interface SyncRuns {
   record(succeededRun: SucceededRun): void;
   /** Resolves when everything that this process counted so far is stored. */
   flush(): Promise<void>;
-  /** Flushes for a reader, who waits half a second at most: a store that is away refuses the reading by itself. */
+  /** Flushes for a reader, who waits half a second at most: without its store, the reading itself is refused. */
   catchUp(): Promise<void>;
   /**
    * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
@@ -78,7 +78,7 @@ export function createSyncRuns(
   let timer: NodeJS.Timeout | null = null;
   /** The write under way. */
   let writing: Promise<void> = Promise.resolve();
-  /** The write of everything that waits behind it. */
+  /** The write of everything that was counted meanwhile. */
   let following: Promise<void> | null = null;
   const ending = Promise.withResolvers<void>();
   let triesLeft = Number.POSITIVE_INFINITY;

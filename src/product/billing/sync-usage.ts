@@ -6,7 +6,7 @@ const FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
 
 /**
  * The counted synchronous calls of a window. Whole days are read from the counts of days, whole hours at its ends from
- * the counts of hours, and single minutes from the one or two hours in which it begins or ends.
+ * the counts of hours, and single minutes from the hours of its beginning and its end.
  */
 export function syncUsage(usage: UsageStore): UsageSource {
   return async (accountId, window) => {

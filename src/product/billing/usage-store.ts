@@ -11,8 +11,8 @@ import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { Range } from './usage-window.ts';
 
 /**
- * Counted calls of one account, op and API key within one hour or one day. The size of the store grows with the hours
- * in which calls were made, and not with the calls.
+ * Counted calls of one account, op and API key within one hour or one day. The size of the store grows with the number
+ * of hours that have calls, not with the number of calls.
  */
 export interface UsageDay {
   /** `account/start/op/key`, so that all processes count in the same document. */

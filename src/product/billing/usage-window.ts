@@ -66,7 +66,7 @@ interface CutWindow {
   days: Range;
   /** `YYYY-MM-DDTHH`. */
   hours: Range[];
-  /** `YYYY-MM-DDTHH`, of which only some minutes are in the window. */
+  /** `YYYY-MM-DDTHH`; only some of its minutes are in the window. */
   cutHours: string[];
 }
 

@@ -10,7 +10,7 @@ interface ImageModelOpSource<N extends ModelCategory>
   fields?: TProperties;
 }
 
-/** An op with which a model makes an image. */
+/** An op that makes an image by a model. */
 export function imageModelOp<const N extends ModelCategory>(source: ImageModelOpSource<N>): AiOp<N> {
   const { parameters, fields = {}, ...rest } = source;
   return {

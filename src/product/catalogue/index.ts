@@ -29,8 +29,8 @@ import { upscale } from './ops/upscale.ts';
 import { operationOp } from './pixel-op.ts';
 
 /**
- * Every op, in the order in which the catalogue lists them. An op that is one operation of a worker has only a name and
- * an example of its own; any other has a file.
+ * Every op, in the order of the catalogue. An op that is one operation of a worker has only a name and its own example;
+ * any other has a file.
  */
 const ALL = [
   resize,

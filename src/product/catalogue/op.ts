@@ -21,7 +21,7 @@ export interface Fragment {
   decode: Decode;
   steps: Step[];
   encode: Encode;
-  /** The asset with which the pass compares its result, instead of returning an image. */
+  /** The asset that the result of the pass is compared with, instead of returning an image. */
   compareWith?: string;
 }
 
@@ -33,7 +33,7 @@ interface OpBase<N extends string> {
   description: string;
   /** The schema of the job's `parameters`. */
   parameters: TObject;
-  /** Fields that the op takes beside `parameters` in a job body, such as prompt or templateId. */
+  /** Fields of a job body that the op takes besides `parameters`, such as prompt or templateId. */
   fields: TProperties;
   /** A rule across several parameters. It is checked once each parameter is valid by itself. */
   rule?: (given: Given) => Violation | undefined;
@@ -49,7 +49,7 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
   jobType: 'process';
   syncEndpoint?: string;
   example: { parameters: Given };
-  /** The parameters behind an argument of the registry with a different name, the likeliest first. */
+  /** The parameters that become an argument of the registry with a different name, the likeliest first. */
   renamed: Readonly<Record<string, readonly string[]>>;
   compile(params: Checked): Fragment;
 }
@@ -66,7 +66,7 @@ export interface RenderOp<N extends string = string> extends OpBase<N> {
   example: Given;
 }
 
-/** An op with an endpoint of its own, which cannot be a job. */
+/** An op with its own endpoint, which cannot be a job. */
 export interface SyncOp<N extends string = string> extends OpBase<N> {
   runs: 'answer';
   kind: 'sync';
@@ -81,9 +81,9 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
   /** Its parameters are sent to the model unchanged: the contract describes them, and the model checks them. */
   parametersAsSent: boolean;
   example: Given;
-  /** The instruction when none is sent. */
+  /** The default instruction. */
   defaultPrompt?: string;
-  /** JSON Schema of the answer when none is sent. */
+  /** The default JSON Schema of the answer. */
   defaultSchema?: Record<string, unknown>;
 }
 

@@ -39,8 +39,8 @@ type ArgumentNames<S> = S extends StepOf<infer A> ? keyof A & string : never;
 type Foreign<P extends TProperties, S> = Exclude<ArgumentNames<S>, keyof P | keyof PassParameters>;
 
 /**
- * The parameters behind each argument of a step, to translate a worker's refusal of the argument. An argument with the
- * name of a parameter may be omitted; one that only the op determines has none.
+ * The parameters that become each argument of a step, to translate a worker's refusal of the argument. An argument with
+ * the name of a parameter may be omitted; an argument that only the op determines has no parameter.
  */
 type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
   ? { renamed?: Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>> }

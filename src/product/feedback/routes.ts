@@ -11,7 +11,7 @@ export interface FeedbackRoutesOptions {
   now: () => Date;
 }
 
-/** Reports of what is missing or broken, from the agents and people who meet it. */
+/** Reports of gaps and bugs, from agents and people. */
 export async function feedbackRoutes(
   app: FastifyInstance,
   { store, gate, now }: FeedbackRoutesOptions,

@@ -12,7 +12,7 @@ import {
 export type Report = Pick<Feedback, 'kind' | 'message' | 'op' | 'context'>;
 
 /**
- * A report as it is kept: its kind in lower case, its message trimmed.
+ * A stored report: its kind in lower case, its message trimmed.
  * @throws ApiError invalid_param on kind, message or context.
  */
 export function reportOf({ kind, message, ...rest }: FeedbackRequest): Report {

@@ -58,7 +58,7 @@ function expandedLength(expression: string): number {
 /** Keywords whose value is a map of schemas by name. */
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
-/** The levels of nested schemas. Lists, and maps such as `properties`, are no levels of their own. */
+/** The levels of nested schemas. Lists, and maps such as `properties`, are not levels of their own. */
 function levelsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const below = Object.entries(value).map(([key, part]) =>

@@ -21,7 +21,7 @@ export function presetVersionNotFound(param: string, { version, superseded }: Pr
   return new ApiError('preset_not_found', message, { param, details: { allowed: versions } });
 }
 
-/** 400: the text behind `@`, or the parameter `version`, is no version number. */
+/** 400: the text after `@`, or the parameter `version`, is not a version number. */
 export function malformedVersion(param: string): ApiError {
   return invalidParam(param, `The version that ${param} names must be a whole number from 1.`);
 }

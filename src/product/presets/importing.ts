@@ -116,7 +116,7 @@ function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
   };
 }
 
-/** Checks the version numbers of an entry, of which the current one is last. */
+/** Checks the version numbers of an entry; the current one is last. */
 function checkNumbers(numbers: readonly number[]): void {
   if (numbers.length > MAX_VERSIONS) {
     const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_VERSIONS} are kept.`;

@@ -21,7 +21,7 @@ export function dataOf(preset: Preset): PresetData {
   return { id, builtIn: isBuiltIn(id), ...rest, versionCount: superseded.length + 1 };
 }
 
-/** A preset as it is exported, with its earlier versions. */
+/** An exported preset, with its earlier versions. */
 export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData {
   return { ...dataOf(preset), versions };
 }

@@ -66,7 +66,7 @@ export type PresetChange = Static<typeof PresetChange>;
 
 const version = Type.Integer({ minimum: 1, format: 'int32' });
 
-/** An entry of an import: a preset as it was exported. A slug that cannot be used is ignored. */
+/** An entry of an import: an exported preset. A slug that cannot be used is ignored. */
 export const PresetEntry = Type.Object({
   ...NewPreset.properties,
   slug: Type.Optional(Type.Unknown()),

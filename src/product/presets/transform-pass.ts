@@ -10,7 +10,7 @@ import type { Models } from '../models/models.ts';
 import { findPreset } from './reading.ts';
 import type { PresetsStore } from './store.ts';
 
-/** The parameter in which a transform names its preset. */
+/** The parameter of a transform that names its preset. */
 const PARAM = 'preset';
 
 /** The most compiled versions that a process caches, of a few kilobytes each. */

@@ -47,7 +47,7 @@ export function createAnswerSchemas(): AnswerSchemas {
   const thread = lazyThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
   /** The problem of each schema; '' for none. */
   const known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
-  /** The queue before the thread, in which accounts take turns. */
+  /** The queue for the thread. Accounts take turns in it. */
   const queue = new OneAtATime();
 
   /** Runs a task; undefined when it reached its limit of time or memory. */

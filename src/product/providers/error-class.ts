@@ -25,7 +25,7 @@ export function faultOf({ status, kind, message, retryAfterMs }: ProviderRefusal
 }
 
 const MAX_MESSAGE_CHARACTERS = 500;
-/** API keys in the formats of the providers, and credentials behind an authorization scheme. */
+/** API keys in the formats of the providers, and credentials after an authorization scheme. */
 const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer|ApiKey|Token)\s+\S+/g;
 
 /**

@@ -18,7 +18,7 @@ const RESERVED = [
   'responseSchema',
   'responseJsonSchema',
 ];
-/** Parameters that are sent in a group of their own. */
+/** Parameters that are sent in their own group. */
 const OF_THE_IMAGE = ['aspectRatio', 'imageSize'];
 /** Finish reasons that are caused by the content and not by the service. */
 const CONTENT = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;

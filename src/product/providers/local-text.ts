@@ -17,15 +17,15 @@ interface TextReader {
 }
 
 const LANGUAGE = 'eng';
-/** The LSTM engine only, for which the package has language data. */
+/** The LSTM engine only, because the package has language data for it. */
 const NEURAL = 1;
 const IDLE_MS = 60_000;
 /** Few pictures contain their density, and the reader would print a warning for each of the others. */
 const ASSUMED_DPI = '150';
 
 /**
- * Reads text with tesseract.js in a thread of its own, which is started for the first picture and ended after an idle
- * time. It reads one picture at a time. max_input_edge limits the picture, and so the memory of the thread.
+ * Reads text with tesseract.js in its own thread, which is started for the first picture and ended after an idle time.
+ * It reads one picture at a time. max_input_edge limits the picture, and so the memory of the thread.
  */
 export function createTextReader(): TextReader {
   let worker: Promise<Worker> | undefined;

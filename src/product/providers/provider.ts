@@ -27,7 +27,7 @@ export interface ModelTask {
 export interface ModelRequest extends ModelTask {
   /** The model's name at its provider. */
   providerModel: string;
-  /** The names of this model's inputs, at providers where they differ by model. */
+  /** The names of this model's inputs, for providers whose models have different ones. */
   fields: Readonly<Record<string, string>>;
   /** The item's picture, if it has one, followed by the references. */
   pictures: readonly ModelPicture[];

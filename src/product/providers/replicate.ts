@@ -19,7 +19,7 @@ import {
 const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
 const RUNNING = ['starting', 'processing', 'queued'];
 const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
-/** The interval at which a prediction is polled grows from the first value to the last. */
+/** The interval between two polls of a prediction grows from the first value to the last. */
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
 /** A failed poll is repeated, because the prediction continues and has to be paid for. */

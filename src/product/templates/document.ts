@@ -25,9 +25,9 @@ const MAX_FILLED_CHARACTERS = 24 * MEGABYTE;
 const BASE_CSS = 'html,body{margin:0;padding:0}';
 
 /**
- * The whole HTML document of a template filled with one row. A template that is itself a whole document may be
- * put into the body as it is: the HTML parser merges the attributes of its html and body tags and drops the tags.
- * Throws 400 invalid_param on data when the filled page would be too large to render.
+ * The whole HTML document of a template filled with one row. A template that is itself a whole document may be put into
+ * the body unchanged: the HTML parser merges the attributes of its html and body tags and drops the tags. Throws 400
+ * invalid_param on data when the filled page would be too large to render.
  */
 export function fill(template: TemplatePage, row: TemplateRow): string {
   try {

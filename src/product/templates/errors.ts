@@ -16,7 +16,7 @@ export function templateVersionNotFound(current: number): ApiError {
   return new ApiError('not_found', message, { param: 'templateId', details: { current } });
 }
 
-/** 400: the text behind `@` is no version number. */
+/** 400: the text after `@` is not a version number. */
 export function malformedVersion(): ApiError {
   return invalidParam('templateId', 'The version after the @ of templateId must be a whole number from 1.');
 }

@@ -21,8 +21,8 @@ export function variableWarnings(
 }
 
 /**
- * Whether a placeholder such as `image7` ends a numbered series of which no later one is filled. A row may fill only
- * the first ones of a series.
+ * Whether a placeholder such as `image7` ends a numbered series with no later one filled. A row may fill only the first
+ * ones of a series.
  */
 function isUnusedOfSeries(name: string, filled: readonly string[]): boolean {
   const [stem, number] = numbered(name);

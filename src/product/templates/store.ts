@@ -40,7 +40,7 @@ export interface TemplateDraft {
   slug?: string | undefined;
 }
 
-/** Where a page begins: behind the last row of the one before, or after a number of rows. */
+/** The start of a page: after the last row of the previous page, or after a number of rows. */
 export type PageStart = { after: { updatedAt: string; id: string } } | { skip: number };
 
 export const TEMPLATES: DeclaredCollection = {

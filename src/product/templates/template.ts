@@ -34,7 +34,7 @@ export const SUMMARY_FIELDS = [
 ] as const;
 export type StoredSummary = Pick<Template, '_id' | (typeof SUMMARY_FIELDS)[number]>;
 
-/** The current version of a template, in the form in which it is stored by its number. */
+/** The current version of a template, in the form that is stored under its number. */
 export function versionOf(template: Template): TemplateVersion {
   const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
   const _id = `${templateId}@${version}`;

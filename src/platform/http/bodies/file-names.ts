@@ -17,9 +17,8 @@ const ENCODED_WORDS = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
 const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
 
 /**
- * Makes the parser read the name of a file where it is written in full: `filename*` (RFC 8187) wins over `filename` in
- * either order, and encoded words (RFC 2047), which .NET sends, are decoded. The parser alone takes the one that it
- * reads first or last.
+ * Makes the parser read the full name of a file: `filename*` (RFC 8187) wins over `filename` in either order, and
+ * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone takes the one that it reads first or last.
  */
 export function readFullNames(parser: BusboyInstance): void {
   (parser as unknown as Undeclared)._parser.parser.on('part', (part) => {
@@ -30,7 +29,7 @@ export function readFullNames(parser: BusboyInstance): void {
   });
 }
 
-/** A Content-Disposition with one file name, which is the full one where it has several. */
+/** A Content-Disposition with one file name: the full one if it has several. */
 export function withFullName(disposition: string): string {
   const isCandidate = disposition.length <= MAX_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
   if (!isCandidate) return disposition;
@@ -44,7 +43,7 @@ export function withFullName(disposition: string): string {
   return name === null ? rest : `${rest}; filename*=UTF-8''${encodeURIComponent(name)}`;
 }
 
-/** The text of an extended value, `charset'language'percent-encoded`; null where it is none. */
+/** The text of an extended value, `charset'language'percent-encoded`; null for any other value. */
 function extendedIn(value: string | undefined): string | null {
   const [, charset = '', encoded] = EXTENDED.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
   return encoded === undefined ? null : decoded(percentDecoded(encoded, '%'), charset);
@@ -71,7 +70,10 @@ function percentDecoded(text: string, sign: '%' | '='): Buffer {
   );
 }
 
-/** The text without line breaks, which no name has; null for an unknown charset, and for bytes that are none of it. */
+/**
+ * The text without line breaks, which no name has; null for an unknown charset, and for bytes that the charset does not
+ * allow.
+ */
 function decoded(bytes: Buffer, charset: string): string | null {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes).replace(/[\r\n]/g, '') || null;

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** The sizes of a JSON text, counted from the characters outside of its strings. */
+/** The sizes of a JSON text, counted from the characters outside its strings. */
 interface JsonSizes {
   /** Levels of nested lists and objects. */
   deepest: number;

@@ -105,7 +105,7 @@ const TRAPS = /__proto__|\\u/;
 
 /**
  * `__proto__` as a key is an own property after JSON.parse, but sets the prototype in code that copies it. Half of a
- * surrogate pair is no character, and cannot be stored as UTF-8 or used in a URL.
+ * surrogate pair is not a character, and cannot be stored as UTF-8 or used in a URL.
  */
 function refuseTraps(value: unknown, sent: SentField): void {
   if (typeof value === 'string') refuseHalfPairs(value, sent);

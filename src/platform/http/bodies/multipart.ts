@@ -32,15 +32,15 @@ interface MultipartLimits {
 interface Multipart extends Disposable {
   file: FilePart;
   /**
-   * The text fields by name, before or behind the file. Resolves at the end of the body, so the file has to be read
+   * The text fields by name, before or after the file. Resolves at the end of the body, so the file has to be read
    * first.
-   * @throws ApiError for a fault behind the file.
+   * @throws ApiError for a fault after the file.
    */
   fields(): Promise<Record<string, string>>;
   /** The names of the files that were skipped; complete when `fields` resolves. */
   skipped: readonly string[];
   /**
-   * The whole second file, before or behind the first; null without one. Resolves like `fields`.
+   * The whole second file, before or after the first; null without one. Resolves like `fields`.
    * @throws ApiError payload_too_large on its name, or as `fields`.
    */
   second(): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string | null } | null>;
@@ -144,7 +144,7 @@ export async function openMultipart(
   };
 }
 
-/** Joins chunks to one buffer with memory of its own. */
+/** Joins chunks to one buffer with its own memory. */
 export function concatenated(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;

@@ -19,7 +19,7 @@ interface Open {
   entryAt: number;
   /** Whether a part of it is already parsed. */
   isCut: boolean;
-  /** Whether `pieceAt` is directly behind an entry that was parsed in pieces. */
+  /** Whether `pieceAt` is directly after an entry that was parsed in pieces. */
   isBehindEntry: boolean;
 }
 
@@ -93,7 +93,7 @@ function parseWhole(raw: Buffer, startsAt: number): unknown {
   return parseText(raw.toString('utf8', startsAt));
 }
 
-/** Adds the entries between `pieceAt` and the comma or end behind them. */
+/** Adds the entries between `pieceAt` and the comma or end after them. */
 function takePiece(raw: Buffer, into: Open, to: number): void {
   const from = into.pieceAt;
   const isEmpty = isBlank(raw, from, to);
@@ -139,7 +139,7 @@ function isBlank(raw: Buffer, from: number, to: number): boolean {
 
 const BLANKS = Buffer.from(' \t\n\r');
 
-/** The refusal of the first character at or behind a position that is not whitespace. */
+/** The refusal of the first character, at or after a position, that is not whitespace. */
 function unexpected(raw: Buffer, from: number): Error {
   let index = from;
   while (BLANKS.includes(raw[index] as number)) index += 1;

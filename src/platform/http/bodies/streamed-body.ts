@@ -22,7 +22,7 @@ export async function* within(source: Readable, limitBytes: number, param: strin
 }
 
 /**
- * Reads a body to one buffer with memory of its own. With a Content-Length, each byte is copied once; without one, the
+ * Reads a body to one buffer with its own memory. With a Content-Length, each byte is copied once; without one, the
  * buffer is doubled when it is full. The buffer is not cleared, because that would take a fifth of the time of
  * receiving a large body; its unwritten part is cut off. A refused body stays open, as with `within`.
  * @throws ApiError as `within`.
@@ -109,9 +109,9 @@ function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffe
 }
 
 /**
- * Frees the memory of a chunk without waiting for the garbage collector. Buffers are outside of the JavaScript heap,
- * and V8 runs full collections as they grow; at 2 MB per call, these cost as much CPU as the picture. The chunk must
- * not be used any more.
+ * Frees the memory of a chunk without waiting for the garbage collector. Buffers are outside the JavaScript heap, and
+ * V8 runs full collections as they grow; at 2 MB per call, these cost as much CPU as the picture. The chunk must not be
+ * used any more.
  */
 function freeNow({ buffer, byteLength }: Buffer): void {
   const ownsBuffer = buffer.byteLength === byteLength && buffer instanceof ArrayBuffer;

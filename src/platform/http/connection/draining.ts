@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /**
- * The idle time after which a connection is closed. It is longer than a client needs between a response and its next
- * request.
+ * How long a connection may be idle before it is closed. It is longer than a client needs between a response and its
+ * next request.
  */
 const QUIET_GRACE_MS = 1_000;
 const POLL_MS = 20;

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { ApiError } from './errors.ts';
 
-/** The interval at which refusals are summed up in the log. */
+/** The interval between two summaries of refusals in the log. */
 const SUMMARY_MS = 1_000;
 /** Reasons that are summed up, in addition to rate limits: they are caused by a loaded host or a full disk. */
 const SUMMED = ['capacity', 'deadline_exceeded', 'storage_full'];

@@ -50,8 +50,8 @@ export function installValidation(app: FastifyInstance): void {
       return { error: validate.errors as unknown as Error };
     };
   });
-  // The error is returned and not thrown, because Fastify calls this outside of any promise, where a throw would end
-  // the process.
+  // The error is returned and not thrown, because Fastify calls this outside any promise, where a throw would end the
+  // process.
   app.setSchemaErrorFormatter(validationFailure);
 }
 

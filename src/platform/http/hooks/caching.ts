@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /**
- * Sets headers for caches and browsers. Responses contain balances, keys and links, so no cache may store one without a
- * Cache-Control of its own. Browsers must not guess types, and must not show a response in a frame of another origin,
+ * Sets headers for caches and browsers. Responses contain balances, keys and links, so no cache may store one without
+ * its own Cache-Control. Browsers must not guess types, and must not show a response in a frame of another origin,
  * where clicks could be stolen.
  */
 export function installCaching(app: FastifyInstance): void {

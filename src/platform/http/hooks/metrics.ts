@@ -18,7 +18,7 @@ interface MetricsOptions {
   token: string;
 }
 
-/** Measures every answer by route and status, and serves /metrics for Prometheus unless it has a port of its own. */
+/** Measures every answer by route and status, and serves /metrics for Prometheus unless it has its own port. */
 export function installMetrics(
   app: FastifyInstance,
   { requests, collect, port, token }: MetricsOptions,
@@ -69,8 +69,8 @@ export function installMetrics(
 }
 
 /**
- * Serves /metrics, and nothing else, on a port of its own. The primary does so, because an API process that hangs would
- * keep the connection that it took.
+ * Serves /metrics, and nothing else, on its own port. The primary does so, because an API process that hangs would keep
+ * the connection that it took.
  */
 export async function serveMetrics(
   { collect, port, token }: Pick<MetricsOptions, 'collect' | 'port' | 'token'>,

@@ -1,7 +1,7 @@
 import type { FastifyInstance, onSendHookHandler } from 'fastify';
 
 /**
- * Leaves Content-Length out of a 304 of HEAD, where Fastify writes that of the empty body: the header would be the
+ * Leaves Content-Length out of a 304 of HEAD, because Fastify writes that of the empty body: the header would be the
  * length of the content that the client has (RFC 9110, 8.6).
  */
 export function installNotModified(app: FastifyInstance): void {

@@ -151,7 +151,7 @@ export function operationsOf({ paths = {} }: Node): Array<{ path: string; method
 
 /**
  * Replaces schemas that have a title by references to components of that name, and merges `documented` into each
- * schema: what the rules of a slice check beyond it.
+ * schema: constraints that only code checks.
  */
 function hoisted(value: unknown, schemas: Node): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));

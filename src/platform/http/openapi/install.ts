@@ -38,7 +38,7 @@ per body (hey-api): files as multipart, pictures as pictures. With \`?ops=create
 
 /**
  * The tags in the order of the page: the calls that newcomers need first, and those of monitoring last. The tag of a
- * route is the first segment of its path behind /api/v1.
+ * route is the first segment of its path below /api/v1.
  */
 const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: readonly string[]]> = [
   ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results']],

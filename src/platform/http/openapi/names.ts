@@ -1,4 +1,4 @@
-/** Operations for which the derived name would be misleading. */
+/** Operations whose derived name would be misleading. */
 const NAMED: Record<string, string> = {
   'POST /images/metadata': 'readImageMetadata',
   'POST /auth/sign-in': 'signIn',

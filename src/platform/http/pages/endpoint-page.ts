@@ -26,7 +26,7 @@ export interface DocumentedOperation {
   responses: Record<string, { $ref?: string; content?: Record<string, Media> }>;
 }
 
-/** The most fields of a body or a response on a page. Larger schemas describe ops, which have pages of their own. */
+/** The most fields of a body or a response on a page. Larger schemas describe ops, which have their own pages. */
 const MAX_FIELDS = 90;
 
 /**

@@ -14,8 +14,8 @@ interface OpenPathsOptions {
 }
 
 /**
- * Counts public reads outside of the interface (documentation, metrics, signed results) in the rate window of the
- * address, like anonymous calls of the interface, which the gate counts.
+ * Counts public reads outside the interface (documentation, metrics, signed results) in the rate window of the address,
+ * like anonymous calls of the interface, which the gate counts.
  */
 export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions): void {
   const { coordination, hostId, requestsPerMinute } = options;

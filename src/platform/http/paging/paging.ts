@@ -133,7 +133,7 @@ function decode(cursor: string): unknown[] {
     const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (Array.isArray(decoded)) return decoded;
   } catch {
-    // A text that is no cursor is refused below like a cursor of another listing.
+    // A text that is not a cursor is refused below like a cursor of another listing.
   }
   return [];
 }

@@ -53,7 +53,7 @@ export interface SharedSlotTerms extends SlotTerms {
   holder: string;
   /** An owner counts as seen for this time after its request. */
   seenMs: number;
-  /** Time for which a refused owner counts as waiting; it repeats its request before then. At most `seenMs`. */
+  /** How long a refused owner counts as waiting; it repeats its request before then. At most `seenMs`. */
   waitMs: number;
 }
 

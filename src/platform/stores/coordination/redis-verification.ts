@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../documents/port.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
-/** A fault of the server of REDIS_URL, with which nothing can be coordinated. */
+/** A fault of the server of REDIS_URL that makes coordination impossible. */
 export interface RedisFault {
   message: string;
   remedy: string;
@@ -47,7 +47,7 @@ export async function askRedis<T>(url: string, ask: (client: Redis) => Promise<T
 }
 
 /**
- * The first fault of a connected server; null when there is none. The client goes on with database 0 where the server
+ * The first fault of a connected server; null when there is none. The client goes on with database 0 if the server
  * refuses the number of the URL, so it is selected here once more.
  */
 export async function findFault(client: Redis): Promise<RedisFault | null> {

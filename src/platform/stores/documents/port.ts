@@ -14,10 +14,10 @@ export interface Document {
 }
 
 /**
- * A field, dotted where it is within an object, equals text, a number, true, false or null; or $eq $ne $gt $gte $lt
- * $lte $in $exists $not. Null is equal to missing. A list is searched by $elemMatch alone: `{$elemMatch: {id: 'a'}}`
- * for the fields of an entry, `{$elemMatch: {$eq: 'a'}}` for the entry itself. Filters are joined by $and and $or.
- * $expr compares, by $gt $gte $lt or $lte, two sums of numbers and fields, by $add and $subtract. A filter that holds
+ * A field, dotted if it is within an object, equals text, a number, true, false or null; or $eq $ne $gt $gte $lt $lte
+ * $in $exists $not. Null is equal to missing. A list is searched by $elemMatch alone: `{$elemMatch: {id: 'a'}}` for the
+ * fields of an entry, `{$elemMatch: {$eq: 'a'}}` for the entry itself. Filters are joined by $and and $or. $expr
+ * compares, by $gt $gte $lt or $lte, two sums of numbers and fields, by $add and $subtract. A filter that holds
  * `undefined`, or anything else, is refused with a TypeError by the embedded documents.
  */
 export type Filter = Record<string, unknown>;
@@ -36,7 +36,7 @@ export type Update = {
 /** Order of several fields, first one first: 1 ascending, -1 descending. Missing sorts before any value. */
 export type Sort = ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
 
-/** The order of these fields: ascending, or descending behind a minus, as in `order('accountId', '-updatedAt')`. */
+/** The order of these fields: ascending, or descending after a minus, as in `order('accountId', '-updatedAt')`. */
 export function order(...fields: readonly string[]): Sort {
   return fields.map((field) => (field.startsWith('-') ? [field.slice(1), -1] : [field, 1]));
 }

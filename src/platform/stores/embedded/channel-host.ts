@@ -18,7 +18,7 @@ export function hostForProcesses(): ChannelHost {
   return hostOver({
     send(processId, message) {
       const worker = cluster.workers?.[processId];
-      // With a callback, the death of a process during a write is no error of the primary.
+      // With a callback, the death of a process during a write is not an error of the primary.
       if (worker?.isConnected()) worker.process.send(message as object, undefined, undefined, () => {});
     },
     onMessage: (listener) => cluster.on('message', (worker, message) => listener(worker.id, message)),

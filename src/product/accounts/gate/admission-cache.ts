@@ -8,7 +8,7 @@ import { ADMISSION_TTL_MS } from '../revocations.ts';
 const MAX_REQUESTS_AHEAD = 100;
 const MAX_ACCOUNTS = 10_000;
 
-/** How coordination is asked where the cache has no answer. */
+/** Asks coordination when the cache has no answer. */
 interface AdmissionLoader {
   /** @param ahead how many requests to count ahead. */
   load: (ahead: number) => Promise<AdmitAnswer>;
@@ -57,7 +57,7 @@ export class AdmissionCache {
     return { allowed: true, remaining: window.remaining, resetMs: window.endsMs - nowMs, ahead: 0 };
   }
 
-  /** Requests of an account that this process has counted ahead and not made yet. */
+  /** Requests already charged to the rate window but not received yet. */
   prepaidRequests(accountId: string): number {
     return this.#liveWindow(accountId)?.ahead ?? 0;
   }

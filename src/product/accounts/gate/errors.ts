@@ -15,7 +15,7 @@ export function findRefusal(request: FastifyRequest, { check }: FastifyContextCo
   }
 }
 
-/** Headers in which other services take a key. */
+/** Headers that carry the key at other services. */
 const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
 const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
 

@@ -35,7 +35,7 @@ declare module 'fastify' {
     access?: 'public' | 'any' | 'session';
     /** Whether a public route ignores a credential that the request carries. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
-    /** The kind of slot that the call takes; null for a call that takes none after all. */
+    /** The kind of slot that the call takes; null for a call that takes none. */
     slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
     /** Refuses a request by its path and query alone, before a slot is taken or the body is read. */
     check?: (request: FastifyRequest) => void;

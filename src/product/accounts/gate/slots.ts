@@ -22,7 +22,7 @@ const RENEW_MS = 60_000;
 const RETRY_PAUSES_MS = [10, 30];
 /**
  * How long a returned slot waits for the account's next call in this process, which takes it over, or for a request to
- * coordination that it can be sent with: a round trip of its own costs 0.2 to 0.45 ms of CPU, and a transform of 200 px
+ * coordination that it can be sent with: a separate round trip costs 0.2 to 0.45 ms of CPU, and a transform of 200 px
  * takes 2 ms. It is given back before the last of the further attempts.
  */
 const PIGGYBACK_MS = 20;
@@ -62,7 +62,7 @@ export class CallSlots {
     this.#clock = clock;
   }
 
-  /** Sends a request; slots that were just returned go with it, so that they cost no round trip of their own. */
+  /** Sends a request; slots that were just returned go with it, so that they cost no separate round trip. */
   async admit(terms: AdmitRequest, slot: CallSlot | null = null): Promise<AdmitAnswer> {
     const returned = this.#takeReturning();
     const full = returned.length === 0 ? terms : { ...terms, returned };
@@ -159,8 +159,8 @@ export class CallSlots {
   }
 
   /**
-   * Releases a slot in a request of its own, retried until the lease ends. A final failure is ignored, because the
-   * end of the lease frees the slot as well.
+   * Releases a slot in its own request, retried until the lease ends. A final failure is ignored, because the end of
+   * the lease frees the slot as well.
    */
   #release({ key, holder }: HeldSlot): void {
     retryUntil(() => this.#coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);

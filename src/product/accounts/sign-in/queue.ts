@@ -25,7 +25,7 @@ const RETRY_AFTER_SECONDS = 2;
 
 /**
  * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
- * waits already does not delay a newcomer. A network that was served goes behind all others.
+ * waits already does not delay a newcomer. A network that was served moves to the end.
  */
 export class SignInQueue {
   readonly #options: SignInQueueOptions;

@@ -12,9 +12,9 @@ import { passwordMatches } from './passwords.ts';
 import { SignInQueue } from './queue.ts';
 
 /**
- * Limits of the sign-in queue. A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits, and
- * image work does not wait behind it. Every sign-in is answered within 5 s: it is given up after a wait of 4 s, and a
- * derivation takes less than the rest.
+ * Limits of the sign-in queue. A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits in its
+ * own queue, so image work does not wait for it. Every sign-in is answered within 5 s: it is given up after a wait of 4
+ * s, and a derivation takes less than the rest.
  */
 const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 

@@ -8,7 +8,7 @@ interface ChecksummedFile {
   id: string;
   accountId: string;
   objectKey: string;
-  /** Null where the asset was stored before sums were kept. */
+  /** Null if the asset was stored before sums were kept. */
   crc32: number | null;
 }
 

@@ -9,7 +9,7 @@ export interface ByteRange {
 }
 
 /**
- * The single range that a GET asks for. Null when it asks for none, for several or for one outside of the content: the
+ * The single range that a GET asks for. Null when it asks for none, for several or for one outside the content: the
  * whole content is sent then. Range means nothing to other methods (RFC 9110, 14.2). With If-Range, it applies only to
  * content with that ETag.
  */

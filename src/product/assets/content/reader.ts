@@ -17,7 +17,7 @@ export interface AssetReader {
     accountId: string,
     assetId: string,
   ): Promise<StoredFile & { read(): Promise<Uint8Array<ArrayBuffer>> }>;
-  /** The bytes of an asset, in memory of their own, and their media type. Throws as `find` and its `read`. */
+  /** The bytes of an asset, in their own memory, and their media type. Throws as `find` and its `read`. */
   read(accountId: string, assetId: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string }>;
 }
 

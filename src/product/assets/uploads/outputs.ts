@@ -40,7 +40,7 @@ export interface Outputs {
    * @param bytes are not changed.
    * @param known the description from the thread that made the bytes; without it, they are described here.
    * @param repeated runs the step that stores the asset, and may repeat it: each run stores the same asset.
-   * @throws ApiError unsupported_format when it is no image; internal_error with reason storage_full or
+   * @throws ApiError unsupported_format when it is not an image; internal_error with reason storage_full or
    *   store_unavailable when its bytes are not stored.
    */
   make(

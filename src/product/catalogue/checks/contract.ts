@@ -74,7 +74,7 @@ function undeclaredKey(path: readonly string[], schema: TSchema, owner: string):
   return { key: path[0] ?? '', message, details: { allowed: Object.keys(schema.properties ?? {}) } };
 }
 
-/** A sentence with the likely meaning of such a value; empty when none is known. */
+/** A sentence with the likely meaning of such a value; empty if no meaning is known. */
 function hintFor(value: unknown, schema: TSchema): string {
   if (typeof value !== 'string') return '';
   if (schema.format === 'css-color' && value === '') return ' In a URL write # as %23, as in %23ff8800.';

@@ -175,7 +175,7 @@ export class Dispatcher {
   /** Extends the leases of running workers, and claims them again when the schedule was lost. */
   #beat(): void {
     for (const [member, claim] of this.#claimed) {
-      // A failed renewal leaves the lease as it was, and the worker ends in time.
+      // A failed renewal leaves the lease unchanged, and the worker ends in time.
       this.#renew(member, claim).catch(() => undefined);
     }
   }

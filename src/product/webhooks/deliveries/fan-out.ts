@@ -48,7 +48,7 @@ export class FanOut {
       );
   };
 
-  /** Fans out a batch that a dead process left behind. @returns the number of its events. */
+  /** Fans out a batch that a dead process left over. @returns the number of its events. */
   readonly sweep = async (instant: Date): Promise<number> => {
     const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
     const events = await this.#options.outbox.oldest(before, BATCH);

@@ -95,7 +95,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     },
   );
 
-  /** Makes the only attempt of a webhook.test at once, beside the endpoint's worker. @returns its record. */
+  /** Makes the only attempt of a webhook.test at once, while the endpoint's worker continues. @returns its record. */
   async function sendTest(endpoint: EndpointDocument): Promise<DeliveryDocument> {
     const test = newTest(endpoint, now());
     const { dueAt, ...result } = recordOf(test, await attempt(test, endpoint), now());

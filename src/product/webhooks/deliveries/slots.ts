@@ -1,6 +1,6 @@
 /** An attempt that takes longer makes its endpoint slow. */
 const SLOW_MS = 2_000;
-/** The length after which a turn ends when every slot is taken. */
+/** The length of a turn while every slot is taken. */
 const TURN_MS = 1_000;
 /** The most slow endpoints that are remembered; the first one is forgotten first. */
 const MAX_REMEMBERED_ENDPOINTS = 10_000;

@@ -34,7 +34,7 @@ export async function openTail(coordination: Coordination): Promise<Tail> {
         return;
       }
       const attempt: TailedAttempt = { headers, body };
-      // A message that a listener misses is no loss: the delivery does not depend on it.
+      // A listener may miss a message: the delivery does not depend on it.
       coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt)).catch(() => undefined);
     },
     close,

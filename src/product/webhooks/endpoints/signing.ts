@@ -24,7 +24,7 @@ interface SignedEvent {
 /**
  * The headers of one attempt, signed twice: in this service's own scheme (the key is the whole secret as UTF-8), and by
  * Standard Webhooks 1.0 (the key is the secret's base64, decoded), so that libraries of both verify it.
- * @param signedAt the instant of this attempt; each attempt has a signature of its own.
+ * @param signedAt the instant of this attempt; each attempt has its own signature.
  */
 export function signedHeaders(
   { eventId, eventType, body, attempts }: SignedEvent,

@@ -6,7 +6,7 @@ import { keyOfField, valueAt } from './keys.ts';
 /** The most cached prepared statements; the service uses some dozens. */
 const MAX_STATEMENTS = 300;
 
-/** The size to which the write-ahead log is truncated after a long reader (a backup) made it grow. */
+/** The write-ahead log is truncated to this size after a long reader (a backup) made it grow. */
 const MAX_LOG_BYTES = 8 * MEGABYTE;
 
 /** A SQLite file with synced commits. */

@@ -186,7 +186,7 @@ function joined(parts: Sql[], operator: string): Sql {
 }
 
 /**
- * The key of a field that has no column. As in a column, null and missing are one key, which is no number of JSON;
+ * The key of a field that has no column. As in a column, null and missing are one key, which is not a number of JSON;
  * lists and objects have one that no operand has, and come last.
  */
 function keyAt(path: string): string {
