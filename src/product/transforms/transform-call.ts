@@ -9,12 +9,13 @@ import { checkParameters, sentBare } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
-import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
+import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
 import { compile } from '../catalogue/plan/compile.ts';
 import { onePassOf } from '../catalogue/plan/plan.ts';
 import { sentParamOf } from '../catalogue/plan/sent-param.ts';
 import { type SentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
@@ -23,7 +24,7 @@ import { SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The work of a transform: a preset by reference, or the one pass of an op or of steps. */
-export type TransformCall = { kind: 'preset'; reference: string } | ({ kind: 'steps' } & CompiledCall);
+export type TransformCall = { kind: 'preset'; reference: string } | ({ kind: 'pass' } & CompiledCall);
 
 export interface CompiledCall {
   /** The name under which usage counts it: of the op, or `steps`. */
@@ -47,60 +48,75 @@ const OWN_KEYS = ['op', 'preset', 'response'];
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
 /** Compiles what calls ask for. */
-export interface CallCompiler {
+export class CallCompiler {
+  readonly #models: Models;
+  /** Calls by the text of their query, because programs send a few queries repeatedly. */
+  readonly #kept = new LRUCache<string, TransformCall>({ max: KEPT_QUERIES });
+
+  constructor(models: Models) {
+    this.#models = models;
+  }
+
   /**
    * Query and body together must name one op, one preset or steps; the query overrides the body, key by key. A query
-   * alone is compiled once for each distinct text, because programs send a few queries repeatedly.
+   * alone is compiled once for each distinct text.
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
-  compile(sent: SentQuery, body?: BodyFields): TransformCall;
+  compile({ url, query }: SentQuery, body: BodyFields = {}): TransformCall {
+    if (!isEmpty(body)) return this.#compiled(query as Query, body);
+    const text = queryTextOf(url);
+    const kept = this.#kept.get(text);
+    if (kept !== undefined) return kept;
+    const call = this.#compiled(query as Query, body);
+    if (text.length <= MAX_KEPT_TEXT_CHARACTERS) this.#kept.set(text, call);
+    return call;
+  }
+
   /**
    * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
    * @throws ApiError as `compile`.
    */
-  checkQuery(sent: SentQuery, bodyMayAdd: boolean): void;
-}
-
-export function createCallCompiler(models: Models): CallCompiler {
-  const kept = new LRUCache<string, TransformCall>({ max: KEPT_QUERIES });
-
-  function compileCall({ url, query }: SentQuery, body: BodyFields = {}): TransformCall {
-    if (!isEmpty(body)) return compiledCall(query as Query, body, models);
-    const text = queryTextOf(url);
-    const known = kept.get(text);
-    if (known !== undefined) return known;
-    const call = compiledCall(query as Query, body, models);
-    if (text.length <= MAX_KEPT_TEXT_CHARACTERS) kept.set(text, call);
-    return call;
+  checkQuery(sent: SentQuery, bodyMayAdd: boolean): void {
+    if (!bodyMayAdd || this.#kept.has(queryTextOf(sent.url))) {
+      this.compile(sent);
+      return;
+    }
+    const query = sent.query as Query;
+    if (query.steps !== undefined) throw stepsInQuery();
+    const { op, preset } = namedIn(query, {});
+    if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
   }
 
-  return {
-    compile: compileCall,
-    checkQuery(sent, bodyMayAdd) {
-      if (!bodyMayAdd || kept.has(queryTextOf(sent.url))) {
-        compileCall(sent);
-        return;
-      }
-      const query = sent.query as Query;
-      if (query.steps !== undefined) throw stepsInQuery();
-      const { op, preset } = namedIn(query, {});
-      if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
-    },
-  };
-}
-
-function compiledCall(query: Query, body: BodyFields, models: Models): TransformCall {
-  if (Array.isArray(query.response)) parseText('response', query.response);
-  if (query.steps !== undefined) throw stepsInQuery();
-  if (body.steps !== undefined) return stepsCall(query, body, models);
-  const { op, preset } = namedIn(query, body);
-  if (preset !== undefined) return presetCall(preset, query, body);
-  if (op === undefined) {
-    const message =
-      'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
-    throw invalidParam('op', message, { allowed: transformOps() });
+  #compiled(query: Query, body: BodyFields): TransformCall {
+    if (Array.isArray(query.response)) parseText('response', query.response);
+    if (query.steps !== undefined) throw stepsInQuery();
+    if (body.steps !== undefined) {
+      const steps = readSteps(query, body);
+      return this.#onePass('steps', sentSteps(steps), { steps });
+    }
+    const { op, preset } = namedIn(query, body);
+    if (preset !== undefined) return presetCall(preset, query, body);
+    if (op === undefined) {
+      const message =
+        'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
+      throw invalidParam('op', message, { allowed: transformOps() });
+    }
+    const parameters = readParameters(syncOp(op), query, body);
+    return this.#onePass(op, [{ op, parameters, at: sentBare }], { op, parameters });
   }
-  return opCall(syncOp(op), query, body, models);
+
+  /** The single pass of these steps. */
+  #onePass(name: string, sent: readonly SentStep[], asJob: CompiledCall['asJob']): TransformCall {
+    const run = onePassOf(compile(sent, this.#models));
+    if (run.obstacle !== undefined) {
+      const { does, step } = run.obstacle;
+      const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
+      throw step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
+    }
+    const { pass, steps } = run;
+    const paramOf = (passParam: string) => sentParamOf(steps, passParam);
+    return { kind: 'pass', name, pass, warnings: warningsOf(steps), paramOf, asJob };
+  }
 }
 
 /** @throws ApiError invalid_param on preset where both are named. */
@@ -123,32 +139,13 @@ function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
   return Object.keys(fields).length === 0 && Object.keys(texts).length === 0;
 }
 
-function opCall(op: PixelOp, query: Query, body: BodyFields, models: Models): TransformCall {
-  const parameters = parametersInOwnSpelling(op, {
+/** The parameters of the op: those of the body, of the fields of a form, and of the query, which overrides them. */
+function readParameters(op: PixelOp, query: Query, body: BodyFields): Given {
+  return parametersInOwnSpelling(op, {
     ...body.parameters,
     ...parametersFromQuery(op, body.texts ?? {}),
     ...parametersFromQuery(op, parametersOf(query)),
   });
-  const step = { op: op.op, parameters, at: sentBare };
-  return callOf(op.op, [step], { op: op.op, parameters }, models);
-}
-
-/** The single pass of these steps. */
-function callOf(
-  name: string,
-  sent: readonly SentStep[],
-  asJob: CompiledCall['asJob'],
-  models: Models,
-): TransformCall {
-  const run = onePassOf(compile(sent, models));
-  if (run.obstacle !== undefined) {
-    const { does, step } = run.obstacle;
-    const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
-    throw step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
-  }
-  const { pass, steps } = run;
-  const paramOf = (passParam: string) => sentParamOf(steps, passParam);
-  return { kind: 'steps', name, pass, warnings: warningsOf(steps), paramOf, asJob };
 }
 
 function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
@@ -163,11 +160,7 @@ function presetCall(reference: string, query: Query, body: BodyFields): Transfor
 const checkShape = checkOf(Type.Object({ steps: SentSteps }), 'steps');
 
 /** Steps are all of the work, so a field that would add to them is refused by its name. */
-function stepsCall(
-  query: Query,
-  { steps: sent, texts, ...fields }: BodyFields,
-  models: Models,
-): TransformCall {
+function readSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
   const { response: _, ...queried } = query;
   const extra = Object.keys({ ...fields, ...texts, ...queried })[0];
   if (extra !== undefined) {
@@ -181,7 +174,7 @@ function stepsCall(
   }
   const { steps } = checkShape({ steps: sent });
   checkStepSizes(steps, 'steps');
-  return callOf('steps', sentSteps(steps), { steps }, models);
+  return steps;
 }
 
 function stepsInQuery(): ApiError {

@@ -9,7 +9,7 @@ import type { Models } from '../models/models.ts';
 import { readInput, type Source } from './input.ts';
 import { beginCall, counted, loadImage, type MeteredCallOptions, sendPicture } from './metered-call.ts';
 import { RESULT_LIFE_SECONDS, type TemporaryResults } from './results.ts';
-import { type CompiledCall, createCallCompiler, type Query, type TransformCall } from './transform-call.ts';
+import { CallCompiler, type CompiledCall, type Query, type TransformCall } from './transform-call.ts';
 import { SentSteps, transformQuery, transformReference } from './transform-schema.ts';
 
 interface TransformOptions extends MeteredCallOptions {
@@ -22,7 +22,7 @@ interface TransformOptions extends MeteredCallOptions {
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
   const { pixels, results, models, presetPass } = options;
-  const calls = createCallCompiler(models);
+  const calls = new CallCompiler(models);
 
   app.post<{ Querystring: Query }>(
     '/images/transform',
@@ -69,7 +69,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   );
 
   async function compiled(call: TransformCall, { accountId }: Caller): Promise<CompiledCall> {
-    if (call.kind === 'steps') return call;
+    if (call.kind === 'pass') return call;
     const { reference } = call;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
     const run = await presetPass(accountId, reference);

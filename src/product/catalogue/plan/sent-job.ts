@@ -1,7 +1,8 @@
+import { type Static, Type } from '@sinclair/typebox';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { checkOf } from '../../../platform/http/errors/validation.ts';
 import { isObject } from '../../../platform/values/json.ts';
-import { isLongerThan } from '../../../platform/values/lengths.ts';
 import { present } from '../../../platform/values/present.ts';
 import { parametersInOwnSpelling } from '../checks/spelling.ts';
 import { findOp, OPS } from '../index.ts';
@@ -31,11 +32,6 @@ export interface JobWork {
   templateId?: string | undefined;
   items?: readonly unknown[] | undefined;
   assetIds?: readonly unknown[] | undefined;
-}
-
-export interface Variant {
-  name?: string | undefined;
-  parameters?: Given | undefined;
 }
 
 /** A version of a preset, as it is stored. */
@@ -152,49 +148,35 @@ function overriddenStep(body: JobWork, steps: readonly PresetStep[]): number | u
   throw invalidParam(override, message);
 }
 
-const MAX_VARIANTS = 20;
-const MAX_NAME_CHARACTERS = 100;
+const Variant = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    parameters: Type.Optional(Type.Unsafe<Given>({ type: 'object', additionalProperties: true })),
+  },
+  { additionalProperties: false },
+);
+export type Variant = Static<typeof Variant>;
+
+/** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
+const checkShape = checkOf(
+  Type.Object({ variants: Type.Array(Variant, { minItems: 1, maxItems: 20 }) }),
+  'variants',
+);
 
 /**
  * The variants of each asset: a single one when none were sent.
  * @throws ApiError invalid_param on variants, or on parameters that are not an object.
  */
-function mergedVariants({ parameters = {}, variants }: JobWork): Omit<SentVariant, 'steps'>[] {
-  if (variants === undefined) return [{ parameters, at: sentAs }];
+function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<SentVariant, 'steps'>[] {
+  if (sent === undefined) return [{ parameters, at: sentAs }];
   if (!isObject(parameters)) throw invalidParam('parameters', 'parameters must be an object.');
-  if (!Array.isArray(variants) || variants.length < 1 || variants.length > MAX_VARIANTS) {
-    const message = `variants must be a list of 1 to ${MAX_VARIANTS} objects with parameters.`;
-    throw invalidParam('variants', message, { min: 1, max: MAX_VARIANTS });
-  }
-  return variants.map((variant: unknown, index) => {
-    const { name = String(index), parameters: own = {} } = readVariant(variant, index);
+  const { variants } = checkShape({ variants: sent });
+  return variants.map(({ name, parameters: own = {} }, index) => {
     const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
     const at = (key: string) => {
       const isOwn = key.startsWith('parameters') && !inherited.some((name) => key === `parameters.${name}`);
       return sentAs(isOwn ? `variants[${index}].${key}` : key);
     };
-    return { name, parameters: { ...parameters, ...own }, at };
+    return { name: name ?? String(index), parameters: { ...parameters, ...own }, at };
   });
-}
-
-function readVariant(variant: unknown, index: number): { name?: string; parameters?: Given } {
-  const at = `variants[${index}]`;
-  if (!isObject(variant)) throw invalidParam(at, `${at} must be an object with parameters.`);
-  const { name, parameters, ...others } = variant;
-  const [unknownField] = Object.keys(others);
-  if (unknownField !== undefined) {
-    throw invalidParam(`${at}.${unknownField}`, `${at} takes name and parameters alone.`, {
-      allowed: ['name', 'parameters'],
-    });
-  }
-  if (name !== undefined && !isName(name)) {
-    throw invalidParam(`${at}.name`, `${at}.name must be text of 1 to ${MAX_NAME_CHARACTERS} characters.`);
-  }
-  if (parameters !== undefined && !isObject(parameters))
-    throw invalidParam(`${at}.parameters`, `${at}.parameters must be an object.`);
-  return present({ name, parameters });
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && !isLongerThan(value, MAX_NAME_CHARACTERS);
 }
