@@ -49,6 +49,8 @@ export interface AppOptions {
   /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
   tracing: Tracing;
+  /** Whether the image threads start at once, so that the first call finds them; otherwise that call starts them. */
+  startsThreads?: boolean;
   /** The metrics of all processes in the format of Prometheus. */
   collectMetrics: () => Promise<string>;
 }
@@ -74,7 +76,7 @@ const POOLS_TIMEOUT_MS = 3_000;
 
 /** The composition root: the parts of a process in the order in which they start. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { settings, tracing, log, hostId, processId } = options;
+  const { settings, tracing, log, hostId, processId, startsThreads = false } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
   const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now: options.now, log });
@@ -90,7 +92,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
-  const pixels = new Pixels({ settings: settings.pixels, capacity, log, meter: meters.pools });
+  const pixels = new Pixels({ settings: settings.pixels, capacity, log, meter: meters.pools, startsThreads });
   const renders = await openRenders(settings.renders, capacity, settings.stores.DATA_DIR, log);
   await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
   meters.pools.watch({

@@ -51,6 +51,7 @@ const app = await buildApp({
   now: () => new Date(),
   ...(isEmbedded(settings.stores) && { storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0) }),
   tracing,
+  startsThreads: true,
   collectMetrics,
 });
 

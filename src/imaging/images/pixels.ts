@@ -32,7 +32,7 @@ import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer } from './vector
 export interface PixelsOptions
   extends Pick<
     PoolsOptions,
-    'settings' | 'log' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
+    'settings' | 'log' | 'startsThreads' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
   > {
   /** The pools are resized when it changes, without a failed call. */
   capacity: PoolsOptions['capacity'];

@@ -18,6 +18,8 @@ const RETIRE_MS = 180_000;
 interface ThreadsOptions {
   threads: number;
   threadFile: URL;
+  /** Whether the threads start at once; otherwise the first task starts them. */
+  startsThreads?: boolean;
   clock: Clock;
   /** Called when a thread ends by itself. */
   onLost: (error: Error) => void;
@@ -39,7 +41,7 @@ export class Threads implements Workers<ImageTask, ImageResult> {
   /** Pools of another size, until their last task has ended. */
   readonly #retiring = new Set<Promise<void>>();
   #count: number;
-  #pool: ThreadPool;
+  #pool: ThreadPool | undefined;
   #isClosed = false;
 
   constructor(options: ThreadsOptions) {
@@ -47,7 +49,7 @@ export class Threads implements Workers<ImageTask, ImageResult> {
     this.#cpuMeter = new CpuMeter(options.workersCpuMs);
     this.#count = options.threads;
     shareOnce('closeOtherLoaders');
-    this.#pool = this.#start();
+    if (options.startsThreads) this.#pool = this.#start();
   }
 
   async run(task: ImageTask): Promise<Finished<ImageResult>> {
@@ -69,19 +71,20 @@ export class Threads implements Workers<ImageTask, ImageResult> {
   resize(count: number): void {
     if (count === this.#count || this.#isClosed) return;
     this.#count = count;
-    const old = this.#pool;
-    this.#pool = this.#start();
-    const retired: Promise<void> = this.#retire(old).finally(() => this.#retiring.delete(retired));
+    if (this.#pool === undefined) return;
+    const retired: Promise<void> = this.#retire(this.#pool).finally(() => this.#retiring.delete(retired));
     this.#retiring.add(retired);
+    this.#pool = this.#start();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#retiring, this.#pool.destroy()]);
+    await Promise.all([...this.#retiring, this.#pool?.destroy()]);
   }
 
   /** Rejects when its thread died. */
   #ask(task: ImageTask): Promise<ImageResult> {
+    this.#pool ??= this.#start();
     const answer = this.#pool.run(task, { transferList: [task.input.buffer] });
     const tasks = this.#running.get(this.#pool) ?? new Set();
     this.#running.set(this.#pool, tasks);
