@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
+import { type Misnamed, misnamedBounds, misnamedFunctions } from './support/naming.ts';
 import { needsOf, testFiles } from './support/needs.ts';
 
 /**
@@ -54,10 +55,15 @@ for (const file of files) {
   checkOutput(file);
   checkInterfaces(file);
 }
-for (const file of everyFile) checkComments(file);
-for (const file of [...files, ...benchFiles])
+for (const file of everyFile) {
+  checkComments(file);
+  checkNames(file, misnamedBounds);
+}
+for (const file of [...files, ...benchFiles]) {
+  checkNames(file, misnamedFunctions);
   for (const target of importsOf(file))
     if (target.startsWith('test/')) violations.push(`${file} imports ${target}: only tests import from test`);
+}
 for (const file of testFiles()) checkTest(file);
 for (const file of SHARED_BY_WORKERS) checkLoads(file);
 for (const cycle of cyclesOf(new Map(everyFile.map((file) => [file, importsOf(file)]))))
@@ -160,6 +166,10 @@ function checkInterfaces(file: string): void {
     violations.push(
       `${file}: ${name} is whatever ${maker} returns: write the interface ${name} first, and let ${maker} return it`,
     );
+}
+
+function checkNames(file: string, find: (source: string) => Misnamed[]): void {
+  for (const { line, sentence } of find(sourceOf(file))) violations.push(`${file}:${line}: ${sentence}`);
 }
 
 /** The formatter leaves comments as they are. */

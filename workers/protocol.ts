@@ -5,7 +5,7 @@
  */
 
 /** Largest size of an image, in pixels: width × height × frames of the file. */
-export const LIMIT_PIXELS = 50_000_000;
+export const MAX_PIXELS = 50_000_000;
 
 /** One step of a pass: an operation of the registry and its checked arguments (see image/operations). */
 export interface Step {

@@ -21,7 +21,7 @@ const DEFAULT_CONNECTIONS = 8;
 const CLOSED_SECONDS = 5;
 /** Calls of a probe at least, so that a p99 means something; a probe lasts three times its usual length at most. */
 const CALLS_NEEDED = 300;
-const LONGEST = 3;
+const MAX_TIMES_USUAL = 3;
 /** The rate that is reported is confirmed for this many times the length of a probe. */
 const CONFIRMED_TIMES = 2;
 const MEGABYTE = 1024 * 1024;
@@ -120,7 +120,7 @@ async function measureCapacity(search: CaseSearch): Promise<Omit<CapacityResult,
   async function tried(rate: number, times: number): Promise<CapacityProbe | null> {
     if (signal.aborted) return null;
     const usual = search.seconds ?? DEFAULT_SECONDS;
-    const seconds = times * Math.min(LONGEST * usual, Math.max(usual, CALLS_NEEDED / rate));
+    const seconds = times * Math.min(MAX_TIMES_USUAL * usual, Math.max(usual, CALLS_NEEDED / rate));
     const perSecond = { [name]: rate };
     const stage = { name: `${name} at ${rate}`, seconds, loop: 'open', perSecond } as const;
     const result = await loader.run(stage, { rates: perSecond, round: probes.length });

@@ -1,4 +1,4 @@
-import { openLoader, type RunOptions, ratesOf } from '../load/run.ts';
+import { openLoader, type RunOptions, resolveRates } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { Stage } from '../load/suite.ts';
 import type { LoadTarget } from '../load/target.ts';
@@ -32,7 +32,7 @@ export async function runRounds(options: RoundsOptions): Promise<Round[]> {
   const done: Round[] = [];
   const isStopped = () => signal?.aborted === true;
   const rates = (stage: Stage, earlier: StageResult[]) =>
-    stage.loop === 'open' ? ratesOf(stage, [...earlier, ...(done[0]?.a ?? [])]) : {};
+    stage.loop === 'open' ? resolveRates(stage, [...earlier, ...(done[0]?.a ?? [])]) : {};
   try {
     for (const stage of suite.stages.filter(({ isWarmUp }) => isWarmUp))
       for (const side of ['a', 'b'] as const)

@@ -47,7 +47,7 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
     for (const stage of suite.stages) {
       if (signal?.aborted) break;
       const from = watching.seconds();
-      const rates = stage.loop === 'open' ? ratesOf(stage, stages) : {};
+      const rates = stage.loop === 'open' ? resolveRates(stage, stages) : {};
       stages.push(
         await loader.run(stage, { rates, onProgress: (progress) => onProgress?.(stage.name, progress) }),
       );
@@ -136,7 +136,7 @@ function ask(
  * The rates of an open stage: as given, or as a multiple of a case's rate in an earlier stage.
  * @throws Error when that stage did not measure the case.
  */
-export function ratesOf(stage: OpenStage, earlier: readonly StageResult[]): Record<string, Rate> {
+export function resolveRates(stage: OpenStage, earlier: readonly StageResult[]): Record<string, Rate> {
   return Object.fromEntries(
     Object.entries(stage.perSecond).map(([name, rate]) => {
       if (typeof rate === 'number' || !('times' in rate)) return [name, rate];

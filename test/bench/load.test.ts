@@ -5,7 +5,7 @@ import t from 'tap';
 import { CaseRecorder } from '../../bench/load/case-recorder.ts';
 import { seededBy } from '../../bench/load/random.ts';
 import { errorOf, readServerTiming, refusalOf } from '../../bench/load/response.ts';
-import { ratesOf } from '../../bench/load/run.ts';
+import { resolveRates } from '../../bench/load/run.ts';
 import type { CallEnd } from '../../bench/load/sender.ts';
 import { loaderLoad, runStage } from '../../bench/load/stage.ts';
 import type { Call, CallResponse, LoadCase, Stage } from '../../bench/load/suite.ts';
@@ -306,8 +306,13 @@ t.test('a stall is a gap of answers, and a spike of latency where it began', asy
 t.test('a rate may be a multiple of an earlier stage, which must have measured the case', async (t) => {
   const earlier = [stageOf({ perSecond: 20, p50: 5 }, 0)];
   const stage = { name: 'overload', seconds: 1, loop: 'open' } as const;
-  t.same(ratesOf({ ...stage, perSecond: { calls: { times: 3, stage: 'stage' } } }, earlier), { calls: 60 });
-  t.throws(() => ratesOf({ ...stage, perSecond: { calls: { times: 3, stage: 'other' } } }, earlier), /other/);
+  t.same(resolveRates({ ...stage, perSecond: { calls: { times: 3, stage: 'stage' } } }, earlier), {
+    calls: 60,
+  });
+  t.throws(
+    () => resolveRates({ ...stage, perSecond: { calls: { times: 3, stage: 'other' } } }, earlier),
+    /other/,
+  );
 });
 
 t.test('a busy or late loader is named as the limit', async (t) => {

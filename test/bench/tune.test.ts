@@ -19,8 +19,8 @@ import { stagesFor } from '../../bench/tune/stages.ts';
 import { createTrialClock } from '../../bench/tune/trial-clock.ts';
 import { seeded } from '../../workers/models/random.ts';
 
-const LIMITS = { cores: 2, memoryMegabytes: 8_000 };
-const CANDIDATES = firstCandidates(LIMITS);
+const HOST_SIZE = { cores: 2, memoryMegabytes: 8_000 };
+const CANDIDATES = firstCandidates(HOST_SIZE);
 
 interface Truth {
   goodness?: (candidate: Candidate) => number;

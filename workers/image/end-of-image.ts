@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { Bytes } from '../formats/bytes.ts';
 import { END_OF_IMAGE, jpegSegments, START_OF_SCAN } from '../formats/jpeg.ts';
-import { LIMIT_PIXELS } from '../protocol.ts';
+import { MAX_PIXELS } from '../protocol.ts';
 import { encodeLocalOutput } from '../transport/output.ts';
 
 /**
@@ -60,7 +60,7 @@ async function isSamePicture(whole: Buffer, filled: Buffer): Promise<boolean> {
 }
 
 async function lastRows(file: Buffer, failOn: 'warning' | 'error'): Promise<Uint8Array> {
-  const picture = sharp(file, { failOn, limitInputPixels: LIMIT_PIXELS, ignoreIcc: true });
+  const picture = sharp(file, { failOn, limitInputPixels: MAX_PIXELS, ignoreIcc: true });
   const { width, height } = await picture.metadata();
   const rows = Math.min(height, LAST_ROWS);
   const { data } = await encodeLocalOutput(

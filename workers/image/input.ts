@@ -1,5 +1,5 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
-import { type Decode, type InputHeader, LIMIT_PIXELS, type TransformTask } from '../protocol.ts';
+import { type Decode, type InputHeader, MAX_PIXELS, type TransformTask } from '../protocol.ts';
 import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
@@ -47,7 +47,7 @@ export interface InputFacts extends Size {
 }
 
 /** Corrupt and truncated files fail; junk between JPEG segments, which cameras write, is tolerated. */
-const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: LIMIT_PIXELS };
+const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: MAX_PIXELS };
 
 function isMoving(format: string): boolean {
   return MOVING_FORMATS.includes(format);
@@ -164,7 +164,7 @@ export async function chosenPage(
   input: Uint8Array,
   { first, count }: Chosen,
 ): Promise<InputFacts> {
-  if (source.width * source.height * count > LIMIT_PIXELS) throw tooLarge();
+  if (source.width * source.height * count > MAX_PIXELS) throw tooLarge();
   if (first === 0 || isMoving(source.format)) return source;
   return { ...(await readHeader(input, first)), frames: source.frames };
 }

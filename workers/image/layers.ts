@@ -5,7 +5,7 @@ import { readPixels } from './pixels/pixels.ts';
 import { BadArgument } from './refusal.ts';
 
 /** Reads the second assets of a task, by the same rules as its input. */
-export function layersOf({ layers = {} }: TransformTask): PassContext['layer'] {
+export function layerReader({ layers = {} }: TransformTask): PassContext['layer'] {
   return async (assetId, key, prepare) => {
     const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
     if (file === undefined)

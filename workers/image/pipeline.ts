@@ -14,7 +14,7 @@ import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { argumentFailure, failureOf } from './failure.ts';
 import { chooseFrames, chosenPage, type InputFacts, openOptions, readMetadata, readSource } from './input.ts';
-import { layersOf } from './layers.ts';
+import { layerReader } from './layers.ts';
 import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
 import { operationNamed } from './operations/index.ts';
@@ -133,7 +133,7 @@ async function open(sent: TransformTask): Promise<PassWork> {
     profile,
     picture,
     ground,
-    context: { sharp, fill, layer: layersOf(task), found: { warnings: [] } },
+    context: { sharp, fill, layer: layerReader(task), found: { warnings: [] } },
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Failure, LIMIT_PIXELS } from '../protocol.ts';
+import { type Failure, MAX_PIXELS } from '../protocol.ts';
 
 /** Ends a pass with a failure that the caller can fix. It is thrown within the thread and returned as plain data. */
 export class Refusal extends Error {
@@ -25,9 +25,7 @@ export function unreadable(): Refusal {
 }
 
 export function tooLarge(): Refusal {
-  return unsupported(
-    `The image has more than ${LIMIT_PIXELS / 1e6} megapixels, its frames counted together.`,
-  );
+  return unsupported(`The image has more than ${MAX_PIXELS / 1e6} megapixels, its frames counted together.`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { LIMIT_PIXELS } from '../../../workers/protocol.ts';
+import { MAX_PIXELS } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { unsupportedFormat } from './failures.ts';
 import { type Header, readHeader } from './header/header.ts';
@@ -65,11 +65,11 @@ function unsupported(bytes: Uint8Array, param: string): ApiError {
 function checkPixels({ format, pixels, frames, width, height }: Header, framesRead: number): void {
   if (format === 'svg') return;
   const counted = framesRead === 1 && frames > 1 ? width * height : pixels;
-  if (counted <= LIMIT_PIXELS) return;
+  if (counted <= MAX_PIXELS) return;
   const size = `The image has ${counted.toLocaleString('en')} pixels`;
   const message =
     framesRead > 1
       ? `${size}, its ${frames} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
       : `${size}, and at most 50 megapixels are read: send a smaller one.`;
-  throw unsupportedFormat(message, { limit: LIMIT_PIXELS, received: counted });
+  throw unsupportedFormat(message, { limit: MAX_PIXELS, received: counted });
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Failure, LIMIT_PIXELS, type Pass } from '../../../workers/protocol.ts';
+import { type Failure, MAX_PIXELS, type Pass } from '../../../workers/protocol.ts';
 import type {
   DrawingSize,
   Rasterized,
@@ -58,7 +58,7 @@ export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
 /** For what is measured, or made tiny: a drawing that is larger than any picture may be is drawn smaller. */
 export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
-const LOWEST_PRIORITY = 19;
+const MAX_NICENESS = 19;
 const INSTEAD = { calls: [], words: 'a simpler drawing, or a smaller one' };
 /** The message for a drawing that ended its process. */
 const PROCESS_DIED_MESSAGE =
@@ -77,7 +77,7 @@ export class Rasterizer {
     const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
     this.#options = options;
     const processes = new ChildProcesses<RasterizeTask, RasterizeResult, DrawnPixels | Failure>({
-      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: LOWEST_PRIORITY, clock, onLost, processCpuMs },
+      ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: MAX_NICENESS, clock, onLost, processCpuMs },
       diedMessage: PROCESS_DIED_MESSAGE,
       resultOf: (reply, data) => (reply.kind === 'failure' ? reply : { ...reply, pixels: data }),
     });
@@ -105,7 +105,7 @@ export class Rasterizer {
       waiting: <T>(slot: Promise<T>) => caller.deadline.waiting(time.waiting(slot)),
     };
     // The input is transferred and then freed, and the caller still reads its file.
-    const makeTask = () => ({ input: new Uint8Array(bytes), size, limitPixels: LIMIT_PIXELS });
+    const makeTask = () => ({ input: new Uint8Array(bytes), size, limitPixels: MAX_PIXELS });
     try {
       const { queueMs, result, ended, busyMs } = await this.#pool.start(
         { accountId, work, bytes: 0, deadline },

@@ -1,5 +1,5 @@
 /** The longest compared name; a longer one is not a misspelling. */
-const LONGEST = 40;
+const MAX_NAME_CHARACTERS = 40;
 
 /** Names of other services for ours, unless the spelling is similar. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -34,7 +34,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
  * @param lettersPerSlip the number of letters per accepted wrong letter; a higher number finds fewer names.
  */
 export function nearest(wrong: string, known: readonly string[], lettersPerSlip = 3): string | undefined {
-  if (wrong.length > LONGEST) return undefined;
+  if (wrong.length > MAX_NAME_CHARACTERS) return undefined;
   const plain = plainOf(wrong);
   const equal = known.find((name) => plainOf(name) === plain);
   if (equal !== undefined) return equal;

@@ -1,5 +1,5 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { checkOf } from '../../platform/http/errors/validation.ts';
+import { createCheck } from '../../platform/http/errors/validation.ts';
 import { readInstant } from '../../platform/http/instants.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { NamedAsset, SentSchema } from '../catalogue/plan/compile.ts';
@@ -20,7 +20,7 @@ import { PRESET, type PresetDraft } from './store.ts';
 /** The most ids of one query for assets. */
 const ASSETS_PER_QUERY = 1_000;
 
-const checkEntry = checkOf(PresetEntry, 'entry');
+const checkEntry = createCheck(PresetEntry, 'entry');
 
 /** An entry that can be stored if its assets exist. */
 interface ReadEntry extends Omit<ReadContent, 'content'> {

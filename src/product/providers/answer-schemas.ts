@@ -8,7 +8,7 @@ import { lazyThread } from './threads.ts';
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;
 /** The time limit of one schema. A schema at its bounds takes a sixth of it on a quiet core. */
-const LIMIT_MS = 3_000;
+const MAX_TASK_MS = 3_000;
 /**
  * How long a schema that reached the limit stays refused. It is tried again then, because the machine may only have
  * been busy.
@@ -56,7 +56,7 @@ export function createAnswerSchemas(): AnswerSchemas {
     try {
       // The time limit of a task begins when its thread runs.
       await thread.run({ kind: 'start' }, new AbortController().signal);
-      const limit = AbortSignal.timeout(LIMIT_MS);
+      const limit = AbortSignal.timeout(MAX_TASK_MS);
       return await thread.run(task, limit).catch((error: unknown) => {
         if (limit.aborted || isOutOfMemory(error)) return undefined;
         throw error;

@@ -2,7 +2,7 @@ import { MEGABYTE } from '../../platform/values/units.ts';
 import { unavailable } from './provider.ts';
 
 /** The most levels of nested lists and objects, because recursive code could exceed its stack. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 /** The most bytes outside of strings. A picture is one long string; the rest of an answer is far smaller. */
 const MAX_SYNTAX_BYTES = MEGABYTE;
 
@@ -43,7 +43,7 @@ function problemOf(json: Buffer): string | undefined {
     if (byte === QUOTE) isInText = true;
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth += 1;
     else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
-    if (depth > DEEPEST) return `has more than ${DEEPEST} lists and objects within each other`;
+    if (depth > MAX_DEPTH) return `has more than ${MAX_DEPTH} lists and objects within each other`;
   }
   return undefined;
 }

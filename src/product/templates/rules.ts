@@ -1,5 +1,5 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { checkOf } from '../../platform/http/errors/validation.ts';
+import { createCheck } from '../../platform/http/errors/validation.ts';
 import { slugRefusal } from '../../platform/ids/slugs.ts';
 import { isObject } from '../../platform/values/json.ts';
 import type { RenderPage, TemplatePage } from './document.ts';
@@ -27,7 +27,7 @@ export interface TemplateContent {
 }
 
 const VARIABLE = new RegExp(VARIABLE_PATTERN);
-const checkEntry = checkOf(TemplateEntry, 'entry');
+const checkEntry = createCheck(TemplateEntry, 'entry');
 
 /**
  * Checks a new template and fills in its defaults.

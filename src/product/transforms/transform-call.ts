@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { checkOf } from '../../platform/http/errors/validation.ts';
+import { createCheck } from '../../platform/http/errors/validation.ts';
 import { didYouMean } from '../../platform/ids/nearest.ts';
 import { checkParameters, sentBare } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
@@ -157,7 +157,7 @@ function presetCall(reference: string, query: Query, body: BodyFields): Transfor
 }
 
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
-const checkShape = checkOf(Type.Object({ steps: SentSteps }), 'steps');
+const checkShape = createCheck(Type.Object({ steps: SentSteps }), 'steps');
 
 /** Steps are all of the work, so a field that would add to them is refused by its name. */
 function readSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {

@@ -4,9 +4,9 @@ import t, { type Test } from 'tap';
 import { ERROR_CODES, type ErrorCode } from '../../../src/platform/http/errors/errors.ts';
 import { type Answer, startServer, type TestServer } from '../../support/harness.ts';
 
-const LARGEST = 8 * 1024 * 1024;
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** What fills a body, but for the fields that it needs. */
-const FILL = LARGEST - 64 * 1024;
+const FILL = MAX_BODY_BYTES - 64 * 1024;
 /** What fills each field in turn: far more than any of them may have, and not so much that the test takes minutes. */
 const FIELD_FILL = 1024 * 1024;
 
@@ -95,7 +95,7 @@ function refusedBodies({ example }: Route): Large[] {
   const tooLarge = { status: 413, code: 'payload_too_large', param: 'body' };
   const malformed = { status: 400, code: 'invalid_param', param: 'body' };
   return [
-    { name: 'too many bytes', body: bytesOf(text.padEnd(LARGEST + 1)), refusal: tooLarge },
+    { name: 'too many bytes', body: bytesOf(text.padEnd(MAX_BODY_BYTES + 1)), refusal: tooLarge },
     { name: 'too many names', body: bytesOf(beside(NAMES)), refusal: tooLarge },
     { name: 'too many values', body: bytesOf(beside(VALUES)), refusal: tooLarge },
     { name: 'no end', body: bytesOf(beside(ROWS).slice(0, -1)), refusal: malformed },

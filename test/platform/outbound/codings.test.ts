@@ -7,8 +7,8 @@ import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import { serve } from './listener.ts';
 
 const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
-const LIMIT_BYTES = 200_000;
-const fetchImage = (url: string) => outbound.fetchImage(url, { limitBytes: LIMIT_BYTES, timeoutMs: 10_000 });
+const MAX_BYTES = 200_000;
+const fetchImage = (url: string) => outbound.fetchImage(url, { limitBytes: MAX_BYTES, timeoutMs: 10_000 });
 
 type Code = (bytes: Buffer) => Buffer;
 const CODERS: Record<string, Code> = {
@@ -41,7 +41,7 @@ const refused = (coding: string, message: RegExp) => ({
   ...{ code: 'invalid_param', status: 400, param: 'url', details: { coding }, message },
 });
 const tooLarge = {
-  ...{ code: 'payload_too_large', status: 413, param: 'file', details: { limit: LIMIT_BYTES } },
+  ...{ code: 'payload_too_large', status: 413, param: 'file', details: { limit: MAX_BYTES } },
 };
 
 t.test('each coding is undone, announced or not, in any spelling', async (t) => {
@@ -69,11 +69,11 @@ t.test('several codings are undone from the last to the first', async (t) => {
 });
 
 t.test('decoded bytes are counted: the limit is exact, and a bomb stops there', async (t) => {
-  const full = randomBytes(LIMIT_BYTES);
-  const above = randomBytes(LIMIT_BYTES + 1);
-  const bomb = Buffer.alloc(20 * LIMIT_BYTES);
+  const full = randomBytes(MAX_BYTES);
+  const above = randomBytes(MAX_BYTES + 1);
+  const bomb = Buffer.alloc(20 * MAX_BYTES);
   for (const [name, code] of coders) {
-    t.equal((await fetched(code(full), name)).length, LIMIT_BYTES, name);
+    t.equal((await fetched(code(full), name)).length, MAX_BYTES, name);
     await t.rejects(fetched(code(above), name), tooLarge, name);
     await t.rejects(fetched(code(bomb), name), tooLarge, name);
     await t.rejects(fetched(code(code(bomb)), `${name},${name}`), tooLarge, name);
@@ -104,7 +104,7 @@ t.test('a body that is cut off, or is not of its coding, is refused', async (t) 
 t.test('an unknown coding is refused by its name, and not read', async (t) => {
   for (const name of ['compress', 'constructor', '__proto__', 'gzip;q=1', 'gzip br'])
     await t.rejects(
-      fetched(Buffer.alloc(2 * LIMIT_BYTES), `gzip, ${name}`),
+      fetched(Buffer.alloc(2 * MAX_BYTES), `gzip, ${name}`),
       refused(name, /which is not read/),
     );
   const long = 'x'.repeat(1_000);

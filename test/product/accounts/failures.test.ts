@@ -2,7 +2,7 @@
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';
 
-const LIMIT = 60;
+const MAX_FAILURES = 60;
 const MINUTE_MS = 60_000;
 const usesRedis = process.env.TEST_STORES === 'cluster';
 
@@ -18,7 +18,7 @@ t.test('60 failures of any kind close the address to every call, until the windo
     if (index < 6) return server.call('/account', { headers: { authorization: `Basic ${index}` } });
     return server.call('/account', { key: `drk_wrong${index}` });
   };
-  for (let index = 0; index < LIMIT; index += 1) {
+  for (let index = 0; index < MAX_FAILURES; index += 1) {
     const { status } = await fail(index);
     if (status !== 401) t.equal(status, 401, `failure ${index}`);
   }

@@ -8,7 +8,7 @@ t.teardown(closeStores);
 t.setTimeout(180_000);
 
 /** On a machine that is busy, fewer sequences are tried. */
-const LIMIT_MS = 25_000;
+const MAX_MS = 25_000;
 const { STATE_RUNS = '12', STATE_SEED, TEST_STORES, MONGODB_URL } = process.env;
 
 t.test('random sequences of calls, outcomes, deaths and time follow the state tables', async (t) => {
@@ -16,7 +16,7 @@ t.test('random sequences of calls, outcomes, deaths and time follow the state ta
     checkStates({
       runs: Number(STATE_RUNS),
       seed: STATE_SEED === undefined ? undefined : Number(STATE_SEED),
-      limitMs: LIMIT_MS,
+      limitMs: MAX_MS,
       mongodbUrl: TEST_STORES === 'cluster' ? MONGODB_URL : undefined,
     }),
   );

@@ -6,7 +6,7 @@ import { avifOf, gifOf, jpegOf, pngOf as pngHeaderOf, tiffOf, webpOf } from '../
 import { openCalls, pictureOf, pngOf, refusalOf } from './calls.ts';
 
 const calls = await openCalls(t);
-const LIMIT_PIXELS = 50_000_000;
+const MAX_PIXELS = 50_000_000;
 const MEGABYTE = 1024 * 1024;
 
 /** 14041 × 3561 is 50,000,001. */
@@ -28,7 +28,7 @@ t.test('50,000,001 pixels are refused by the header alone, frames counted togeth
       await calls.transform({ op: 'resize', width: 8 }, file, type),
       await calls.metadata(file, type),
     ]) {
-      const details = { limit: LIMIT_PIXELS, received: LIMIT_PIXELS + 1 };
+      const details = { limit: MAX_PIXELS, received: MAX_PIXELS + 1 };
       t.match(refusalOf(answer), { status: 400, code: 'unsupported_format', details }, format);
     }
   }

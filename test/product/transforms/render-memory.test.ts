@@ -6,7 +6,7 @@ import { browserProcesses } from '../../workers/render/processes.ts';
 import { ended, submit } from '../jobs/jobs.ts';
 import { rasterOf, refusalOf } from './calls.ts';
 
-const LIMIT_MEGABYTES = 256;
+const MAX_MEGABYTES = 256;
 const LIME = [0, 255, 0, 255];
 const SCORE = '800';
 /** Pages that take gigabytes, by what they do. */
@@ -31,7 +31,7 @@ const server = await startServer(t, {
   settings: {
     REQUESTS_PER_MINUTE: '100000',
     BROWSER_PATH: process.env.BROWSER_PATH ?? '',
-    RENDER_MEMORY_MEGABYTES: String(LIMIT_MEGABYTES),
+    RENDER_MEMORY_MEGABYTES: String(MAX_MEGABYTES),
     // A busy machine may take long to fill so much memory.
     RENDER_TIMEOUT_MS: '110000',
   },
@@ -53,7 +53,7 @@ for (const [name, page] of Object.entries(LARGE)) {
       code: 'invalid_param',
       param: 'templateId',
       retryable: false,
-      details: { reason: 'page_too_large', limit: LIMIT_MEGABYTES * 1024 * 1024 },
+      details: { reason: 'page_too_large', limit: MAX_MEGABYTES * 1024 * 1024 },
     });
     t.equal((await server.call('/usage', { key })).json.data.total.sync, 0, 'it costs nothing');
     const small = await templateOf(key, { html: '<body style="margin:0;background:lime">' });

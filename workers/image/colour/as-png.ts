@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { LIMIT_PIXELS } from '../../protocol.ts';
+import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
 
@@ -12,7 +12,7 @@ export async function asPng(
   file: Uint8Array<ArrayBuffer>,
   isPremultiplied = false,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const open = () => sharp(file, { failOn: 'error', limitInputPixels: LIMIT_PIXELS, ignoreIcc: true });
+  const open = () => sharp(file, { failOn: 'error', limitInputPixels: MAX_PIXELS, ignoreIcc: true });
   const isDeep = (await open().metadata()).depth !== 'uchar';
   const space = isDeep ? 'rgb16' : 'srgb';
   const pipeline = open().keepMetadata();

@@ -8,12 +8,12 @@ import {
   pointTo,
 } from '../../formats/tiff-directory.ts';
 import { COMPRESSION, PHOTOMETRIC, TAG, type TiffPage } from '../../formats/tiff-page.ts';
-import { LIMIT_PIXELS } from '../../protocol.ts';
+import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
 import { tooLarge } from '../refusal.ts';
 
 /** Bytes that the samples of a page may have: as many as those of the largest picture in four samples of 16 bits. */
-const MAX_SAMPLE_BYTES = LIMIT_PIXELS * 8;
+const MAX_SAMPLE_BYTES = MAX_PIXELS * 8;
 
 /** The samples of a page as they are stored, in the byte order of the machine. */
 export interface TiffSamples {

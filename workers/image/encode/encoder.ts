@@ -40,7 +40,7 @@ const QUALITY = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
 const FULL_CHROMA_FROM_QUALITY = 90;
 
 /** Longest side that an encoder writes. That of JPEG is below the 65535 that the format allows. */
-const EDGE_LIMITS_PX: Partial<Record<OutputFormat, number>> = {
+const MAX_ENCODED_EDGE_PX: Partial<Record<OutputFormat, number>> = {
   jpeg: 65_500,
   webp: 16_383,
   avif: 16_384,
@@ -158,7 +158,7 @@ export function assertEncodable(encode: Encode & { format: OutputFormat }, size?
   if (lossy !== undefined) {
     throw invalid('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
   }
-  const limitPx = EDGE_LIMITS_PX[codecOf(encode)];
+  const limitPx = MAX_ENCODED_EDGE_PX[codecOf(encode)];
   if (size !== undefined && limitPx !== undefined && Math.max(size.width, size.height) > limitPx) {
     const message = `The result is ${size.width} × ${size.height} pixels, but an edge of a ${format} has at most ${limitPx}: ask for a smaller size or another format.`;
     throw invalid('format', message, { limit: limitPx });

@@ -3,7 +3,7 @@ import { invalid } from '../refusal.ts';
 import { MIN_EDGE_PX } from './ssimulacra2.ts';
 
 /** Size in pixels above which a search by SSIMULACRA 2 would not end in time. */
-const LIMIT_PX = 4_000_000;
+const MAX_MEASURED_PX = 4_000_000;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function assertMeasurable({ width, height, frames }: Size & { frames: number }): void {
@@ -11,9 +11,9 @@ export function assertMeasurable({ width, height, frames }: Size & { frames: num
     const message = `ssimulacra2 needs pictures of at least ${MIN_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ask for minSsim.`;
     throw invalid('ssimulacra2', message, { limit: MIN_EDGE_PX });
   }
-  if (width * height * frames > LIMIT_PX) {
+  if (width * height * frames > MAX_MEASURED_PX) {
     const megapixels = (one: number) => (one / 1e6).toFixed(1);
-    const message = `ssimulacra2 is measured up to ${megapixels(LIMIT_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ask for minSsim.`;
-    throw invalid('ssimulacra2', message, { limit: LIMIT_PX });
+    const message = `ssimulacra2 is measured up to ${megapixels(MAX_MEASURED_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ask for minSsim.`;
+    throw invalid('ssimulacra2', message, { limit: MAX_MEASURED_PX });
   }
 }

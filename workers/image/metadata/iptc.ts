@@ -25,7 +25,7 @@ const [ENVELOPE, APPLICATION] = [1, 2];
 /** The first of three numbers of the application record that hold a preview. */
 const PREVIEW = 200;
 /** A JPEG holds it in one segment. */
-const LIMIT_BYTES = 60_000;
+const MAX_BYTES = 60_000;
 
 /**
  * The IPTC of a file as it is carried: the texts, without a preview, and without the other resources of Photoshop, one
@@ -40,7 +40,7 @@ export function carriedIptc(block: Uint8Array): Buffer | undefined {
     if (isText && !truncated && !holdsPicture(bytes.slice(start, end))) kept.push(bytes.slice(at, end));
   }
   const iptc = Buffer.concat(kept);
-  return iptc.length === 0 || iptc.length > LIMIT_BYTES ? undefined : iptc;
+  return iptc.length === 0 || iptc.length > MAX_BYTES ? undefined : iptc;
 }
 
 function datasetsOf(block: Uint8Array): Uint8Array {

@@ -4,7 +4,7 @@ import {
   type Described,
   type Failure,
   type ImageFacts,
-  LIMIT_PIXELS,
+  MAX_PIXELS,
   type RawPixels,
   type Readings,
 } from '../../protocol.ts';
@@ -80,7 +80,7 @@ async function decode(file: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined,
   });
   const header = await open(described, raw).metadata();
   const pixels = header.width * header.height;
-  if (pixels * pagesOf(header, readings) > LIMIT_PIXELS) throw tooLarge();
+  if (pixels * pagesOf(header, readings) > MAX_PIXELS) throw tooLarge();
   const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
   const copy = await workingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
@@ -122,7 +122,7 @@ function densityOf({ format, density }: Metadata, { png = {} }: Described['metad
 
 /** Opens the input with the same options for every decode. Warnings of the decoder are ignored. */
 function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
-  const limits: SharpOptions = { limitInputPixels: LIMIT_PIXELS, failOn: 'error' };
+  const limits: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
   return sharp(input, raw === undefined ? limits : { ...limits, raw });
 }
 

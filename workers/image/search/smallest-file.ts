@@ -17,7 +17,7 @@ const JPEG: Least = { headerBytes: 100, bits: 1, squarePx: 8 };
 const headersOnly = (headerBytes: number): Least => ({ headerBytes, bits: 0, squarePx: 1 });
 
 /** Each value is below what the format needs, so that no target is refused that an encoder may reach. */
-const LEAST: Record<OutputFormat, Least> = {
+const MIN_FILE: Record<OutputFormat, Least> = {
   jpeg: JPEG,
   tiff: JPEG,
   // Deflate repeats 258 bytes by two bits, and a byte holds eight pixels of two colours.
@@ -47,7 +47,7 @@ export function assertReachable(
 
 /** A number of bytes that every file of that format and size exceeds or equals. */
 function smallestFileBytes({ format, lossless }: Encode & { format: OutputFormat }, shape: Shape): number {
-  const { headerBytes, bits, squarePx } = LEAST[format];
+  const { headerBytes, bits, squarePx } = MIN_FILE[format];
   // A lossless WebP of one colour takes no bits per pixel, and an animation may hold only a part of its frames.
   if (shape.frames > 1 || (lossless && format === 'webp')) return headerBytes;
   const squares = Math.ceil(shape.width / squarePx) * Math.ceil(shape.height / squarePx);

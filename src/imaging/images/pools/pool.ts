@@ -77,7 +77,7 @@ export class Pool<Task, Result extends Answer> {
     const finished = this.#work(call, makeTask).finally(release);
     return {
       queueMs,
-      result: finished.then(resultOf),
+      result: finished.then(takeResult),
       ended: finished.then((work) => outcomeOf(work, signal)),
       busyMs: finished.then(({ busyMs }) => busyMs),
     };
@@ -122,7 +122,7 @@ export class Pool<Task, Result extends Answer> {
   }
 }
 
-function resultOf<Result>(work: Finished<Result>): Result {
+function takeResult<Result>(work: Finished<Result>): Result {
   if ('error' in work) throw work.error;
   return work.result;
 }

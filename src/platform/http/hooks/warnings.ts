@@ -7,8 +7,8 @@ export interface Warning {
   name?: string;
 }
 
-/** In characters. */
-const LONGEST = 1_000;
+/** Of the header in all. */
+const MAX_HEADER_CHARACTERS = 1_000;
 /** Room for `,more:` and a number. */
 const ROOM_FOR_MORE = 16;
 
@@ -33,7 +33,7 @@ export function warningsText(warnings: readonly Warning[]): string {
   for (const [index, entry] of entries.entries()) {
     const next = text === '' ? entry : `${text},${entry}`;
     const isLast = index === entries.length - 1;
-    if (next.length > LONGEST - (isLast ? 0 : ROOM_FOR_MORE)) {
+    if (next.length > MAX_HEADER_CHARACTERS - (isLast ? 0 : ROOM_FOR_MORE)) {
       const more = `more:${entries.length - index}`;
       return text === '' ? more : `${text},${more}`;
     }

@@ -1,7 +1,7 @@
 import type { Node } from '../openapi/document.ts';
 
 /** The most levels of nested fields and examples. */
-const DEEPEST = 5;
+const MAX_DEPTH = 5;
 const INSTANT = '2026-01-31T12:00:00.000Z';
 
 /** Describes schemas of the OpenAPI document for readers. It follows references. */
@@ -26,7 +26,7 @@ export class SchemaReader {
 
   /** A line for each field within it, by its path. */
   fieldsOf(schema: Node, at = '', depth = 0): string[] {
-    if (depth > DEEPEST) return [];
+    if (depth > MAX_DEPTH) return [];
     const lines = this.#choicesOf(schema).flatMap((choice) => {
       if (choice.type === 'array') return this.fieldsOf((choice.items ?? {}) as Node, `${at}[]`, depth + 1);
       const required = (choice.required ?? []) as string[];
@@ -56,7 +56,7 @@ export class SchemaReader {
       case 'object':
         return this.#objectOf(choice, depth);
       case 'array':
-        return depth > DEEPEST && choice.minItems === undefined
+        return depth > MAX_DEPTH && choice.minItems === undefined
           ? []
           : [this.exampleOf((choice.items ?? {}) as Node, depth + 1)];
       case 'integer':
@@ -86,7 +86,7 @@ export class SchemaReader {
   /** Examples contain optional fields as well, up to this depth. */
   #objectOf({ properties = {}, required = [] }: Node, depth: number): object {
     const names = Object.entries(properties as Record<string, Node>).filter(
-      ([name]) => depth < DEEPEST || (required as string[]).includes(name),
+      ([name]) => depth < MAX_DEPTH || (required as string[]).includes(name),
     );
     return Object.fromEntries(names.map(([name, field]) => [name, this.exampleOf(field, depth + 1)]));
   }

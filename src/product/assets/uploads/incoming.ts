@@ -5,7 +5,7 @@ import { checkIsImage } from '../../../imaging/images/readable.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
-import { checkOf } from '../../../platform/http/errors/validation.ts';
+import { createCheck } from '../../../platform/http/errors/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { MAX_UPLOAD_BYTES, MAX_URL_BYTES, URL_FETCHES, URL_TIMEOUT_MS } from '../limits.ts';
 import { filenameIn } from '../rules.ts';
@@ -25,7 +25,7 @@ export interface IncomingImage extends Disposable {
 }
 
 const MAX_WAITING_FETCHES = 1_000;
-const checkUrlUpload = checkOf(UrlUpload, 'body');
+const checkUrlUpload = createCheck(UrlUpload, 'body');
 
 /** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
 export interface IncomingImages {

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
-import { checkOf } from '../../../platform/http/errors/validation.ts';
+import { createCheck } from '../../../platform/http/errors/validation.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { present } from '../../../platform/values/present.ts';
 import { parametersInOwnSpelling } from '../checks/spelling.ts';
@@ -158,7 +158,7 @@ const Variant = Type.Object(
 export type Variant = Static<typeof Variant>;
 
 /** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
-const checkShape = checkOf(
+const checkShape = createCheck(
   Type.Object({ variants: Type.Array(Variant, { minItems: 1, maxItems: 20 }) }),
   'variants',
 );

@@ -65,7 +65,7 @@ function taskOf(request: ModelRequest, text: string): SandboxTask {
   const sentSeed = () => whole(parameters.seed ?? 0, 'seed', 0, MAX_SEED);
   switch (op) {
     case 'generate': {
-      checkOneOf(parameters.quality, 'quality', ['low', 'high']);
+      checkAllowed(parameters.quality, 'quality', ['low', 'high']);
       const seed = seedOf(prompt, sentSeed(), itemIndex);
       return { kind: 'draw', text: text === '' ? prompt : text, seed, ...parseSize(parameters.size) };
     }
@@ -98,7 +98,7 @@ function parseSize(size: unknown = '512x512'): { width: number; height: number }
 }
 
 function scaleOf(scale: unknown = 2): number {
-  checkOneOf(scale, 'scale', [2, 4]);
+  checkAllowed(scale, 'scale', [2, 4]);
   return Number(scale);
 }
 
@@ -115,7 +115,7 @@ function whole(value: unknown, name: string, min: number, max: number): number {
   throw rejected(`${name} must be a whole number from ${min} to ${max}.`);
 }
 
-function checkOneOf(value: unknown, name: string, allowed: readonly unknown[]): void {
+function checkAllowed(value: unknown, name: string, allowed: readonly unknown[]): void {
   if (value === undefined || allowed.includes(value)) return;
   throw rejected(`${name} must be one of ${allowed.join(', ')}.`);
 }
