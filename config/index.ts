@@ -1,5 +1,5 @@
 import { processesSettings } from '../src/host/processes/config.ts';
-import { pixelsSettings } from '../src/imaging/images/config.ts';
+import { imagesSettings } from '../src/imaging/images/config.ts';
 import { rendersSettings } from '../src/imaging/renders/config.ts';
 import { httpSettings } from '../src/platform/http/config.ts';
 import { nearest } from '../src/platform/ids/nearest.ts';
@@ -22,7 +22,7 @@ export const SETTINGS = {
   accounts: accountsSettings,
   billing: billingSettings,
   jobs: jobsSettings,
-  pixels: pixelsSettings,
+  images: imagesSettings,
   renders: rendersSettings,
   outbound: outboundSettings,
   webhooks: webhooksSettings,

@@ -30,7 +30,7 @@ const log = { warn: console.error, info: () => undefined };
 const events = await openEvents(stores);
 const webhooks = await openWebhooks({
   ...stores,
-  capacity: new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
+  capacity: new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders }),
   events,
   outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
   sendMail: createMail({ settings: settings.mail, log }),

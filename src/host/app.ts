@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { Pixels } from '../imaging/images/pixels.ts';
+import { ImageWorkers } from '../imaging/images/image-workers.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { systemClock } from '../platform/clock.ts';
 import { ChangeableCapacity } from '../platform/concurrency/capacity.ts';
@@ -91,15 +91,21 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
-  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
-  const pixels = new Pixels({ settings: settings.pixels, capacity, log, meter: meters.pools, startsThreads });
+  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });
+  const imageWorkers = new ImageWorkers({
+    settings: settings.images,
+    capacity,
+    log,
+    meter: meters.pools,
+    startsThreads,
+  });
   const renders = await openRenders(settings.renders, capacity, settings.stores.DATA_DIR, log);
   await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
   meters.pools.watch({
-    image: () => pixels.stats().quick,
-    slow: () => pixels.stats().slow,
-    heavy: () => pixels.stats().heavy,
-    batch: () => pixels.stats().batch,
+    image: () => imageWorkers.stats().quick,
+    slow: () => imageWorkers.stats().slow,
+    heavy: () => imageWorkers.stats().heavy,
+    batch: () => imageWorkers.stats().batch,
     render: () => {
       const { threads: slots, busy, waiting } = renders.stats();
       return { slots, busy, waiting };
@@ -117,7 +123,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     draining: draining.signal,
     ...present({ storesOpenedAt: options.storesOpenedAt }),
   };
-  const slices = await openSlices(settings, platform, { pixels, renders });
+  const slices = await openSlices(settings, platform, { imageWorkers, renders });
 
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
@@ -139,7 +145,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       documents: () => stores.documents.ping(),
       coordination: () => stores.coordination.ping(),
       objects: () => stores.objects.ping(),
-      pixels: () => pixels.selfTest(),
+      pixels: () => imageWorkers.selfTest(),
     },
   });
   await server.register(homeRoutes, { publicUrl });
@@ -171,7 +177,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const endControls = await answerControls(
     stores.coordination,
     { hostId, processId },
-    processControls({ pixels, renders, capacity, clock, log, deployment: options.deployment ?? '' }),
+    processControls({ imageWorkers, renders, capacity, clock, log, deployment: options.deployment ?? '' }),
   );
 
   async function drain(timeoutMs: number): Promise<void> {
@@ -184,7 +190,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await server.close();
     const remainingMs = startedMs + timeoutMs - performance.now();
     await atMost(Math.max(remainingMs, MIN_STOP_MS), Promise.all([swept, stopAll()]));
-    await atMost(POOLS_TIMEOUT_MS, Promise.all([pixels.close(), renders.close()]));
+    await atMost(POOLS_TIMEOUT_MS, Promise.all([imageWorkers.close(), renders.close()]));
     // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
     endControls();
   }

@@ -116,7 +116,7 @@ async function main(): Promise<void> {
     execArgv: [...process.execArgv, ...heapOptions(process.env.NODE_OPTIONS ?? '')],
   });
   let forked = 0;
-  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders });
+  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });
   const supervisor = new Supervisor({
     processes: settings.processes.PROCESSES,
     drainTimeoutMs: settings.processes.DRAIN_TIMEOUT_MS,

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
-import type { Pixels } from '../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../imaging/images/image-workers.ts';
 import type { Renders } from '../imaging/renders/renders.ts';
 import type { Capacity } from '../platform/concurrency/capacity.ts';
 import { openSignatures } from '../platform/http/signatures.ts';
@@ -59,7 +59,7 @@ const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mt
 export async function openSlices(
   settings: Settings,
   platform: Platform,
-  { pixels, renders }: { pixels: Pixels; renders: Renders },
+  { imageWorkers, renders }: { imageWorkers: ImageWorkers; renders: Renders },
 ) {
   const { documents, publicUrl, log } = platform;
   const all: Slice[] = [];
@@ -125,7 +125,7 @@ export async function openSlices(
     await openAssets({
       ...platform,
       gate,
-      pixels,
+      imageWorkers,
       outbound,
       signatures,
       storedAssets: (id) => plan(id).storedAssets,
@@ -147,7 +147,7 @@ export async function openSlices(
     openTransforms({
       ...platform,
       gate,
-      pixels,
+      imageWorkers,
       renders,
       outbound,
       signatures,
@@ -156,7 +156,7 @@ export async function openSlices(
       presets,
       allowance: billing.allowance,
       assets: assets.reader,
-      settings: { ...settings.pixels, ...settings.renders },
+      settings: { ...settings.images, ...settings.renders },
     }),
   );
   const events = await openEvents(platform);
@@ -175,7 +175,7 @@ export async function openSlices(
   const providers = openProviders({
     ...platform,
     models,
-    pixels,
+    imageWorkers,
     outbound,
     answerSchemas,
     settings: settings.providers,
@@ -185,7 +185,7 @@ export async function openSlices(
       ...platform,
       gate,
       models,
-      pixels,
+      imageWorkers,
       renders,
       signatures,
       presets,

@@ -1,4 +1,4 @@
-import type { Pixels } from '../../src/imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../src/imaging/images/image-workers.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
 import type { Outputs } from '../../src/product/assets/uploads/outputs.ts';
 import type { PassSegment } from '../../src/product/catalogue/plan/plan.ts';
@@ -69,7 +69,7 @@ export const BLIND = {
     result: Promise.resolve({ image: { format: 'png', bytes: 3 }, metadata: {} }),
     ended: Promise.resolve(),
   }),
-} as unknown as Pixels;
+} as unknown as ImageWorkers;
 
 /** The segment of an item: it is not run, but it is a run to hold and to pay. */
 const ONE_PASS = { runs: 'pass', index: 0 } as PassSegment;

@@ -107,7 +107,7 @@ export async function openWorld({
     const collections = await AssetCollections.open(reached, store, now);
     const records = await openAssetRecords(store, coordination);
     const removal = createRemoval({ store, records, quota, objects, log: QUIET });
-    const outputs = createOutputs({ store, collections, removal, objects, pixels: BLIND, now });
+    const outputs = createOutputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
     const stores = await openJobStores(reached, now);

@@ -11,7 +11,7 @@ import { TOP_COMMAND } from './top-command.ts';
 /** The declarations of the settings check the values. */
 const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.processes,
-  ...SETTINGS.pixels,
+  ...SETTINGS.images,
   ...SETTINGS.renders,
 };
 const { LOG_LEVEL } = SETTINGS.http;

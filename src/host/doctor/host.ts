@@ -50,7 +50,7 @@ function judgeNode({ nodeVersion }: HostFacts): Finding {
 
 function judgeCores(
   { cores, quotaCores }: HostFacts,
-  { processes: { PROCESSES }, pixels: { IMAGE_THREADS } }: Settings,
+  { processes: { PROCESSES }, images: { IMAGE_THREADS } }: Settings,
 ): Finding {
   const granted = grantedCores(quotaCores, cores);
   const threads = PROCESSES * IMAGE_THREADS;
@@ -63,7 +63,7 @@ function judgeCores(
 }
 
 /** Checks the number of libuv's threads, which decode pictures and also serve file reads and DNS. */
-function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREADS } }: Settings): Finding {
+function judgeLibuv({ libuvThreads: given }: HostFacts, { images: { IMAGE_THREADS } }: Settings): Finding {
   if (!given) return ok("libuv's threads follow IMAGE_THREADS.");
   const message = `UV_THREADPOOL_SIZE is ${JSON.stringify(given)}.`;
   if (/^\d+$/.test(given) && Number(given) > IMAGE_THREADS) return ok(message);
@@ -72,9 +72,9 @@ function judgeLibuv({ libuvThreads: given }: HostFacts, { pixels: { IMAGE_THREAD
 }
 
 /** Adds up all memory budgets of the processes, and names each of them. */
-function judgeMemory({ memoryBytes }: HostFacts, { processes, pixels, renders }: Settings): Finding {
+function judgeMemory({ memoryBytes }: HostFacts, { processes, images, renders }: Settings): Finding {
   const { PROCESSES } = processes;
-  const budgets = imageMemoryBudgets(pixels.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
+  const budgets = imageMemoryBudgets(images.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
   const { quickBytes, slowBytes, heavyBytes, batchBytes } = budgets;
   const perProcess = {
     'quick passes': quickBytes,
@@ -120,7 +120,7 @@ function judgeHeap({ heapBytes }: HostFacts): Finding {
   return heapBytes < MIN_HEAP_BYTES ? problem(message, remedy) : ok(message);
 }
 
-function judgeWaits({ pixels: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): Finding {
+function judgeWaits({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): Finding {
   const message = `A call waits for at most ${IMAGE_WAIT_MS} ms in an overload, and ends after ${TRANSFORM_TIMEOUT_MS} ms.`;
   if (IMAGE_WAIT_MS < TRANSFORM_TIMEOUT_MS) return ok(message);
   return warning(

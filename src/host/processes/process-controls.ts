@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { AdmissionStats } from '../../imaging/images/admission.ts';
-import type { Pixels } from '../../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import type { ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import { loadSnapshot } from '../../platform/metrics/load.ts';
@@ -9,7 +9,7 @@ import type { Control, ControlHandler } from './controls.ts';
 
 /** The controls of an API process: it reports its pools, changes their size, and changes its log level. */
 export function processControls(options: {
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   renders: Renders;
   capacity: ChangeableCapacity;
   clock: Pick<SharedClock, 'differenceMs'>;
@@ -17,7 +17,7 @@ export function processControls(options: {
   /** The mark of the documents of this process. */
   deployment: string;
 }): ControlHandler {
-  const { pixels, renders, capacity, clock, log, deployment } = options;
+  const { imageWorkers, renders, capacity, clock, log, deployment } = options;
   const initialLevel = log.level;
   let resetTimer: NodeJS.Timeout | undefined;
 
@@ -39,7 +39,7 @@ export function processControls(options: {
   return async (control) => {
     switch (control.kind) {
       case 'pools': {
-        const { quick, slow, heavy, batch } = pixels.stats();
+        const { quick, slow, heavy, batch } = imageWorkers.stats();
         return {
           pid: process.pid,
           rssBytes: process.memoryUsage.rss(),

@@ -1,6 +1,6 @@
 import { choice, integer } from '../../platform/setting.ts';
 
-export const pixelsSettings = {
+export const imagesSettings = {
   IMAGE_THREADS: integer({
     description:
       'Threads of each API process that decode, process and encode images. Items of large jobs are processed by as many child processes, at a low priority.',

@@ -1,7 +1,6 @@
 import type { Pass, RawPixels } from '../../../workers/protocol.ts';
 import { framesOf } from './estimates/following.ts';
 import type { Header } from './header/header.ts';
-import { ownedBytes } from './owned.ts';
 import { readable } from './readable.ts';
 import { headerOfFacts, type StoredFile } from './stored-file.ts';
 
@@ -48,4 +47,16 @@ export function storedSource(file: StoredFile, pass: Pass | null): Source {
   // Where the reading fails, the call is refused when it has its slot.
   const prepare = () => void open().catch(() => undefined);
   return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, queueMs: 0 };
+}
+
+/**
+ * Bytes that can be handed to a thread without a copy: they own the whole of their memory. Others are copied once.
+ * Bytes that were handed over must not be touched again.
+ */
+export function ownedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return ownsItsBuffer(bytes) ? bytes : new Uint8Array(bytes);
+}
+
+function ownsItsBuffer(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
 }

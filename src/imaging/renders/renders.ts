@@ -6,7 +6,7 @@ import type { SettingsOf } from '../../platform/setting.ts';
 import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { Deadline } from '../images/deadline.ts';
-import type { Work } from '../images/pixel-call.ts';
+import type { Work } from '../images/image-call.ts';
 import type { WorkClass } from '../images/slots.ts';
 import type { rendersSettings } from './config.ts';
 import { type RenderedPage, rendererBusy, requirePage, rethrow } from './failures.ts';

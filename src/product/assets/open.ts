@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import type { Pixels } from '../../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { Signatures } from '../../platform/http/signatures.ts';
 import type { Slice } from '../../platform/http/slice.ts';
@@ -39,7 +39,7 @@ interface AssetsOptions {
   documents: Documents;
   coordination: Coordination;
   objects: Objects;
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   outbound: Outbound;
   signatures: Signatures;
   capacity: Capacity;
@@ -112,7 +112,14 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const records = await openAssetRecords(store, options.coordination);
   const removal = createRemoval({ store, records, quota, objects, log });
   const uploads = createUploads({ ...options, store, quota, collections, intake, removal });
-  const outputs = createOutputs({ store, collections, removal, objects, pixels: options.pixels, now });
+  const outputs = createOutputs({
+    store,
+    collections,
+    removal,
+    objects,
+    imageWorkers: options.imageWorkers,
+    now,
+  });
 
   return {
     async routes(app: FastifyInstance) {

@@ -57,7 +57,8 @@ const WAITS_PER_HOST = 1_000;
 
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
 export async function openJobs(options: JobsOptions): Promise<Jobs> {
-  const { documents, coordination, objects, gate, pixels, renders, assets, presets, templates } = options;
+  const { documents, coordination, objects, gate, imageWorkers, renders, assets, presets, templates } =
+    options;
   const { answerSchemas, holds, events, providers, models, meters, tracing, plan, countAssets } = options;
   const { signatures, publicUrl, topUpUrl, keptBytesMax, capacity, draining, now, log } = options;
   const waits = createWaits({
@@ -69,8 +70,8 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
   const { jobs, items, definitions } = stores;
   const perform = createPerform({
     ...{ definitions, items, objects, assets, now, log },
-    runPass: createPassWork({ pixels, assets, meters }),
-    runPage: createPageWork({ renders, pixels, templates, assets, publicUrl }),
+    runPass: createPassWork({ imageWorkers, assets, meters }),
+    runPage: createPageWork({ renders, imageWorkers, templates, assets, publicUrl }),
     runModel: createModelWork({ providers, assets, items, typicalSeconds }),
     isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
   });

@@ -1,4 +1,4 @@
-import type { Pixels } from '../../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import { ApiError, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
@@ -61,7 +61,7 @@ export interface Providers {
 export interface ProvidersOptions {
   settings: SettingsOf<typeof providersSettings>;
   models: Models;
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   outbound: Outbound;
   answerSchemas: AnswerSchemas;
   coordination: Coordination;
@@ -81,7 +81,7 @@ const CODES = {
 } as const;
 
 export function openProviders(options: ProvidersOptions): Providers {
-  const { settings, models, pixels, answerSchemas, coordination, hostId, processId, log } = options;
+  const { settings, models, imageWorkers, answerSchemas, coordination, hostId, processId, log } = options;
   const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings;
   const providers = providersOf(options);
   const meter = createProviderMeter(Object.keys(providers));
@@ -147,7 +147,7 @@ export function openProviders(options: ProvidersOptions): Providers {
   async function prepareRequest(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
     const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
     const files = await lostWhenRejected(() => call.pictures());
-    const preparing = { pixels, accountId, signal };
+    const preparing = { imageWorkers, accountId, signal };
     const pictures = await Promise.all(files.map((bytes) => preparedPicture(bytes, model, preparing)));
     return {
       ...{ op, itemIndex, attempt },

@@ -1,5 +1,5 @@
 import { readHeader } from '../../imaging/images/header/header.ts';
-import type { Pixels } from '../../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Model } from '../models/models.ts';
 import type { ModelPicture } from './provider.ts';
 
@@ -18,12 +18,12 @@ const PREPARE_TIMEOUT_MS = 60_000;
 export async function preparedPicture(
   bytes: Uint8Array<ArrayBuffer>,
   { maxInputEdge }: Model,
-  { pixels, accountId, signal }: { pixels: Pixels; accountId: string; signal: AbortSignal },
+  { imageWorkers, accountId, signal }: { imageWorkers: ImageWorkers; accountId: string; signal: AbortSignal },
 ): Promise<ModelPicture> {
   const asIs = pictureAsIs(bytes, maxInputEdge);
   if (asIs !== undefined) return asIs;
   const box = { width: maxInputEdge, height: maxInputEdge, fit: 'inside' };
-  const { result } = pixels.transform({
+  const { result } = imageWorkers.transform({
     bytes,
     accountId,
     work: 'job',

@@ -22,7 +22,7 @@ interface ImagePair {
 
 /** POST /images/compare: returns the difference between two images of the same size, while the caller waits. */
 export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
-  const { pixels } = options;
+  const { imageWorkers } = options;
 
   app.post(
     '/images/compare',
@@ -41,7 +41,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
       const { caller } = underWay;
-      const terms = underWay.expectedBy(pixels);
+      const terms = underWay.expectedBy(imageWorkers);
       const pair = await readPair(request);
       const done = await counted(options.allowance, caller, 'compare', async () => {
         const one = await loadImage(pair.one, options, terms);
@@ -49,7 +49,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
         const fetchMs = underWay.admittedMs();
         const bytesIn = one.bytes.length + other.length;
         const paramOf = () => pair.otherParam;
-        const compared = await underWay.finish(pixels.compare({ ...one, ...terms, other, paramOf }));
+        const compared = await underWay.finish(imageWorkers.compare({ ...one, ...terms, other, paramOf }));
         return { fetchMs, bytesIn, ...compared };
       });
       underWay.ran('compare', done);
@@ -80,7 +80,7 @@ const Difference = Type.Object(
     maxDifference: Type.Integer({ description: 'Largest difference of a channel, 0 to 255.' }),
     regions: Type.Array(
       Type.Object({ x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() }),
-      { description: 'Where changed pixels are; at most 100, the largest first, without overlap.' },
+      { description: 'Where changed imageWorkers are; at most 100, the largest first, without overlap.' },
     ),
   },
   { title: 'Difference' },

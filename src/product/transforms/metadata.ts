@@ -12,7 +12,7 @@ export async function metadataRoutes(
   app: FastifyInstance,
   options: Omit<MeteredCallOptions, 'allowance'>,
 ): Promise<void> {
-  const { pixels } = options;
+  const { imageWorkers } = options;
 
   app.post(
     '/images/metadata',
@@ -27,12 +27,12 @@ export async function metadataRoutes(
     },
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
-      const terms = underWay.expectedBy(pixels);
+      const terms = underWay.expectedBy(imageWorkers);
       const input = await readInput(request, 'image');
       const image = await loadImage(input, options, terms);
       const fetchMs = underWay.admittedMs();
       const bytesIn = image.bytes.length;
-      const described = await underWay.finish(pixels.describe({ ...image, ...terms }));
+      const described = await underWay.finish(imageWorkers.describe({ ...image, ...terms }));
       underWay.ran('read_metadata', { ...described, fetchMs, bytesIn });
       const { image: facts, metadata, timings } = described;
       return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });

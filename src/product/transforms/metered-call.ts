@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Timings } from '../../../workers/protocol.ts';
 import type { Header } from '../../imaging/images/header/header.ts';
-import type { PixelResult, Work } from '../../imaging/images/pixel-call.ts';
-import type { Pixels } from '../../imaging/images/pixels.ts';
+import type { TransformResult, Work } from '../../imaging/images/image-call.ts';
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import { checkIsImage } from '../../imaging/images/readable.ts';
 import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
 import type { StoredFile } from '../../imaging/images/stored-file.ts';
@@ -19,7 +19,7 @@ import { MAX_IMAGE_BYTES, type Source } from './input.ts';
 
 export interface MeteredCallOptions {
   gate: Gate;
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   outbound: Outbound;
   allowance: Allowance;
   assets: AssetReader;
@@ -59,7 +59,7 @@ export interface SyncCall {
    * Its terms for the image pool, whose queue counts the call while its body is read.
    * @throws ApiError provider_unavailable (capacity) where the queue is full.
    */
-  expectedBy(pixels: Pixels): CallTerms;
+  expectedBy(imageWorkers: ImageWorkers): CallTerms;
   /** Milliseconds since it was admitted. */
   admittedMs(): number;
   /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
@@ -81,8 +81,8 @@ export function beginCall(
   return {
     caller,
     terms,
-    expectedBy(pixels) {
-      const incoming = pixels.expect(caller.accountId, announcedBytes(request) ?? 0);
+    expectedBy(imageWorkers) {
+      const incoming = imageWorkers.expect(caller.accountId, announcedBytes(request) ?? 0);
       reply.raw.once('close', incoming.end);
       return { ...terms, incoming };
     },
@@ -120,7 +120,7 @@ export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<
 /** Sends a picture and its size. */
 export function sendPicture(
   reply: FastifyReply,
-  { data, contentType, width, height }: Pick<PixelResult, 'data' | 'contentType' | 'width' | 'height'>,
+  { data, contentType, width, height }: Pick<TransformResult, 'data' | 'contentType' | 'width' | 'height'>,
 ) {
   reply.header('x-service-width', String(width)).header('x-service-height', String(height));
   return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));

@@ -26,7 +26,10 @@ import {
 } from './metered-call.ts';
 
 export interface RenderOptions
-  extends Pick<MeteredCallOptions, 'gate' | 'pixels' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'> {
+  extends Pick<
+    MeteredCallOptions,
+    'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'
+  > {
   renders: Renders;
   templates: Pick<Templates, 'findForRender'>;
   publicUrl: () => string;
@@ -187,7 +190,7 @@ const MAX_ASSET_BYTES = 64 * MEGABYTE;
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 
 /** The dependencies with which assetsOfPage reads the assets of one call. */
-interface PageAssetOptions extends Pick<RenderOptions, 'pixels'> {
+interface PageAssetOptions extends Pick<RenderOptions, 'imageWorkers'> {
   assets: Pick<AssetReader, 'read'>;
   terms: CallTerms;
   /** The result of work on an asset. */
@@ -236,12 +239,12 @@ export async function assetsOfPage(
 async function makeDrawable(
   id: string,
   { bytes, declaredType }: DeclaredImage,
-  { pixels, terms, finish }: PageAssetOptions,
+  { imageWorkers, terms, finish }: PageAssetOptions,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(declaredType)) {
     return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
   }
-  const work = pixels.transform({ bytes, pass: AS_PNG, ...terms });
+  const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });
   const { data, contentType } = await finish(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
     throw invalidParam('data', `The page names ${id}, which cannot be used as a picture: ${error.message}`);

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PixelResult } from '../../imaging/images/pixel-call.ts';
+import type { TransformResult } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
@@ -21,7 +21,7 @@ interface TransformOptions extends MeteredCallOptions {
 
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const { pixels, results, models, presetPass } = options;
+  const { imageWorkers, results, models, presetPass } = options;
   const calls = new CallCompiler(models);
 
   app.post<{ Querystring: Query }>(
@@ -48,7 +48,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     async (request, reply) => {
       const underWay = beginCall(request, reply, options);
       const { caller } = underWay;
-      const terms = underWay.expectedBy(pixels);
+      const terms = underWay.expectedBy(imageWorkers);
       const input = await readInput(request);
       const call = calls.compile(request, input.fields);
       const { name, pass, warnings, paramOf, ...work } = await compiled(call, caller);
@@ -57,7 +57,9 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         const image = await loadImage(input, options, terms);
         const fetchMs = underWay.admittedMs();
         const bytesIn = image.bytes.length;
-        const result = await underWay.finish(pixels.transform({ ...image, ...terms, pass, paramOf, asJob }));
+        const result = await underWay.finish(
+          imageWorkers.transform({ ...image, ...terms, pass, paramOf, asJob }),
+        );
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };
       });
@@ -105,7 +107,7 @@ const ResultLink = Type.Object(
   { title: 'ResultLink' },
 );
 
-function answerLink(url: string, { data, contentType, width, height }: PixelResult) {
+function answerLink(url: string, { data, contentType, width, height }: TransformResult) {
   const link = { url, contentType, bytes: data.length, width, height };
   return success('Image transformed.', { ...link, expiresInSeconds: RESULT_LIFE_SECONDS });
 }
@@ -114,7 +116,7 @@ function answerLink(url: string, { data, contentType, width, height }: PixelResu
  * Sends the findings of a pass as headers: the results of a search for a target, the hashes of the picture behind a
  * placeholder, the bit depth. Those that do not apply are left out.
  */
-function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: PixelResult): void {
+function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
   // Most passes have no findings.
   if (achieved === undefined && hashes === undefined && bitDepth === undefined) return;
   const findings = {

@@ -1,7 +1,7 @@
 // needs: pixels
 import { getPriority } from 'node:os';
 import t from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
+import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import type { PassSegment } from '../../../src/product/catalogue/plan/plan.ts';
 import { createPassWork } from '../../../src/product/jobs/work/pass.ts';
 import type { ItemCall } from '../../../src/product/jobs/work/perform.ts';
@@ -36,9 +36,9 @@ const turn = () => new Promise(setImmediate);
 const ranInProcess = (data: Uint8Array) => Buffer.from(data).toString() === 'done';
 
 t.test('an item of a large job leaves the cores to calls, and less so than a heavy pass', async (t) => {
-  const { pixels, clock } = openStandIns(t);
+  const { workers, clock } = openStandIns(t);
   const nicenessOf = async (call: TransformCall) => {
-    const { data } = await pixels.transform(call).result;
+    const { data } = await workers.transform(call).result;
     return Number(Buffer.from(data).toString()) - getPriority();
   };
   const item = itemOf(clock, 'priority');
@@ -50,17 +50,17 @@ t.test('an item of a large job leaves the cores to calls, and less so than a hea
 });
 
 t.test('calls and small jobs find their thread free while a batch has its slot', async (t) => {
-  const { pixels, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
-  const stuck = pixels.transform({ ...itemOf(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
-  const next = pixels.transform(itemOf(clock));
+  const { workers, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
+  const stuck = workers.transform({ ...itemOf(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  const next = workers.transform(itemOf(clock));
   await turn();
-  t.match(pixels.stats().batch, { slots: 1, busy: 1 });
+  t.match(workers.stats().batch, { slots: 1, busy: 1 });
   for (const work of ['call', 'job'] as const) {
-    const { data, queueMs } = await pixels.transform({ ...callOf(clock), work }).result;
+    const { data, queueMs } = await workers.transform({ ...callOf(clock), work }).result;
     t.notOk(ranInProcess(data));
     t.equal(queueMs, 0);
   }
-  t.match(pixels.stats().quick, { busy: 0, waiting: 0 });
+  t.match(workers.stats().quick, { busy: 0, waiting: 0 });
   clock.advance(60_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   const { data, queueMs } = await next.result;
@@ -69,20 +69,20 @@ t.test('calls and small jobs find their thread free while a batch has its slot',
 });
 
 t.test('an operator who changes the number of threads changes the slots of a batch', async (t) => {
-  const { pixels, clock, capacity } = openStandIns(t);
+  const { workers, clock, capacity } = openStandIns(t);
   capacity.set('IMAGE_THREADS', 2);
-  const stuck = [1, 2].map(() => pixels.transform(itemOf(clock, 'spin')));
+  const stuck = [1, 2].map(() => workers.transform(itemOf(clock, 'spin')));
   await turn();
-  t.match(pixels.stats().batch, { slots: 2, busy: 2, waiting: 0 });
+  t.match(workers.stats().batch, { slots: 2, busy: 2, waiting: 0 });
   clock.advance(10_000);
   for (const { result } of stuck)
     await t.rejects(result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
 });
 
 t.test('items run in a child process from a job of 20 items on; a small job needs no process', async (t) => {
-  const { pixels } = openStandIns(t);
+  const { workers } = openStandIns(t);
   const ran = createPassWork({
-    pixels,
+    imageWorkers: workers,
     assets: {} as Parameters<typeof createPassWork>[0]['assets'],
     meters: { ops: { ran: () => undefined } },
   });
@@ -104,23 +104,23 @@ t.test('items run in a child process from a job of 20 items on; a small job need
 });
 
 t.test('files of any size reach a process whole, one after the other', async (t) => {
-  const { pixels, clock } = openStandIns(t);
+  const { workers, clock } = openStandIns(t);
   for (const sizeBytes of [5_000_001, 70, 65_536, 1_000_000]) {
     const bytes = fileOf(sizeBytes);
-    const { data } = await pixels.transform({ ...itemOf(clock, 'echo'), bytes: bytes.slice() }).result;
+    const { data } = await workers.transform({ ...itemOf(clock, 'echo'), bytes: bytes.slice() }).result;
     t.equal(data.length, sizeBytes);
     t.ok(Buffer.from(bytes).equals(data));
   }
 });
 
 t.test('a process that dies while a large file is on its way is replaced', async (t) => {
-  const { pixels, clock } = openStandIns(t);
-  const dying = pixels.transform({ ...itemOf(clock, 'die'), bytes: fileOf(5_000_000) });
+  const { workers, clock } = openStandIns(t);
+  const dying = workers.transform({ ...itemOf(clock, 'die'), bytes: fileOf(5_000_000) });
   await t.rejects(dying.result, { code: 'unsupported_format' });
-  const stuck = pixels.transform({ ...itemOf(clock, 'spin'), bytes: fileOf(5_000_000) });
-  for (let look = 0; look < 100 && pixels.stats().batch.busy === 0; look += 1) await turn();
+  const stuck = workers.transform({ ...itemOf(clock, 'spin'), bytes: fileOf(5_000_000) });
+  for (let look = 0; look < 100 && workers.stats().batch.busy === 0; look += 1) await turn();
   clock.advance(10_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   await stuck.ended;
-  t.ok(ranInProcess((await pixels.transform(itemOf(clock)).result).data));
+  t.ok(ranInProcess((await workers.transform(itemOf(clock)).result).data));
 });

@@ -165,7 +165,7 @@ t.test('a file that is small enough already is not refused, because it may be th
 });
 
 t.test('no worker is asked for a pass that does not fit', async (t) => {
-  const { pixels, clock } = openStandIns(t);
+  const { workers, clock } = openStandIns(t);
   const deadlineMs = clock.nowMs() + 10_000;
   const outside = passOf([step('extract', { left: 40, width: 1, height: 1 })], { background: 'die' });
   const call = {
@@ -174,7 +174,7 @@ t.test('no worker is asked for a pass that does not fit', async (t) => {
     deadlineMs,
     paramOf: (param: string) => `x.${param}`,
   };
-  await t.rejects(pixels.transform({ ...call, pass: outside }).result, {
+  await t.rejects(workers.transform({ ...call, pass: outside }).result, {
     code: 'invalid_param',
     param: 'x.steps[0].params.left',
   });
@@ -184,13 +184,13 @@ t.test('no worker is asked for a pass that does not fit', async (t) => {
     facts: { ...facts, bitDepth: 8, hasAlpha: false, colorSpace: 'srgb' } as StoredFile['facts'],
     read: () => Promise.reject(new Error('A stored file is not read either.')),
   };
-  await t.rejects(pixels.transform({ ...call, bytes: stored, pass: outside }).result, {
+  await t.rejects(workers.transform({ ...call, bytes: stored, pass: outside }).result, {
     code: 'invalid_param',
   });
   const other = jpegOf(41, 30);
-  await t.rejects(pixels.compare({ ...call, bytes: new Uint8Array(jpegOf(40, 30)), other }).result, {
+  await t.rejects(workers.compare({ ...call, bytes: new Uint8Array(jpegOf(40, 30)), other }).result, {
     code: 'invalid_param',
     message: /40 x 30 px and the other one 41 x 30 px/,
   });
-  t.match(pixels.stats().quick, { busy: 0, waiting: 0 });
+  t.match(workers.stats().quick, { busy: 0, waiting: 0 });
 });

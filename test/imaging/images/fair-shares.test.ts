@@ -1,7 +1,7 @@
 // needs: pixels
 import { getPriority } from 'node:os';
 import t, { type Test } from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
+import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import type { PoolMeter } from '../../../src/platform/metrics/pools.ts';
 import type { Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
@@ -34,14 +34,14 @@ function openMeasured(t: Test) {
     { IMAGE_ACCOUNT_SECONDS: 1, IMAGE_QUEUE: 8 },
     { meter, workersCpuMs: () => cpuMs, processCpuMs: () => cpuMs },
   );
-  const { pixels, clock } = opened;
+  const { workers, clock } = opened;
   return {
     ...opened,
     /** Runs a call in the thread that takes so much wall time, and so much CPU time. */
     async took(call: TransformCall, wallMs: number, ownMs: number, behaviour = 'work') {
       const gate = new Int32Array(new SharedArrayBuffer(4));
       const pass = { ...call.pass, encode: { background: behaviour } };
-      const work = pixels.transform({ ...call, pass, layers: { gate: new Uint8Array(gate.buffer) } });
+      const work = workers.transform({ ...call, pass, layers: { gate: new Uint8Array(gate.buffer) } });
       await turn();
       clock.advance(wallMs);
       cpuMs += ownMs;
@@ -56,36 +56,36 @@ function openMeasured(t: Test) {
     },
     /** Runs a call; answers what was reported of it. */
     async poolOf(call: TransformCall) {
-      await pixels.transform(call).result;
+      await workers.transform(call).result;
       return reports.at(-1);
     },
   };
 }
 
 t.test('slow passes leave the thread to quick ones, and are killed at their deadline', async (t) => {
-  const { pixels, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
-  const stuck = pixels.transform(slowCall(clock, 'a', 'spin'));
+  const { workers, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
+  const stuck = workers.transform(slowCall(clock, 'a', 'spin'));
   await turn();
-  t.match(pixels.stats().slow, { slots: 1, busy: 1 });
+  t.match(workers.stats().slow, { slots: 1, busy: 1 });
   for (let call = 0; call < 5; call += 1) {
-    const { queueMs } = await pixels.transform(quickCall(clock)).result;
+    const { queueMs } = await workers.transform(quickCall(clock)).result;
     t.equal(queueMs, 0);
   }
   clock.advance(10_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
   await stuck.ended;
-  t.match(pixels.stats().slow, { busy: 0, reservedBytes: 0 });
-  t.match(await pixels.transform(slowCall(clock, 'c')).result, { kind: 'transformed' });
+  t.match(workers.stats().slow, { busy: 0, reservedBytes: 0 });
+  t.match(await workers.transform(slowCall(clock, 'c')).result, { kind: 'transformed' });
 });
 
 t.test('a slow pass yields to quick ones, and less so than items of a batch and heavy passes', async (t) => {
-  const { pixels, clock } = openStandIns(t);
+  const { workers, clock } = openStandIns(t);
   const slow = slowCall(clock, 'a', 'priority');
   const heavy = { ...slow, bytes: pngOf(7_000, 7_000) };
   const batch = { ...slow, work: 'job', inBatch: true } as const;
   const niceness: number[] = [];
   for (const call of [slow, batch, heavy]) {
-    const { data } = await pixels.transform(call).result;
+    const { data } = await workers.transform(call).result;
     niceness.push(Number(Buffer.from(data).toString()) - getPriority());
   }
   const [ofSlow = 0, ofBatch = 0, ofHeavy = 0] = niceness;
@@ -116,14 +116,14 @@ t.test('processes report the CPU time of their passes as threads do', async (t) 
 });
 
 t.test('a pass that one outlier sent to the heavy pool comes back by what it takes there', async (t) => {
-  const { pixels, clock, poolOf, spend } = openMeasured(t);
+  const { workers, clock, poolOf, spend } = openMeasured(t);
   const call = (accountId: string, behaviour?: string) => ({
     ...slowCall(clock, accountId, behaviour),
     bytes: pngOf(2_000, 2_000),
   });
-  const outlier = pixels.transform(call('a', 'spin'));
+  const outlier = workers.transform(call('a', 'spin'));
   await turn();
-  t.match(pixels.stats().slow, { busy: 1 });
+  t.match(workers.stats().slow, { busy: 1 });
   spend(10_000);
   clock.advance(10_000);
   await t.rejects(outlier.result, {
@@ -169,7 +169,7 @@ t.test('refused and late work counts, items of jobs do not', async (t) => {
 });
 
 t.test('work that has just met its deadline is not started again for a minute', async (t) => {
-  const { pixels, clock, poolOf, took } = openMeasured(t);
+  const { workers, clock, poolOf, took } = openMeasured(t);
   const asJob = { op: 'convert', parameters: {} };
   const call = () => ({ ...quickCall(clock, 'a', 'work'), asJob });
   const instead = [{ parameters: { effort: 0 } }, { job: asJob }];
@@ -179,7 +179,7 @@ t.test('work that has just met its deadline is not started again for a minute', 
     details: { instead },
   });
   clock.advance(20_000);
-  await t.rejects(pixels.transform(call()).result, {
+  await t.rejects(workers.transform(call()).result, {
     code: 'provider_unavailable',
     status: 503,
     retryable: true,
@@ -192,7 +192,7 @@ t.test('work that has just met its deadline is not started again for a minute', 
     [1_000, 1_000],
     [400, 330],
   ] as const) {
-    const again = pixels.transform(over(width, height)).result;
+    const again = workers.transform(over(width, height)).result;
     await t.rejects(again, { message: /not started again/ }, `${width} × ${height}, which is as much`);
   }
   t.match(await poolOf(over(350, 350)), { pool: 'image' }, 'a quarter less');
@@ -211,11 +211,11 @@ t.test('what was late because others had the cores begins again at once', async 
 
 t.test('a drawing that has just met its deadline is not started again for a minute', async (t) => {
   let cpuMs = 0;
-  const { pixels, clock } = openStandIns(t, { VECTOR_TIMEOUT_MS: 5_000 }, { processCpuMs: () => cpuMs });
+  const { workers, clock } = openStandIns(t, { VECTOR_TIMEOUT_MS: 5_000 }, { processCpuMs: () => cpuMs });
   const endless = '<filter id="f"><feTurbulence baseFrequency="0.01" numOctaves="5000"/></filter>';
   const bomb = `${endless}<rect width="4000" height="4000" filter="url(#f)"/>`;
   const draw = (svg: string) =>
-    pixels.transform({ ...quickCall(clock, 'a'), bytes: svgOf(4_000, 4_000, svg) }).result;
+    workers.transform({ ...quickCall(clock, 'a'), bytes: svgOf(4_000, 4_000, svg) }).result;
   for (const usedMs of [2_000, 4_000]) {
     const late = draw(bomb);
     await turn();

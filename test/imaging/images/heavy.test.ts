@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import t from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
+import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { pngOf } from './files.ts';
 import { openStandIns } from './stand-ins.ts';
@@ -32,23 +32,23 @@ function children(): number[] {
 const turn = () => new Promise(setImmediate);
 
 t.test('a heavy pass runs in a child process and comes back as any other', async (t) => {
-  const { pixels, clock } = openStandIns(t);
-  const { data, ...facts } = await pixels.transform(heavyCall(clock)).result;
+  const { workers, clock } = openStandIns(t);
+  const { data, ...facts } = await workers.transform(heavyCall(clock)).result;
   t.match(facts, { kind: 'transformed', contentType: 'image/png', width: 1, queueMs: 0 });
   t.equal(Buffer.from(data).toString(), 'done');
-  t.match(pixels.stats().heavy, { slots: 1, busy: 0 });
+  t.match(workers.stats().heavy, { slots: 1, busy: 0 });
 });
 
 t.test(
   'others are answered while heavy work runs; once killed it leaves no process and no slot',
   async (t) => {
-    const { pixels, clock } = openStandIns(t);
+    const { workers, clock } = openStandIns(t);
     const before = children();
-    const stuck = pixels.transform(heavyCall(clock, 'spin'));
+    const stuck = workers.transform(heavyCall(clock, 'spin'));
     await turn();
-    t.match(pixels.stats().heavy, { busy: 1 });
+    t.match(workers.stats().heavy, { busy: 1 });
     for (let call = 0; call < 5; call += 1)
-      t.match(await pixels.transform(smallCall(clock)).result, { kind: 'transformed', queueMs: 0 });
+      t.match(await workers.transform(smallCall(clock)).result, { kind: 'transformed', queueMs: 0 });
     clock.advance(10_000);
     await t.rejects(stuck.result, {
       code: 'provider_unavailable',
@@ -56,30 +56,30 @@ t.test(
       details: { reason: 'deadline_exceeded' },
     });
     await stuck.ended;
-    t.match(pixels.stats().heavy, { busy: 0, waiting: 0, reservedBytes: 0 });
+    t.match(workers.stats().heavy, { busy: 0, waiting: 0, reservedBytes: 0 });
     t.same(children(), before);
-    t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
+    t.match(await workers.transform(heavyCall(clock)).result, { kind: 'transformed' });
   },
 );
 
 t.test('heavy work leaves the cores to others, a search that a call waits for as well', async (t) => {
-  const { pixels, clock } = openStandIns(t);
+  const { workers, clock } = openStandIns(t);
   const plain = heavyCall(clock, 'priority');
   const search = {
     ...plain,
     pass: { ...plain.pass, encode: { ...plain.pass.encode, target: { maxBytes: 1_000 } } },
   };
   for (const call of [plain, search]) {
-    const { data } = await pixels.transform(call).result;
+    const { data } = await workers.transform(call).result;
     t.ok(Number(Buffer.from(data).toString()) - getPriority() > 0);
   }
 });
 
 t.test('a client that goes away ends its heavy pass', async (t) => {
-  const { pixels, clock } = openStandIns(t);
+  const { workers, clock } = openStandIns(t);
   const before = children();
   const client = new AbortController();
-  const work = pixels.transform({ ...heavyCall(clock, 'spin'), signal: client.signal });
+  const work = workers.transform({ ...heavyCall(clock, 'spin'), signal: client.signal });
   await turn();
   client.abort(new Error('gone'));
   await t.rejects(work.result, { message: 'gone' });
@@ -88,10 +88,10 @@ t.test('a client that goes away ends its heavy pass', async (t) => {
 });
 
 t.test('a heavy pass that finds no slot by its deadline is told so', async (t) => {
-  const { pixels, clock } = openStandIns(t);
-  const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  const { workers, clock } = openStandIns(t);
+  const stuck = workers.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   await turn();
-  const waiting = pixels.transform(heavyCall(clock, 'answer', 'b'));
+  const waiting = workers.transform(heavyCall(clock, 'answer', 'b'));
   await turn();
   clock.advance(10_000);
   await t.rejects(waiting.result, {
@@ -105,10 +105,10 @@ t.test('a heavy pass that finds no slot by its deadline is told so', async (t) =
 });
 
 t.test('a job waits for a heavy slot as long as it takes', async (t) => {
-  const { pixels, clock } = openStandIns(t);
-  const stuck = pixels.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
+  const { workers, clock } = openStandIns(t);
+  const stuck = workers.transform({ ...heavyCall(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });
   await turn();
-  const job = pixels.transform({ ...heavyCall(clock, 'answer', 'b'), work: 'job' });
+  const job = workers.transform({ ...heavyCall(clock, 'answer', 'b'), work: 'job' });
   await turn();
   clock.advance(60_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable' });
@@ -116,16 +116,16 @@ t.test('a job waits for a heavy slot as long as it takes', async (t) => {
 });
 
 t.test('a pass that breaks its process is refused, and the next one finds another', async (t) => {
-  const { pixels, clock } = openStandIns(t);
-  await t.rejects(pixels.transform(heavyCall(clock, 'die')).result, { code: 'unsupported_format' });
-  t.match(await pixels.transform(heavyCall(clock)).result, { kind: 'transformed' });
+  const { workers, clock } = openStandIns(t);
+  await t.rejects(workers.transform(heavyCall(clock, 'die')).result, { code: 'unsupported_format' });
+  t.match(await workers.transform(heavyCall(clock)).result, { kind: 'transformed' });
 });
 
 t.test('a child process knows nothing of the environment of the service', async (t) => {
   process.env.MONGODB_URL = 'mongodb://user:secret@db';
   t.teardown(() => delete process.env.MONGODB_URL);
-  const { pixels, clock } = openStandIns(t);
-  const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
+  const { workers, clock } = openStandIns(t);
+  const { data } = await workers.transform(heavyCall(clock, 'secrets')).result;
   t.notMatch(Buffer.from(data).toString(), /MONGODB/);
 });
 
@@ -135,23 +135,23 @@ t.test('a child process takes its memory as the service does', async (t) => {
     process.env = before;
   });
   Object.assign(process.env, { MALLOC_ARENA_MAX: '2', MALLOC_CONF: 'narenas:2' });
-  const { pixels, clock } = openStandIns(t);
-  const { data } = await pixels.transform(heavyCall(clock, 'secrets')).result;
+  const { workers, clock } = openStandIns(t);
+  const { data } = await workers.transform(heavyCall(clock, 'secrets')).result;
   const names = Buffer.from(data).toString().split(' ');
   t.ok(names.includes('MALLOC_ARENA_MAX'));
   t.ok(names.includes('MALLOC_CONF'));
 });
 
 t.test('with IMAGE_ISOLATION=process no pass runs in a thread', async (t) => {
-  const { pixels, clock } = openStandIns(t, { IMAGE_ISOLATION: 'process' });
-  const { data } = await pixels.transform(smallCall(clock)).result;
+  const { workers, clock } = openStandIns(t, { IMAGE_ISOLATION: 'process' });
+  const { data } = await workers.transform(smallCall(clock)).result;
   t.equal(Buffer.from(data).toString(), 'done', 'the stand-in thread answers with its input');
 });
 
 t.test('a process without work is ended after a while', async (t) => {
-  const { pixels, clock } = openStandIns(t);
+  const { workers, clock } = openStandIns(t);
   const before = children();
-  await pixels.transform({ ...heavyCall(clock), bytes: pngOf(2_400, 2_000) }).result;
+  await workers.transform({ ...heavyCall(clock), bytes: pngOf(2_400, 2_000) }).result;
   t.equal(children().length, before.length + 1);
   clock.advance(60_000);
   for (let look = 0; look < 500 && children().length > before.length; look += 1)

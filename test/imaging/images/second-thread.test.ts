@@ -1,7 +1,7 @@
 // needs: pixels
 
 import t from 'tap';
-import type { TransformCall } from '../../../src/imaging/images/pixel-call.ts';
+import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import { perform } from '../../../workers/image/perform.ts';
 import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
@@ -18,8 +18,8 @@ function callOf(clock: ManualClock, steps: Step[], encode: Pass['encode'] = {}, 
 }
 
 t.test('a pass that is alone has a second thread where its steps gain by it', async (t) => {
-  const { pixels, clock } = openStandIns(t, { IMAGE_THREADS: 2 });
-  const threadsOf = async (call: TransformCall) => (await pixels.transform(call).result).width;
+  const { workers, clock } = openStandIns(t, { IMAGE_THREADS: 2 });
+  const threadsOf = async (call: TransformCall) => (await workers.transform(call).result).width;
   const resize = (width: number): Step => ({ operation: 'resize', params: { width } });
 
   t.equal(await threadsOf(callOf(clock, [SHARPEN])), 2);
@@ -31,13 +31,13 @@ t.test('a pass that is alone has a second thread where its steps gain by it', as
 });
 
 t.test('a pass beside another one has one thread', async (t) => {
-  const { pixels, clock } = openStandIns(t, { IMAGE_THREADS: 2 });
+  const { workers, clock } = openStandIns(t, { IMAGE_THREADS: 2 });
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const held = callOf(clock, []);
   const layers = { gate: new Uint8Array(gate.buffer) };
   const pass = { ...held.pass, encode: { background: 'work' } };
-  const other = pixels.transform({ ...held, pass, layers }).result;
-  const { width } = await pixels.transform(callOf(clock, [SHARPEN])).result;
+  const other = workers.transform({ ...held, pass, layers }).result;
+  const { width } = await workers.transform(callOf(clock, [SHARPEN])).result;
   t.equal(width, 1);
   Atomics.store(gate, 0, 1);
   Atomics.notify(gate, 0);
@@ -45,8 +45,8 @@ t.test('a pass beside another one has one thread', async (t) => {
 });
 
 t.test('a service of one thread in all has no second one', async (t) => {
-  const { pixels, clock } = openStandIns(t, { IMAGE_THREADS: 1 });
-  t.equal((await pixels.transform(callOf(clock, [SHARPEN])).result).width, 1);
+  const { workers, clock } = openStandIns(t, { IMAGE_THREADS: 1 });
+  t.equal((await workers.transform(callOf(clock, [SHARPEN])).result).width, 1);
 });
 
 t.test('the result is the same with one thread and with two', needsImages(t), async (t) => {

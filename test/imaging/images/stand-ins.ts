@@ -1,10 +1,10 @@
 import type { Test } from 'tap';
-import { Pixels, type PixelsOptions } from '../../../src/imaging/images/pixels.ts';
+import { ImageWorkers, type ImageWorkersOptions } from '../../../src/imaging/images/image-workers.ts';
 import type { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 
-const SETTINGS: PixelsOptions['settings'] = {
+const SETTINGS: ImageWorkersOptions['settings'] = {
   IMAGE_THREADS: 1,
   IMAGE_ISOLATION: 'thread',
   IMAGE_HEAVY_SLOTS: 1,
@@ -21,13 +21,13 @@ const SETTINGS: PixelsOptions['settings'] = {
 /** Pixels whose thread and processes are stand-ins that each task controls, on a clock that the test moves. */
 export function openStandIns(
   t: Test,
-  settings: Partial<PixelsOptions['settings']> = {},
-  options: Pick<PixelsOptions, 'meter' | 'workersCpuMs' | 'processCpuMs'> = {},
-): { pixels: Pixels; clock: ManualClock; capacity: ChangeableCapacity } {
+  settings: Partial<ImageWorkersOptions['settings']> = {},
+  options: Pick<ImageWorkersOptions, 'meter' | 'workersCpuMs' | 'processCpuMs'> = {},
+): { workers: ImageWorkers; clock: ManualClock; capacity: ChangeableCapacity } {
   const clock = manualClock();
   const all = { ...SETTINGS, ...settings };
   const capacity = smallCapacity(all);
-  const pixels = new Pixels({
+  const workers = new ImageWorkers({
     settings: all,
     capacity,
     log: { warn: () => {} },
@@ -36,6 +36,6 @@ export function openStandIns(
     processFile: new URL('./stand-in-process.ts', import.meta.url),
     ...options,
   });
-  t.teardown(() => pixels.close());
-  return { pixels, clock, capacity };
+  t.teardown(() => workers.close());
+  return { workers, clock, capacity };
 }

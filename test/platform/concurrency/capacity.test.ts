@@ -1,7 +1,7 @@
 // needs: pixels
 import { Readable } from 'node:stream';
 import t from 'tap';
-import type { Pixels } from '../../../src/imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { libuvThreads } from '../../../src/platform/concurrency/capacity.ts';
 import type { Objects } from '../../../src/platform/stores/objects/port.ts';
 import { createIntake } from '../../../src/product/assets/uploads/intake.ts';
@@ -18,7 +18,7 @@ t.test(
     const capacity = smallCapacity();
     let atOnce = 0;
     const ends: Array<() => void> = [];
-    const pixels = {
+    const imageWorkers = {
       describe() {
         atOnce += 1;
         const { promise, resolve } = Promise.withResolvers<unknown>();
@@ -28,12 +28,12 @@ t.test(
         });
         return { result, ended: result.then(() => undefined) };
       },
-    } as unknown as Pixels;
+    } as unknown as ImageWorkers;
     const objects = {
       read: async () => new Uint8Array(1),
       get: async () => ({ body: Readable.from([new Uint8Array(1)]), sizeBytes: 1, contentType: 'image/png' }),
     } as unknown as Objects;
-    const { describe } = createIntake({ objects, pixels, capacity });
+    const { describe } = createIntake({ objects, imageWorkers, capacity });
     const uploads = Array.from({ length: 12 }, (_, index) => describe(`acc_${index}`, 'key', never));
     for (const threads of [1, 3, 6]) {
       capacity.set('IMAGE_THREADS', threads);

@@ -3,7 +3,7 @@
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { Pixels } from '../../../src/imaging/images/pixels.ts';
+import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { installBodies, installBodyParsing } from '../../../src/platform/http/bodies/parsing.ts';
 import { installFailures } from '../../../src/platform/http/errors/failures.ts';
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
@@ -23,8 +23,8 @@ const MAX_CHANGES = 20;
 
 const log = { warn: () => undefined };
 const settings = readSettings({});
-const pixels = new Pixels({ settings: settings.pixels, capacity: smallCapacity(), log });
-t.teardown(() => pixels.close());
+const imageWorkers = new ImageWorkers({ settings: settings.images, capacity: smallCapacity(), log });
+t.teardown(() => imageWorkers.close());
 const { stores } = await startServer(t);
 const clock = { ms: Date.now() };
 
@@ -33,7 +33,7 @@ const gate = { requireCaller: () => caller, callerIfAny: () => caller } as unkno
 
 const common = {
   gate,
-  pixels,
+  imageWorkers,
   outbound: createOutbound({ allowedSubnets: [], allowsHttp: false }),
   signatures: createSignatures(Buffer.alloc(32).toString('base64url')),
   capacity: smallCapacity(),

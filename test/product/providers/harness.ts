@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { Pixels } from '../../../src/imaging/images/pixels.ts';
+import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type {
   AdmitRequest,
@@ -31,8 +31,8 @@ export interface TestProviders {
 export function openTestProviders(t: Test, environment: Record<string, string> = {}): TestProviders {
   const settings = readSettings(environment);
   const models = offeredModels(readModels(), offeredBy(settings.providers));
-  const pixels = new Pixels({
-    settings: settings.pixels,
+  const imageWorkers = new ImageWorkers({
+    settings: settings.images,
     capacity: smallCapacity(),
     log: { warn: () => undefined },
   });
@@ -42,7 +42,7 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
     answerSchemas: createAnswerSchemas(),
     settings: settings.providers,
     models,
-    pixels,
+    imageWorkers,
     outbound,
     coordination: slotsInMemory(),
     hostId: 'host',
@@ -52,7 +52,7 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
         lines.push(JSON.stringify([message, context, String((context as { err?: Error }).err)])),
     },
   });
-  t.teardown(() => Promise.all([providers.stop(), pixels.close()]));
+  t.teardown(() => Promise.all([providers.stop(), imageWorkers.close()]));
   return {
     models,
     logged: () => lines.join('\n'),

@@ -36,7 +36,7 @@ export async function startProcess(
   const events = await openEvents(stores);
   const webhooks = await openWebhooks({
     ...stores,
-    capacity: new ChangeableCapacity({ ...settings.processes, ...settings.pixels, ...settings.renders }),
+    capacity: new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders }),
     events,
     outbound,
     sendMail: async () => undefined,

@@ -1,3 +1,8 @@
+import { Bytes } from '../../../../workers/formats/bytes.ts';
+import { exifDirectories, firstNumber, SHORT, withoutExifPrefix } from '../../../../workers/formats/tiff.ts';
+
+const ORIENTATION_TAG = 0x0112;
+
 /** The header of a file, read without decoding a pixel. */
 export interface Header {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
@@ -41,4 +46,18 @@ export function headerOf(facts: KnownFacts): Header {
     animated: false,
     ...facts,
   };
+}
+
+/** The orientation of an EXIF block (a TIFF structure, with or without the "Exif" prefix), or 1 when it has none. */
+export function exifOrientation(block: Uint8Array): number {
+  const bytes = new Bytes(withoutExifPrefix(block));
+  const [directory] = exifDirectories(bytes);
+  const entry = directory?.entries.find(({ tag }) => tag === ORIENTATION_TAG);
+  if (directory === undefined || entry?.type !== SHORT) return 1;
+  return validOrientation(firstNumber(bytes, directory, entry) ?? 1);
+}
+
+/** A decoder ignores a value that is not an orientation. */
+export function validOrientation(value: number): number {
+  return value >= 1 && value <= 8 ? value : 1;
 }

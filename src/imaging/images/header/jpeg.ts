@@ -1,8 +1,7 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { APP1, type JpegSegment, jpegSegments, START_OF_SCAN } from '../../../../workers/formats/jpeg.ts';
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
-import { exifOrientation } from './exif.ts';
-import { type Header, headerOf } from './facts.ts';
+import { exifOrientation, type Header, headerOf } from './facts.ts';
 
 /** Start of frame: C0 to CF without the tables DHT, JPG and DAC. */
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);

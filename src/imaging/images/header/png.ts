@@ -1,7 +1,6 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
-import { exifOrientation } from './exif.ts';
-import { type Header, headerOf } from './facts.ts';
+import { exifOrientation, type Header, headerOf } from './facts.ts';
 
 /** Channels by colour type; a palette decodes to three. */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };

@@ -2,8 +2,7 @@ import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { tiffPages } from '../../../../workers/formats/tiff.ts';
 import { isForeign, TAG, type TiffPage, tiffPage } from '../../../../workers/formats/tiff-page.ts';
 import { present } from '../../../platform/values/present.ts';
-import { validOrientation } from './exif.ts';
-import { type Header, headerOf } from './facts.ts';
+import { type Header, headerOf, validOrientation } from './facts.ts';
 import { unreadTiff } from './unread-tiff.ts';
 
 /** Null when the directory of a page is truncated: its size is then unknown. */

@@ -1,7 +1,6 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
-import { exifOrientation } from './exif.ts';
-import { type Header, headerOf } from './facts.ts';
+import { exifOrientation, type Header, headerOf } from './facts.ts';
 
 const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;

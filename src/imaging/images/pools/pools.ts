@@ -8,7 +8,7 @@ import type { Log } from '../../../platform/tracing/log.ts';
 import type { AdmissionStats } from '../admission.ts';
 import type { Alternatives } from '../alternatives.ts';
 import { imageMemoryBudgets } from '../budgets.ts';
-import type { pixelsSettings } from '../config.ts';
+import type { imagesSettings } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
 import { encodeOf } from '../estimates/following.ts';
@@ -61,7 +61,7 @@ interface Choice {
 }
 
 export interface PoolsOptions {
-  settings: SettingsOf<typeof pixelsSettings>;
+  settings: SettingsOf<typeof imagesSettings>;
   capacity: Capacity;
   clock: Clock;
   log: Log;

@@ -1,4 +1,4 @@
-import { ownedBytes } from '../../../imaging/images/owned.ts';
+import { ownedBytes } from '../../../imaging/images/source.ts';
 import type { StoredFile } from '../../../imaging/images/stored-file.ts';
 import { tooLarge } from '../../../platform/http/bodies/streamed-body.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { Admission } from '../../../imaging/images/admission.ts';
 import { Deadline } from '../../../imaging/images/deadline.ts';
 import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
-import type { Pixels } from '../../../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
@@ -20,7 +20,7 @@ export interface DescribedImage {
 
 interface IntakeOptions {
   objects: Objects;
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   capacity: Capacity;
 }
 
@@ -46,7 +46,7 @@ export interface Intake {
   describe(accountId: string, key: string, client: AbortSignal): Promise<DescribedImage>;
 }
 
-export function createIntake({ objects, pixels, capacity }: IntakeOptions): Intake {
+export function createIntake({ objects, imageWorkers, capacity }: IntakeOptions): Intake {
   /**
    * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
    * waiting upload holds no bytes in memory. Accounts take turns.
@@ -74,7 +74,7 @@ export function createIntake({ objects, pixels, capacity }: IntakeOptions): Inta
       ends.defer(release);
       const bytes = await objects.read(key, MAX_UPLOAD_BYTES);
       if (bytes === null) throw storageUnreadable();
-      return await pixels.describe({ bytes, accountId, deadlineMs, signal }).result;
+      return await imageWorkers.describe({ bytes, accountId, deadlineMs, signal }).result;
     },
   };
 }

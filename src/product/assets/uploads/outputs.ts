@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Pixels } from '../../../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { asApiError } from '../../../platform/http/errors/failures.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
@@ -15,7 +15,7 @@ interface OutputsOptions {
   collections: AssetCollections;
   removal: Removal;
   objects: Objects;
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   now: () => Date;
 }
 
@@ -61,7 +61,7 @@ export interface Outputs {
 }
 
 export function createOutputs(options: OutputsOptions): Outputs {
-  const { store, collections, removal, objects, pixels, now } = options;
+  const { store, collections, removal, objects, imageWorkers, now } = options;
 
   function describe(
     accountId: string,
@@ -69,7 +69,7 @@ export function createOutputs(options: OutputsOptions): Outputs {
     signal: AbortSignal,
   ): Promise<DescribedImage> {
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
-    return pixels.describe({ bytes: bytes.slice(), accountId, deadlineMs, signal, work: 'job' }).result;
+    return imageWorkers.describe({ bytes: bytes.slice(), accountId, deadlineMs, signal, work: 'job' }).result;
   }
 
   return {

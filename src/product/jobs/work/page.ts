@@ -1,4 +1,4 @@
-import type { Pixels } from '../../../imaging/images/pixels.ts';
+import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Renders } from '../../../imaging/renders/renders.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
@@ -10,7 +10,7 @@ import { type ItemCall, ItemFailure, type SegmentResult } from './perform.ts';
 
 export interface PageWorkOptions {
   renders: Renders;
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   templates: Pick<Templates, 'findForRender'>;
   assets: AssetsForJobs;
   publicUrl: () => string;
@@ -20,7 +20,7 @@ export interface PageWorkOptions {
 const DEADLINE_MS = 20_000;
 
 /** Draws the page of a render's row. */
-export function createPageWork({ renders, templates, assets, publicUrl, pixels }: PageWorkOptions) {
+export function createPageWork({ renders, templates, assets, publicUrl, imageWorkers }: PageWorkOptions) {
   /** The template at the version of the submit, as long as it exists. */
   async function readTemplate({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
@@ -41,7 +41,7 @@ export function createPageWork({ renders, templates, assets, publicUrl, pixels }
     const termsFromNow = () =>
       ({ accountId, signal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
     const { assets: pageAssets } = await assetsOfPage(html, {
-      ...{ pixels, assets },
+      ...{ imageWorkers, assets },
       terms: termsFromNow(),
       finish: ({ result }) => result,
     });

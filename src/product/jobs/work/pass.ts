@@ -1,5 +1,5 @@
-import type { PixelResult, TransformCall } from '../../../imaging/images/pixel-call.ts';
-import type { Pixels } from '../../../imaging/images/pixels.ts';
+import type { TransformCall, TransformResult } from '../../../imaging/images/image-call.ts';
+import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -12,13 +12,13 @@ import type { ItemCall, SegmentResult } from './perform.ts';
 const DEADLINE_MS = 60_000;
 
 export interface PassWorkOptions {
-  pixels: Pixels;
+  imageWorkers: ImageWorkers;
   assets: AssetsForJobs;
   meters: { ops: Pick<OpMeter, 'ran'> };
 }
 
 /** Runs a pass over the picture of an item, with the second assets that its steps read. */
-export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
+export function createPassWork({ imageWorkers, assets, meters }: PassWorkOptions) {
   async function readSecond(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
     try {
       return (await assets.read(accountId, assetId)).bytes;
@@ -45,13 +45,14 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     { layers }: PassSegment,
     bytes: Uint8Array<ArrayBuffer>,
     options: Pick<TransformCall, 'describes'> = {},
-  ): Promise<PixelResult> {
+  ): Promise<TransformResult> {
     const { accountId } = call.job;
     const files: Record<string, Uint8Array> = {};
     for (const { assetId } of layers) files[assetId] ??= await readSecond(accountId, assetId);
     const bytesIn = bytes.length;
     const second = layers.length > 0 ? { layers: files } : {};
-    const result = await pixels.transform({ ...terms(call), bytes, pass, ...second, ...options }).result;
+    const result = await imageWorkers.transform({ ...terms(call), bytes, pass, ...second, ...options })
+      .result;
     const { queueMs, timings, data } = result;
     const op = call.job.op ?? 'preset';
     meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
@@ -68,7 +69,7 @@ export function createPassWork({ pixels, assets, meters }: PassWorkOptions) {
     const pass = { ...segment.pass, encode: { format: 'png' as const } };
     const bytes = pass.steps.length === 0 ? input : (await transformed(call, pass, segment, input)).data;
     const other = await readSecond(call.job.accountId, otherId);
-    const { difference } = await pixels.compare({ ...terms(call), bytes, other }).result;
+    const { difference } = await imageWorkers.compare({ ...terms(call), bytes, other }).result;
     return { kind: 'json', output: difference };
   }
 

@@ -10,17 +10,17 @@ import { assertSameSize, assertWithinBounds } from './bounds.ts';
 import { Deadline } from './deadline.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
-import { LateWork } from './late-work.ts';
 import type {
   CompareCall,
-  PixelCall,
-  PixelComparison,
-  PixelFacts,
-  PixelResult,
+  CompareResult,
+  DescribeResult,
+  ImageCall,
   Queued,
   TransformCall,
+  TransformResult,
   Work,
-} from './pixel-call.ts';
+} from './image-call.ts';
+import { LateWork } from './late-work.ts';
 import { type PoolName, Pools, type PoolsOptions } from './pools/pools.ts';
 import { WorkerTime } from './pools/worker-time.ts';
 import { SelfTest } from './self-test.ts';
@@ -29,7 +29,7 @@ import { type Opened, openedFrom, type Source, storedSource } from './source.ts'
 import { isStored } from './stored-file.ts';
 import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer } from './vector.ts';
 
-export interface PixelsOptions
+export interface ImageWorkersOptions
   extends Pick<
     PoolsOptions,
     'settings' | 'log' | 'startsThreads' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
@@ -61,15 +61,15 @@ type Kind = ImageTask['kind'];
 type AnswerTo<K extends Kind> = Extract<ImageResult, { kind: (typeof ANSWERS)[K] }>;
 
 /** The only access to the image threads. */
-export class Pixels {
+export class ImageWorkers {
   readonly #clock: Clock;
-  readonly #meter: PixelsOptions['meter'];
+  readonly #meter: ImageWorkersOptions['meter'];
   readonly #workerTime: WorkerTime;
   readonly #pools: Pools;
   readonly #rasterizer: Rasterizer;
   readonly #selfTest: SelfTest;
 
-  constructor(options: PixelsOptions) {
+  constructor(options: ImageWorkersOptions) {
     const { settings, capacity, log, clock = systemClock } = options;
     const budgetMs = () => settings.IMAGE_ACCOUNT_SECONDS * 1_000 * capacity.imageThreads();
     const lateWork = new LateWork(clock);
@@ -90,17 +90,17 @@ export class Pixels {
   }
 
   /** Runs one pass over one file. */
-  transform(call: TransformCall): Work<PixelResult> {
+  transform(call: TransformCall): Work<TransformResult> {
     return this.#counted('transform', call, this.#transform);
   }
 
   /** Reads the facts and the metadata of an image. */
-  describe(call: PixelCall): Work<PixelFacts> {
+  describe(call: ImageCall): Work<DescribeResult> {
     return this.#counted('describe', call, this.#describe);
   }
 
   /** Compares an image with another one of its size. */
-  compare(call: CompareCall): Work<PixelComparison> {
+  compare(call: CompareCall): Work<CompareResult> {
     return this.#counted('compare', call, this.#compare);
   }
 
@@ -131,7 +131,7 @@ export class Pixels {
   }
 
   /** Begins work of an account, and counts it. */
-  #counted<C extends PixelCall, T extends Queued>(
+  #counted<C extends ImageCall, T extends Queued>(
     kind: Kind,
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
@@ -147,7 +147,7 @@ export class Pixels {
   }
 
   /** Runs a call under its deadline, and knows when the last native work for it has ended. */
-  #begin<C extends PixelCall, T>(
+  #begin<C extends ImageCall, T>(
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
   ): Work<T> {
@@ -161,7 +161,10 @@ export class Pixels {
     return { result, ended };
   }
 
-  readonly #transform = async (call: TransformCall, deadline: Deadline): Promise<Started<PixelResult>> => {
+  readonly #transform = async (
+    call: TransformCall,
+    deadline: Deadline,
+  ): Promise<Started<TransformResult>> => {
     const { pass, layers, describes = false } = call;
     const source = await this.#read(call, call, drawingSizeOf(pass), pass, deadline);
     assertWithinBounds({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
@@ -179,7 +182,7 @@ export class Pixels {
     return this.#start('transform', call, { source, pass, deadline }, makeTask);
   };
 
-  readonly #describe = async (call: PixelCall, deadline: Deadline): Promise<Started<PixelFacts>> => {
+  readonly #describe = async (call: ImageCall, deadline: Deadline): Promise<Started<DescribeResult>> => {
     const source = await this.#read(call, call, MEASURED_SIZE, null, deadline);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
       kind: 'describe',
@@ -196,7 +199,7 @@ export class Pixels {
     return { result: facts, ended };
   };
 
-  readonly #compare = async (call: CompareCall, deadline: Deadline): Promise<Started<PixelComparison>> => {
+  readonly #compare = async (call: CompareCall, deadline: Deadline): Promise<Started<CompareResult>> => {
     const one = await this.#read(call, call, NATURAL_SIZE, null, deadline);
     const other = await this.#read(call, { bytes: call.other }, NATURAL_SIZE, null, deadline);
     assertSameSize(one.header, other.header, call.paramOf);
@@ -214,8 +217,8 @@ export class Pixels {
 
   /** The input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
   async #read(
-    { accountId, work }: PixelCall,
-    { bytes: file, header: known }: Pick<PixelCall, 'bytes' | 'header'>,
+    { accountId, work }: ImageCall,
+    { bytes: file, header: known }: Pick<ImageCall, 'bytes' | 'header'>,
     size: DrawingSize,
     pass: Pass | null,
     deadline: Deadline,
@@ -241,7 +244,7 @@ export class Pixels {
    */
   async #start<K extends Kind>(
     kind: K,
-    call: PixelCall,
+    call: ImageCall,
     { source, pass, deadline }: Reading,
     makeTask: (opened: Opened, deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<Started<AnswerTo<K> & Queued>> {

@@ -3,7 +3,7 @@ import type { Header } from './header/header.ts';
 import type { IncomingCall, WorkClass } from './slots.ts';
 import type { StoredFile } from './stored-file.ts';
 
-export interface PixelCall {
+export interface ImageCall {
   /**
    * The file. Bytes that own their memory are transferred to a thread, so the caller must not use them afterwards. A
    * file in a store is read when the call has its slot.
@@ -32,7 +32,7 @@ export interface PixelCall {
   asJob?: Record<string, unknown>;
 }
 
-export interface TransformCall extends PixelCall {
+export interface TransformCall extends ImageCall {
   pass: Pass;
   /** Files of the second assets that steps read, by asset id. */
   layers?: Record<string, Uint8Array>;
@@ -40,7 +40,7 @@ export interface TransformCall extends PixelCall {
   describes?: boolean;
 }
 
-export interface CompareCall extends PixelCall {
+export interface CompareCall extends ImageCall {
   /** The file of the other image. */
   other: Uint8Array | StoredFile;
 }
@@ -63,9 +63,9 @@ export interface Queued {
   queueMs: number;
 }
 
-export type PixelResult = Transformed & Queued;
-export type PixelFacts = Described & Queued;
-export interface PixelComparison extends Compared, Queued {
+export type TransformResult = Transformed & Queued;
+export type DescribeResult = Described & Queued;
+export interface CompareResult extends Compared, Queued {
   /** Whether one of the two has several frames or pages: only the first ones were compared. */
   comparesFirstFrames: boolean;
 }
