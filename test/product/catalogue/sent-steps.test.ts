@@ -1,0 +1,94 @@
+// needs: nothing
+import t from 'tap';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
+import { sentBare } from '../../../src/product/catalogue/checks/check.ts';
+import { compile } from '../../../src/product/catalogue/plan/compile.ts';
+import { onePassOf } from '../../../src/product/catalogue/plan/plan.ts';
+import { sentParamOf } from '../../../src/product/catalogue/plan/sent-param.ts';
+import { type SentStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
+import type { PresetStep } from '../../../src/product/catalogue/plan/step.ts';
+import { offeredModels, readModels } from '../../../src/product/models/models.ts';
+
+const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+const flip = { op: 'flip' };
+
+/** The refusal of a list that is made and compiled. */
+function refusal(list: () => readonly SentStep[]): ApiError | undefined {
+  try {
+    compile(list(), models);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+t.test('a refusal of a step names its field as each form of work sent it', (t) => {
+  const wrong: [PresetStep, string][] = [
+    [{ op: 'resize', parameters: { width: 0 } }, 'parameters.width'],
+    [{ op: 'resize', parameters: { width: 5 }, model: 'x' }, 'model'],
+    [{ op: 'resize', parameters: { width: 5 }, params: {} }, 'params'],
+    [{ op: 'sepia', parameters: { frame: 'all', format: 'jpeg' } }, 'parameters.frame'],
+    [{ op: 'edit' }, 'prompt'],
+    [{ op: 'edit', prompt: ' ' }, 'prompt'],
+    [{ op: 'edit', prompt: 'one', parameters: { prompt: 'another' } }, 'parameters.prompt'],
+    [{ op: 'analyze', parameters: { schema: { $ref: 'https://a.test/b' } } }, 'parameters.schema'],
+    [{ op: 'read_metadata' }, 'op'],
+    [{ operation: 'zoom' }, 'operation'],
+    [{ operation: 'blur', params: { sigma: 0 } }, 'params'],
+  ];
+  for (const [step, key] of wrong) {
+    const sent = refusal(() => sentSteps([flip, step]));
+    t.equal(sent?.param, `steps[1].${key}`, JSON.stringify(step));
+    const earlier = refusal(() => sentSteps([flip, step], 'versions[2].steps'));
+    t.equal(earlier?.param, `versions[2].steps[1].${key}`);
+    const saved = refusal(() => savedSteps([flip, step], 'preset'));
+    t.match(saved, { param: 'preset', details: { step: `steps[1].${key}` } });
+    t.match(saved?.message, /^The preset has a step that is no longer accepted, save it again: /);
+  }
+  const alone: SentStep = { op: 'resize', parameters: { width: 0 }, at: sentBare };
+  t.equal(refusal(() => [alone])?.param, 'width', 'in a query');
+  t.equal(refusal(() => sentSteps([{}]))?.param, 'steps[0]');
+  t.end();
+});
+
+t.test('a refusal of a worker is translated by the same names', (t) => {
+  const steps = [
+    { op: 'convert', parameters: { format: 'webp', frame: 9 } },
+    { op: 'crop', parameters: { x: 5, width: 5, height: 5 } },
+    { operation: 'extract', params: { left: 5, width: 5, height: 5 } },
+    { operation: 'webp', params: { quality: 50 } },
+  ];
+  const table: [readonly SentStep[], string, string][] = [
+    [sentSteps(steps), 'steps[0].params.left', 'steps[1].parameters.x'],
+    [sentSteps(steps), 'steps[0].params.top', 'steps[1].parameters.y'],
+    [sentSteps(steps), 'steps[1].params.left', 'steps[2].params.left'],
+    [sentSteps(steps), 'frame', 'steps[0].parameters.frame'],
+    [sentSteps(steps), 'quality', 'steps[3].params.quality'],
+    [sentSteps(steps), 'density', 'steps'],
+    [sentSteps([flip]), 'density', 'steps[0].parameters.density'],
+    [[{ ...flip, at: sentBare }], 'density', 'density'],
+    [[{ op: 'crop', parameters: { x: 5, width: 5, height: 5 }, at: sentBare }], 'steps[0].params.left', 'x'],
+    [[{ ...flip, at: sentBare }], 'target', 'op'],
+  ];
+  for (const [sent, passParam, param] of table) {
+    const compiled = compile(sent, models).filter((step) => step.kind === 'deterministic');
+    t.equal(sentParamOf(compiled, passParam), param, `${passParam} of ${sent.length}`);
+  }
+  t.end();
+});
+
+t.test('a list that is more than one pass on one image names the step that makes it so', (t) => {
+  const table: [PresetStep[], string, string][] = [
+    [[flip, { op: 'upscale' }, flip], 'runs a model', 'steps[1]'],
+    [[flip, { op: 'overlay', parameters: { layerAssetId: 'ast_1' } }], 'reads a second asset', 'steps[1]'],
+    [[{ operation: 'joinChannel', params: { assetId: 'ast_1' } }], 'reads a second asset', 'steps[0]'],
+    [[{ op: 'compare', parameters: { otherAssetId: 'ast_1' } }], 'reads a second asset', 'steps[0]'],
+  ];
+  for (const [steps, does, name] of table) {
+    const { obstacle } = onePassOf(compile(sentSteps(steps), models));
+    t.equal(obstacle?.does, does);
+    t.equal(obstacle?.step.at('').name, name);
+  }
+  t.end();
+});
