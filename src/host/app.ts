@@ -8,7 +8,7 @@ import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { systemClock } from '../platform/clock.ts';
 import { ChangeableCapacity } from '../platform/concurrency/capacity.ts';
 import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
-import { drainServer } from '../platform/http/connection/draining.ts';
+import { drainServer } from '../platform/http/connection/closing.ts';
 import { ReleasableConnections } from '../platform/http/connection/releasing.ts';
 import { installFreeSpaceCheck } from '../platform/http/hooks/free-space.ts';
 import { installIdempotency } from '../platform/http/hooks/idempotency.ts';

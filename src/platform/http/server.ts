@@ -5,9 +5,13 @@ import type { Logger } from 'pino';
 import type { SettingsOf } from '../setting.ts';
 import { installBodies } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
-import { refuseSecondHost } from './connection/one-host.ts';
-import { refuseExpectations, refuseTunnels, refuseUnreadable } from './connection/unreadable.ts';
-import { warnOfUntrustedProxy } from './connection/untrusted-proxy.ts';
+import { warnOfUntrustedProxy } from './connection/client-network.ts';
+import {
+  refuseExpectations,
+  refuseSecondHost,
+  refuseTunnels,
+  refuseUnreadable,
+} from './connection/unreadable.ts';
 import { asApiError, installFailures, sendFailure } from './errors/failures.ts';
 import { installUnknownRoutes } from './errors/unknown-routes.ts';
 import { installValidation } from './errors/validation.ts';

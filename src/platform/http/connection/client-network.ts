@@ -1,9 +1,12 @@
 import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 
 /** The groups of an IPv6 address that identify a network: the owner of one address of a /64 has all of them. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const UNTRUSTED_PROXY_WARNING =
+  'X-Forwarded-For came with a request, but TRUST_PROXY is not set: all callers of a proxy count as one address, and one of them can lock the others out. Set TRUST_PROXY to the address of the proxy; if there is no proxy, ignore this warning.';
 
 /**
  * The network of an address, for rate windows that count by address: an IPv4 address itself, and the /64 of an IPv6
@@ -25,4 +28,17 @@ function expanded(address: string): string[] {
   const groupsOf = (part: string) => (part === '' ? [] : part.split(':'));
   const missing = GROUPS - groupsOf(head).length - groupsOf(tail).length;
   return [...groupsOf(head), ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...groupsOf(tail)];
+}
+
+/** Warns once per process when a proxy seems to stand before a service that trusts none. */
+export function warnOfUntrustedProxy(app: FastifyInstance, trustProxy: string): void {
+  if (trustProxy !== '') return;
+  let hasWarned = false;
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!hasWarned && request.headers['x-forwarded-for'] !== undefined) {
+      hasWarned = true;
+      app.log.warn(UNTRUSTED_PROXY_WARNING);
+    }
+    done();
+  });
 }

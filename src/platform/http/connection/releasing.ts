@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
-import { closeAfterAnswer } from './lingering.ts';
+import { closeAfterAnswer } from './closing.ts';
 
 /** A request to release connections expires after this time, because the load may have changed. */
 const VALID_MS = 2_000;

@@ -7,9 +7,10 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { ApiError, invalidParam } from '../errors/errors.ts';
 import { failureBody } from '../errors/failures.ts';
-import { closeAfterAnswer } from './lingering.ts';
+import { closeAfterAnswer } from './closing.ts';
 
 /** The errors of Node's parser and of its timers for a connection. */
 interface ConnectionError extends Error {
@@ -25,6 +26,18 @@ export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
     return;
   }
   answerAndClose(socket, refusalOf(error));
+}
+
+/** Refuses two Host headers, because a proxy may use the first of them and the service the second. */
+export function refuseSecondHost(app: FastifyInstance): void {
+  app.addHook('onRequest', ({ raw: { rawHeaders } }, _reply, done) => {
+    let hosts = 0;
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
+    }
+    if (hosts > 1) throw invalidParam('Host', 'The header Host was sent more than once: send it once.');
+    done();
+  });
 }
 
 /** An unsupported Expect header is refused like any other unreadable request. */

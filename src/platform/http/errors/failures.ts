@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
 import { MEGABYTE } from '../../values/units.ts';
 import { drop } from '../bodies/streamed-body.ts';
-import { closeAfterAnswer } from '../connection/lingering.ts';
+import { closeAfterAnswer } from '../connection/closing.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';

@@ -1,14 +1,31 @@
 import type { Server as HttpServer } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
+/** How long a client may continue to send unread data after its response was sent. */
+const LINGER_MS = 5_000;
 /**
  * How long a connection may be idle before it is closed. It is longer than a client needs between a response and its
  * next request.
  */
 const QUIET_GRACE_MS = 1_000;
 const POLL_MS = 20;
+
+/**
+ * Delays the closing of a connection after its response until the client closes it too, for a few seconds at most, and
+ * drops what is still received. If it were closed with unread bytes, TCP would reset it, and a client that is still
+ * sending would never see the response.
+ */
+export function closeAfterAnswer(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.once('close', () => clearTimeout(late));
+    socket.once('end', () => socket.destroy());
+    socket.resume();
+  };
+}
 
 /**
  * Closes a server without failing a call. It stops listening at once. Existing connections are still served, and their
