@@ -4,7 +4,7 @@ export interface SentBytes {
   bytes: Uint8Array;
 }
 
-/** Calls of the bench to an instance, with the key of one account. Paths are those behind /api/v1. */
+/** Calls of the bench to an instance, with the key of one account. Paths are below /api/v1. */
 export interface Api {
   /**
    * @returns the `data` of the response.

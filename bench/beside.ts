@@ -163,7 +163,7 @@ async function uploadAll(api: Api, picture: Buffer): Promise<string[]> {
   return ids;
 }
 
-/** A JPEG with a number in a comment (COM) behind its first marker. */
+/** A JPEG with a number in a comment (COM) after its first marker. */
 function withComment(jpeg: Buffer, number: number): Buffer {
   const comment = Buffer.from([0xff, 0xfe, 0, 6, 0, 0, 0, 0]);
   comment.writeUInt32BE(number, 4);

@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dirname, '..');
 
 /**
  * Short name of a commit of this repository.
- * @param ref a commit, branch or tag; without it, the one that is checked out, with `-dirty` where files were changed.
+ * @param ref a commit, branch or tag; without it, the one that is checked out, with `-dirty` if files were changed.
  * @returns null for an unknown ref, and outside a checkout.
  */
 export function commitOf(ref?: string): string | null {

@@ -14,7 +14,7 @@ const ONLY = process.env.BENCH_ATTACKS ?? '';
 /** Limits for the p99 of another account: this multiple of its idle p99, or this duration, whichever is more. */
 const MAX_TIMES_IDLE = 3;
 const MAX_P99_MS = 250;
-/** Limit for the longest turn of an event loop, where the host is quiet enough to keep it without an attack. */
+/** Limit for the longest turn of an event loop, if the host is quiet enough to keep it without an attack. */
 const MAX_TURN_MS = 50;
 const IN_FLIGHT = 4;
 const PAUSE_MS = 25;

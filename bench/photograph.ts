@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 
-/** A shared camera photograph where it exists, else a picture with as much detail. */
+/** A shared camera photograph if it exists, else a picture with as much detail. */
 export async function photograph(): Promise<Buffer> {
   try {
     return readFileSync(join(import.meta.dirname, '../../shared/images/photos/nikon-d90.jpg'));

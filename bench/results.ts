@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type FlatResult, FORMATS, type Format } from './report/formats.ts';
 
-/** Folder of the results, where --out names no other. */
+/** Folder of the results, unless --out names another. */
 export const RESULTS = join(import.meta.dirname, 'results');
 
 /** A result and its forms. */

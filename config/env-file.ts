@@ -15,7 +15,7 @@ export interface EnvFile {
   settings: Readonly<Record<string, string | undefined>>;
   /** A sentence for each fault. With any, nothing of the file may be used. */
   violations: readonly string[];
-  /** A sentence for each line that is probably not meant as it is. */
+  /** A sentence for each line that is probably a mistake. */
   warnings: readonly string[];
 }
 

@@ -249,7 +249,7 @@ export interface Failure {
 
 export type ImageResult = Transformed | Described | Compared | Failure;
 
-/** A task as it is sent to a child process. The bytes of its input follow on the data pipe. */
+/** A task, as sent to a child process. The bytes of its input follow on the data pipe. */
 export interface ChildProcessTask<Task> {
   task: Omit<Task, 'input'>;
   sizeBytes: number;

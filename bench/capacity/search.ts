@@ -16,7 +16,7 @@ export interface SearchOptions<P extends TriedRate> {
 }
 
 export interface Found<P extends TriedRate> {
-  /** The highest rate that held, as it was confirmed; null if none did. */
+  /** The highest rate that held when it was confirmed; null if no rate did. */
   best: P | null;
   /** The lowest rate that failed; null if none did. */
   next: P | null;

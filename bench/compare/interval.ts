@@ -44,7 +44,7 @@ export function unpairedEstimate(a: readonly number[], b: readonly number[]): Es
   };
 }
 
-/** The probability of such a mean where both sides are alike. */
+/** The probability of such a mean if both sides are alike. */
 export function chanceOf({ mean: centre, standardError, freedom }: Estimate): number {
   if (standardError === 0) return centre === 0 ? 1 : 0;
   return pValueOf(centre / standardError, freedom);

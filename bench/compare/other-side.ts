@@ -46,7 +46,7 @@ export async function openOtherSide(against: string, options: TargetOptions): Pr
   }
 }
 
-/** Copies the packages where they are the same; installs others from the lock file of the ref. */
+/** Copies the packages that are the same; installs others from the lock file of the ref. */
 async function installInto(tree: string): Promise<void> {
   const [ours, theirs] = await Promise.all(
     [ROOT, tree].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8')),

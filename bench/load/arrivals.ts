@@ -2,7 +2,7 @@ import type { Rate } from './suite.ts';
 
 /**
  * The times at which the calls of an open stage are due, in ms since its start, in order. A number is the rate of a
- * Poisson process, a ramp is one whose rate changes evenly over the stage, and given times are taken as they are.
+ * Poisson process, a ramp is one whose rate changes evenly over the stage, and given times are used unchanged.
  */
 export function* dueTimes(
   rate: Rate,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as turnOfEvents } from 'node:timers/promises';
 
-/** Sends the call of a turn. It throws only where the suite cannot build the call. */
+/** Sends the call of a turn. It throws only if the suite cannot build the call. */
 export type Send = (turn: number, dueMs: number) => Promise<void>;
 
 /**

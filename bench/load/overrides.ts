@@ -1,6 +1,6 @@
 import type { LoadSuite, Stage } from './suite.ts';
 
-/** Changes of the command line to all stages of a suite but its warm-up; null leaves them as they are. */
+/** Changes of the command line to all stages of a suite but its warm-up; null changes nothing. */
 export interface Overrides {
   seconds: number | null;
   /** Calls per second of an open stage, of all its cases together; their shares stay. */
@@ -9,7 +9,7 @@ export interface Overrides {
   connections: number | null;
 }
 
-/** @throws Error where no stage has what is to be changed. */
+/** @throws Error if no stage has what is to be changed. */
 export function overridden(suite: LoadSuite, { seconds, rate, connections }: Overrides): LoadSuite {
   const measured = suite.stages.filter(({ isWarmUp }) => !isWarmUp);
   if (rate !== null && !measured.some((stage) => sumOfRates(stage) > 0))

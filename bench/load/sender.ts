@@ -62,7 +62,7 @@ export class Sender {
   /**
    * The end of the call and of those that follow it; the promise never rejects.
    * @param dueMs when the call should have been sent, by `performance.now()`.
-   * @throws Error at once where the call cannot be written as HTTP, such as a header of two lines.
+   * @throws Error at once if the call cannot be written as HTTP, such as a header of two lines.
    */
   send(call: KeyedCall, dueMs: number, loadCase: LoadCase): Promise<CallEnd> {
     const sentMs = performance.now();

@@ -34,7 +34,7 @@ export interface LoaderLoad {
 export interface StageResult {
   name: string;
   loop: 'closed' | 'open';
-  /** Duration without the drain; shorter than the suite asks for where the stage was stopped. */
+  /** Duration without the drain; shorter than the suite asks for if the stage was stopped. */
   seconds: number;
   cases: Record<string, CaseResult>;
   /** Each case in equal slices of the stage, from which a confidence interval is computed. */

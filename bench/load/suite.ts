@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Api } from '../api.ts';
 
-/** One HTTP call as it is sent. */
+/** One HTTP call, as sent. */
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path below the URL of the instance, with its query. */
@@ -127,9 +127,9 @@ export interface Threshold {
 export interface LoadSuite {
   name: string;
   description: string;
-  /** Settings of the instance where the bench starts it. */
+  /** Settings of the instance, if the bench starts it. */
   settings?: Record<string, string>;
-  /** Accounts that the bench makes where it starts the instance, 1 by default; calls use them in turn. */
+  /** Accounts that the bench makes if it starts the instance, 1 by default; calls use them in turn. */
   accounts?: number;
   cases: Record<string, LoadCase>;
   stages: readonly Stage[];

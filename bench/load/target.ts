@@ -23,7 +23,7 @@ export interface TargetOptions {
   /** Whether to load another machine's instance without asking. */
   yes: boolean;
   settings: Record<string, string>;
-  /** Number of accounts that the bench makes where it starts the service. */
+  /** Number of accounts that the bench makes if it starts the service. */
   accounts: number;
 }
 

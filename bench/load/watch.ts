@@ -31,9 +31,7 @@ export interface Watch {
 
 const EVERY_MS = 1_000;
 
-/**
- * Samples the instance each second: CPU and memory of its processes where they run here, and the pools from /metrics.
- */
+/** Samples the instance each second: CPU and memory of its processes if they run here, and the pools from /metrics. */
 export function watch(url: string, pid: number | null): Watch {
   const samples: InstanceSample[] = [];
   const startMs = performance.now();

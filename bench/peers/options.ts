@@ -3,7 +3,10 @@ import { parseArgs } from 'node:util';
 /** A server that the user has running, and how it is asked for a picture. */
 export interface Peer {
   name: string;
-  /** Its answer to a GET of this address; `{width}`, `{format}`, `{quality}` and `{source}` stand for the case. */
+  /**
+   * Its answer to a GET of this address; `{width}`, `{format}`, `{quality}` and `{source}` are replaced by those of the
+   * case.
+   */
   pattern: string;
   port: number;
   /** Root of its process tree; null: that of the process that listens on the port. */

@@ -36,7 +36,7 @@ export function transformOf(
     op: isResize ? 'resize' : 'convert',
     width: wide,
     height: high,
-    // A picture is only cut where both sides are given.
+    // A picture is only cut if both sides are given.
     fit: wide !== undefined && high !== undefined ? fit : undefined,
     quality: Number(quality) > 0 ? quality : undefined,
     format: format === undefined ? undefined : (FORMATS[format] ?? format),

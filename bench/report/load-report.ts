@@ -39,7 +39,7 @@ export interface HostFacts {
   darkroom: string;
   sharp: string;
   libvips: string;
-  /** Short name of the commit, with `-dirty` where files were changed; null outside a checkout. */
+  /** Short name of the commit, with `-dirty` if files were changed; null outside a checkout. */
   commit: string | null;
 }
 

@@ -7,7 +7,7 @@ import { escaped } from './escaped.ts';
 import type { HostFacts } from './load-report.ts';
 import { htmlTable, staticPage } from './static-page.ts';
 
-/** The result of a tune run as it is written as JSON. */
+/** The result of a tune run, as written to JSON. */
 export interface TuneResult extends Recommendation {
   at: string;
   seconds: number;

@@ -9,7 +9,7 @@ const DOWNLOAD_TIMEOUT_MS = 120_000;
 
 /**
  * A MongoDB to test against: the one of MONGODB_URL, else a mongod that is there or can be fetched, else a server in
- * Java. Null, with a message on stderr, when none can run; an error instead where CI is true, for nothing is skipped
+ * Java. Null, with a message on stderr, when none can run; an error instead if CI is true, because nothing is skipped
  * there.
  */
 export async function startMongo(): Promise<TestServer | null> {

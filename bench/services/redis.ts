@@ -8,8 +8,8 @@ const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 120_000;
 
 /**
- * The Redis of REDIS_URL, which others may be using, else one of its own. Null, with a message on stderr, when none can
- * run; an error instead where CI is true, for nothing is skipped there.
+ * The Redis of REDIS_URL, which others may be using, else a separate one. Null, with a message on stderr, when none can
+ * run; an error instead if CI is true, because nothing is skipped there.
  */
 export async function startRedis(): Promise<TestServer | null> {
   const url = process.env.REDIS_URL;

@@ -20,7 +20,7 @@ export interface OwnServer extends TestServer {
   port: number;
   /** SIGKILL. What the server has not written is lost. */
   kill(): Promise<void>;
-  /** Starts it again behind a kill. @throws Error where it does not become ready. */
+  /** Starts it again after a kill. @throws Error if it does not become ready. */
   restart(): Promise<void>;
   /** SIGSTOP: connections stay, and nothing is answered; or SIGCONT. */
   freeze(): void;

@@ -89,7 +89,7 @@ export const webPages: LoadCase = {
 
 /**
  * Sends stored pictures through the queries of a log, in its order. A picture of the log is always the same picture
- * here: the one whose file is of the nearest size where the log holds it, else the next one.
+ * here: the one whose file is of the nearest size if the log has the size, else the next one.
  */
 export async function storedTransforms(
   context: CaseContext,

@@ -33,8 +33,8 @@ export function evidenceOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_A
 }
 
 /**
- * The conclusion from the rounds. A setting is better where its goodness is, unless it costs more CPU time than it
- * gains. It is worse where its goodness is, or if it is no better and costs over 5 % more CPU time per call.
+ * The conclusion from the rounds. A setting is better if its goodness is, unless it costs more CPU time than it gains.
+ * It is worse if its goodness is, or if it is no better and costs over 5 % more CPU time per call.
  * @param falseAlarms share of false alarms of the conclusion, which the two measures share.
  */
 export function conclusionOf(rounds: readonly RoundRatios[], falseAlarms = FALSE_ALARMS): Conclusion {

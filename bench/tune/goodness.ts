@@ -14,8 +14,8 @@ type StagePair = readonly [a: StageResult, b: StageResult];
 
 /**
  * The ratios of B over A in one round. Its goodness is the weighted geometric mean of the ratios of right answers per
- * second, reduced where the p99 is more than 1.5 times as long, and raised where it is as much shorter. Stages in which
- * the loader was the limit do not count for it; what a call costs does not depend on the loader.
+ * second, reduced if the p99 is more than 1.5 times as long, and raised if it is as much shorter. Stages in which the
+ * loader was the limit do not count for it; what a call costs does not depend on the loader.
  */
 export function ratiosOf(round: Round, weights: Weights): RoundRatios {
   const pairs = round.a.flatMap((a): StagePair[] => {

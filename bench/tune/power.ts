@@ -56,7 +56,7 @@ function halvesDifference(rounds: readonly RoundRatios[]): number {
   return Math.abs(Math.exp(mean(logs.slice(half)) - mean(logs.slice(0, half))) - 1);
 }
 
-/** The seconds of one round of a candidate that needs no stage of its own: both sides, one after the other. */
+/** The seconds of one round of a candidate that needs no separate stage: both sides, one after the other. */
 function roundSeconds(weights: Weights): number {
   const stages = stagesFor(suite.stages, { candidate: {}, base: {}, weights });
   return 2 * stages.filter(({ isWarmUp }) => !isWarmUp).reduce((sum, { seconds }) => sum + seconds, 0);

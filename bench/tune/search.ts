@@ -10,7 +10,7 @@ import {
 import type { CaseFigures } from './figures.ts';
 import { type Confirmation, type Findings, sentencesOf } from './sentences.ts';
 
-/** The rounds of a trial. There are fewer than asked for where the run was stopped. */
+/** The rounds of a trial. There are fewer than asked for if the run was stopped. */
 export interface TrialMeasurement {
   rounds: RoundRatios[];
   /** Means of all rounds, by stage and case. */

@@ -19,7 +19,7 @@ export interface Confirmation {
   candidate: Candidate;
   /** The rounds that chose it. */
   chosenBy: RoundRatios[];
-  /** The separate rounds that confirm it; empty where there was no time. */
+  /** The separate rounds that confirm it; empty if there was no time. */
   rounds: RoundRatios[];
 }
 

@@ -22,7 +22,7 @@ export interface CurrentSettings {
 /**
  * Reads the tuned settings of the environment and of the file, and takes them out of the environment: the instances
  * that tune starts have only those of their trial, and nothing else of the file.
- * @throws SettingsError where the file has a line that is not a setting.
+ * @throws SettingsError if the file has a line that is not a setting.
  */
 export function takeCurrentSettings(file = envFile()): CurrentSettings {
   const isSet = (name: string) => (process.env[name] ?? '') !== '';
@@ -39,7 +39,7 @@ export function takeCurrentSettings(file = envFile()): CurrentSettings {
  * Merges the recommended settings into the file, if they differ from the present ones: what is set now and not
  * recommended becomes a comment.
  * @returns sentences that say what was written, and what the operator has to change in the environment.
- * @throws Error where the file cannot be written.
+ * @throws Error if the file cannot be written.
  */
 export function writeRecommended(
   recommended: Candidate,

@@ -36,7 +36,7 @@ import { openWebhooks } from '../product/webhooks/open.ts';
 
 /** The parts of a process that every slice may use: stores, clock, log, shutdown signal. */
 export interface Platform extends Omit<Stores, 'close'> {
-  /** The metrics of the process; a slice may declare metrics of its own beside them. */
+  /** The metrics of the process; a slice may declare more. */
   meters: Meters;
   tracing: Tracing;
   capacity: Capacity;

@@ -1,5 +1,5 @@
 /*
- * Lengths of SVG in CSS pixels: 96 to an inch, and 16 to an em where no font size is given.
+ * Lengths of SVG in CSS pixels: 96 to an inch, and 16 to an em if no font size is given.
  */
 
 interface Size {

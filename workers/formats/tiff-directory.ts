@@ -44,7 +44,7 @@ export function entryBytesOf({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 20 : 12;
 }
 
-/** Writes the offset of a directory where another one, or the head of the file, points to it. */
+/** Writes the offset of a directory into another directory, or into the head of the file. */
 export function pointTo(
   file: Buffer,
   { littleEndian, isBig }: TiffDirectory,

@@ -63,7 +63,7 @@ export interface TiffPage {
   compression: number;
   photometric: number;
   sampleFormat: number;
-  /** The meanings of the samples beyond the colours, as far as they are given. */
+  /** The given meanings of the samples beyond the colours. */
   extraSamples: readonly number[];
   /** Whether each sample has its own plane. */
   isPlanar: boolean;

@@ -84,7 +84,7 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
 
 /**
  * The first directory of a classic TIFF structure and those that its entries point to (Exif, GPS, Interoperability),
- * each once, even where they form a circle; none for any other bytes. The chain is not followed, because the second
+ * each once, even if they form a circle; none for any other bytes. The chain is not followed, because the second
  * directory of EXIF belongs to a thumbnail.
  * @throws TooManyParts for more directories than any EXIF has, or for directories that overlap: a change to one could
  * damage the other.

@@ -66,7 +66,7 @@ export function mismatchOf(one: Size, other: Size): Failure | undefined {
 }
 
 /**
- * @throws Refusal where the format cannot hold a picture of that size, or the target cannot be measured on it or
+ * @throws Refusal if the format cannot hold a picture of that size, or the target cannot be measured on it or
  * reached. A target that the input itself reaches is left to the pass, because the input may be the result.
  */
 function assertWritable(made: Shape, encode: Encode & { format: OutputFormat }, input: InputShape): void {

@@ -35,8 +35,8 @@ function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
 }
 
 /**
- * The factor by which a picture is reduced before a blur of that sigma; 1 if the whole kernel is applied to it as it
- * is.
+ * The factor by which a picture is reduced before a blur of that sigma; 1 if the whole kernel is applied to the picture
+ * itself.
  */
 function reductionFor({ width, height }: Size, sigma: number): number {
   if (sigma <= DIRECT_SIGMA_PX) return 1;

@@ -27,7 +27,7 @@ export interface InputFacts extends Size {
   /** Number of frames or pages in the file. Width and height are of one of them, upright. */
   frames: number;
   hasAlpha: boolean;
-  /** EXIF value, 1 to 8; at 1 its frames are upright as they are stored. */
+  /** EXIF value, 1 to 8; at 1 its stored frames are upright. */
   orientation: number;
   /** Whether the pixels are RGB, and so may keep their own ICC profile. */
   isRgb: boolean;

@@ -153,7 +153,7 @@ export class Picture {
     return this.writtenIn === 'grey16' || this.writtenIn === 'rgb16';
   }
 
-  /** Writes 16 bits, where the picture has them and went through no step that works on 8. */
+  /** Writes 16 bits if the picture has them and no step worked on 8. */
   writeDeep(): void {
     if (!this.#has16Bits || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;
     this.writtenIn = this.writtenIn === 'b-w' ? 'grey16' : 'rgb16';
@@ -195,7 +195,7 @@ export class Picture {
   /**
    * Runs the pipeline and returns its pixels. The picture continues from these pixels, so the caller may change them in
    * place, before anything else is done to the picture.
-   * @param as 'rgba' adds an opaque alpha channel where there is none.
+   * @param as 'rgba' adds an opaque alpha channel if there is none.
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
     if (as === 'rgba') (await this.at('ensureAlpha')).ensureAlpha();

@@ -27,8 +27,8 @@ const BIG_ENDIAN = 0x4d;
 
 /**
  * Makes a file readable: without what is costly to read, and with colours and pixels as libvips understands them. Most
- * files are returned as they are.
- * @param raw describes pixels, which are not a file and are returned as they are.
+ * files are returned unchanged.
+ * @param raw describes pixels, which are returned unchanged.
  * @param pictures number of pictures in an AVIF.
  * @param page the page of a TIFF that is read.
  */

@@ -8,8 +8,8 @@ import { enlarged, sampled } from './pixels/resample.ts';
 
 /*
  * Changes the size of a picture during a pass: scales, cuts or pads it. Sizes are of one frame, in pixels. A picture
- * that has the size already is not changed. All functions except cutting throw BadArgument where the result would be
- * too large.
+ * that has the size already is not changed. All functions except cutting throw BadArgument if the result would be too
+ * large.
  */
 
 type Kernel = keyof KernelEnum;

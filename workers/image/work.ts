@@ -47,7 +47,7 @@ export function secondsLeft(deadlineMs: number): number {
 /** The formats that can be written and have the same name as libvips gives them. */
 const WRITABLE: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
 
-/** The input's own format where it can be written, else png. */
+/** The input's own format if it can be written, else png. */
 export function writableFormat(format: string): OutputFormat {
   // AV1 is the only codec of the HEIF family that this service reads.
   if (format === 'heif') return 'avif';

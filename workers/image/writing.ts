@@ -22,7 +22,7 @@ const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'target'];
 
 /**
  * Writes the result of a pass, once all steps are done: with the metadata that the policy keeps, in the channels, bits
- * and colours that it needs, and by a search where it has a target.
+ * and colours that it needs, and by a search if it has a target.
  */
 export async function writeResult(
   work: PassWork,

@@ -31,7 +31,7 @@ type Compiled = { validate: ValidateFunction } | { problem: string };
 
 const compiledSchemas = new LRUCache<string, Compiled>({ max: 100 });
 
-/** Compiles a schema, and validates a value against it where there is one. */
+/** Compiles a schema, and validates a value against it, if given. */
 export default function run(task: SchemaTask): SchemaResult {
   if (task.kind === 'start') return {};
   const compiled = compiledSchemas.get(task.schema) ?? compile(task.schema);

@@ -46,10 +46,9 @@ const RESTRICTED = {
 } as const;
 
 /**
- * A warm page in a browser context of its own: it shares no cookie, cache or process with another context.
- * Drawings are written, one at a time, into an empty document that was opened before, because a navigation for each
- * would cost 25 ms of two cores.
- * The page has no timeout of its own: the caller kills the browser at the deadline.
+ * A warm page in its own browser context: it shares no cookie, cache or process with another context. Drawings are
+ * written, one at a time, into an empty document that was opened before, because a navigation for each would cost 25 ms
+ * of two cores. The page has no timeout: the caller kills the browser at the deadline.
  */
 export class Page {
   readonly #context: BrowserContext;

@@ -60,7 +60,7 @@ export interface RenderThreadOptions {
   /** Directory into which the bundled browser is unpacked when no other is found. */
   cacheDir: string;
   /**
-   * `auto`: the browser runs without Chromium's sandbox where it is not available. `required`: it then does not run at
+   * `auto`: the browser runs without Chromium's sandbox if that is not available. `required`: it then does not run at
    * all.
    */
   sandbox: 'auto' | 'required';

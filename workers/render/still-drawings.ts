@@ -36,7 +36,7 @@ export function withStillDrawings(html: string): string {
     if (index < copiedTo) continue;
     const from = index + start.length;
     const drawing = /;base64,$/i.test(start) ? base64DrawingAt(html, from) : textDrawingAt(html, from);
-    // Without an end tag here, there is none behind the later URLs.
+    // Without an end tag here, there is none after the later URLs.
     if (drawing === null) break;
     still += html.slice(copiedTo, from) + drawing.still;
     copiedTo = drawing.to;

@@ -10,8 +10,8 @@ import type { CDPSession } from 'playwright';
 export const STILL_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
 
 /**
- * Rounds after which a page is captured as it is. The end of one motion may begin another, such as a transition of what
- * an animation changed, and a page can make them follow each other for ever.
+ * The number of rounds before a page is captured in its present state. The end of one motion may begin another, such as
+ * a transition of what an animation changed, and a page can make them follow each other for ever.
  */
 const MAX_ROUNDS = 20;
 

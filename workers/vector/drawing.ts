@@ -1,7 +1,7 @@
 import { MEDIUM_FONT_PX, naturalSizeOf, viewBoxIn } from '../formats/svg.ts';
 import type { Size } from '../image/pixels/geometry.ts';
 
-/** An element as it was read, its values not escaped. */
+/** An element as read; its values are not escaped. */
 export interface Element {
   name: string;
   attributes: Readonly<Record<string, string>>;

@@ -6,8 +6,8 @@ import type { Failure, RawPixels } from '../protocol.ts';
  */
 
 /**
- * How large a drawing is drawn. `density`: by dots per inch, of which 96 make a CSS pixel one pixel. `atLeast`: so that
- * it has this size, in pixels, as far as the limit allows. `mayShrink`: smaller where the limit asks for it.
+ * The size of a drawing. `density`: by dots per inch; at 96, a CSS pixel is one pixel. `atLeast`: so that it has this
+ * size, in pixels, as far as the limit allows. `mayShrink`: smaller if the limit requires it.
  */
 export type DrawingSize =
   | { density: number; mayShrink?: boolean }

@@ -10,8 +10,8 @@ import { sanitize, UnsafeDrawing } from './sanitize.ts';
 /** Dots per inch of a CSS pixel. */
 const CSS_DENSITY = 96;
 /**
- * Every drawing is opened at this density, which makes an inch 96 CSS pixels. The decoder takes a CSS pixel for 1/72
- * inch where it makes pixels, so that it scales by 96/72 whatever it opens.
+ * Every drawing is opened at this density, which makes an inch 96 CSS pixels. To make pixels, the decoder takes a CSS
+ * pixel for 1/72 inch, so it scales every drawing by 96/72.
  */
 const OPENED = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
 const SCALE_OF_DECODER = CSS_DENSITY / 72;

@@ -118,10 +118,7 @@ function decode(file: Uint8Array): string {
   }
 }
 
-/**
- * Collects the entities that stand for plain text, which drawing programs use for their namespaces. All others are
- * refused.
- */
+/** Collects the entities of plain text, which drawing programs use for their namespaces. All others are refused. */
 function parseEntities(doctype: string, text: string, allowance: EntityAllowance): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;

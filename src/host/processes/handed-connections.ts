@@ -32,7 +32,7 @@ export interface HandedConnections {
 /** The number of polls that read the buffered messages of a dead process. */
 const POLLS = 200;
 const POLL_MS = 5;
-/** More turns than connections can wait in the kernel (511, the backlog of Node); 5 s where all processes hang. */
+/** More turns than connections can wait in the kernel (511, the backlog of Node); 5 s if all processes hang. */
 const MAX_TURNS = 1_000;
 
 /** The release of Node whose cluster messages are known here; see cannotRescue. */

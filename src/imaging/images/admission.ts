@@ -11,7 +11,7 @@ export interface WaitingLimits {
   calls: number;
   /** Bytes of the bodies of waiting calls; absent: any number. */
   heldBytes?: number;
-  /** Longest wait in an overload, in milliseconds: calls that would wait longer are refused. Absent: none is. */
+  /** Longest wait in an overload, in milliseconds: calls that would wait longer are refused. Absent: no limit. */
   waitMs?: number;
 }
 
@@ -50,7 +50,7 @@ const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (lat
 const FIRST_GUESS_MS = 200;
 /** A queue of calls that has not been empty for longer than this is an overload; before that, it is a burst. */
 const OVERLOAD_AFTER_MS = 1_000;
-/** Time for which a call counts as waiting while its body is received. */
+/** How long a call counts as waiting while its body is received. */
 const RECEIVING_MS = 1_000;
 /** Factor by which the wait of a queued call may exceed the limit, because the wait is an estimate. */
 const LENIENCE = 1.3;
@@ -78,8 +78,8 @@ export interface AdmissionOptions {
 /**
  * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three
  * ways: by their number, by the bytes of their bodies, and in an overload by the time that a call would wait. A burst
- * is served as long as its deadlines allow; where the queue has not been empty for a second and calls still come, the
- * load is more than the workers can do, and a longer queue would only make every answer late.
+ * is served as long as its deadlines allow; if the queue has not been empty for a second and calls still come, the load
+ * is more than the workers can do, and a longer queue would only make every answer late.
  */
 export class Admission {
   readonly #limits: () => WaitingLimits;
@@ -95,7 +95,7 @@ export class Admission {
   #callsInARow = 0;
   /** Bytes of the bodies of waiting calls. */
   #heldBytes = 0;
-  /** Start of the time in which calls have always been waiting; null while none waits. */
+  /** Start of the time since when calls have always been waiting; null while none waits. */
   #callsWaitSinceMs: number | null = null;
   #meanServiceMs = FIRST_GUESS_MS;
   #meanWaitMs = 0;
@@ -343,7 +343,7 @@ export class Admission {
     return sinceMs !== null && this.#clock.elapsedMs() - sinceMs > OVERLOAD_AFTER_MS;
   }
 
-  /** @throws provider_unavailable (capacity) for a call for which the queue is full. */
+  /** @throws provider_unavailable (capacity) for a call when the queue is full. */
   #refuseIfFull({ heldBytes: bytes = 0 }: CallRequest): void {
     const { calls, heldBytes: mostHeldBytes = Infinity } = this.#limits();
     // A single call may wait, however large its body is.

@@ -2,10 +2,10 @@ import type { Pass } from '../../../workers/protocol.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
 import type { Header } from './header/header.ts';
 
-/** A call that fits where this one takes too long: other parameters, or a job, which has a minute. */
+/** An alternative to a call that takes too long: other parameters, or a job, which has a minute. */
 type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
 
-/** Ways to be served where a call takes too long. */
+/** Alternatives to a call that takes too long. */
 export interface Alternatives {
   /** For a program. */
   calls: Alternative[];
@@ -17,7 +17,7 @@ export interface Alternatives {
 interface CallForms {
   /** The field of the call for a parameter of the pass. */
   paramOf?: ((passParam: string) => string) | undefined;
-  /** The body of a job that does the same; absent where there is none. */
+  /** The body of a job that does the same; absent if there is none. */
   asJob?: Record<string, unknown> | undefined;
 }
 

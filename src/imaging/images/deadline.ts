@@ -40,7 +40,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Epoch milliseconds of the deadline as it is now. */
+  /** Epoch milliseconds of the present deadline. */
   deadlineMs(): number {
     return this.#deadlineMs;
   }

@@ -2,7 +2,7 @@ import type { Failure } from '../../../workers/protocol.ts';
 import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
 import type { Alternatives } from './alternatives.ts';
 
-/** The refusal of a valid call for which the pool has no slot now. */
+/** The refusal of a valid call when the pool has no slot. */
 export function capacity(retryAfterSeconds: number): ApiError {
   return unavailable(
     'capacity',

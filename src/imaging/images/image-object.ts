@@ -21,7 +21,7 @@ export const ImageObject = Type.Object(
     entropy: Type.Number(),
     sharpness: Type.Number(),
     thumbhash: Type.String({ description: 'Base64.' }),
-    /** Pictures that were stored before it was measured have none. */
+    /** Absent on pictures that were stored before it was measured. */
     blurhash: Type.Optional(
       Type.String({ description: 'BlurHash of 4 × 3 parts, or 3 × 4 of an upright picture.' }),
     ),

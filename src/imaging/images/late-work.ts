@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** Time for which late work is not begun again. */
+/** How long late work is not started again. */
 export const LATE_SECONDS = 60;
 const LATE_MS = LATE_SECONDS * 1_000;
 /** Work of less than this part of the late work may be in time. */
@@ -36,9 +36,9 @@ export class LateWork {
   }
 
   /**
-   * Seconds until work of the account may begin, rounded up; 0 where it may at once, as work may that is smaller by a
-   * fifth than all that was late.
-   * @param nameOf answers a text that work of the same kind has in common. It is called only where there is late work.
+   * Seconds until work of the account may begin, rounded up; 0 if it may begin now, as work may that is smaller by a
+   * fifth than all late work.
+   * @param nameOf answers a text that work of the same kind has in common. It is called only if there is late work.
    */
   waitSeconds(accountId: string, nameOf: () => string, size: number): number {
     this.#forgetOld();

@@ -18,7 +18,7 @@ export const READABLE_TYPES = [
 
 /**
  * The header of an image that the service reads, before any cost of decoding.
- * @param known the header, where it was already read from these bytes.
+ * @param known the header, if it was already read from these bytes.
  * @param framesOf answers how many of its frames will be decoded, which are counted; absent: all.
  * @throws unsupported_format when it is not such an image, or these frames have more than 50 megapixels.
  */

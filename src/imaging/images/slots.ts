@@ -12,7 +12,7 @@ export interface Slot {
 export interface SlotRequest {
   /** The account that the work is for; accounts are served in turn. */
   accountId: string;
-  /** Calls are served first, but every fourth turn is a job's where one waits. Absent: a call. */
+  /** Calls are served first, but every fourth turn belongs to a waiting job. Absent: a call. */
   work?: WorkClass | undefined;
   /** Estimated memory of the work, in bytes. Work that exceeds the whole budget runs alone. */
   bytes: number;

@@ -43,7 +43,7 @@ const VIDEO: UnsupportedFile = {
   instead: 'send one of its frames as JPEG',
 };
 
-/** The kind of a file that is no readable image; undefined when its first bytes do not show it. */
+/** The kind of a file that is not a readable image; undefined when its first bytes do not show it. */
 export function unsupportedFile(bytes: Uint8Array): UnsupportedFile | undefined {
   const head = bytes.subarray(0, TEXT_BYTES);
   const [brand] = isoBrands(new Bytes(head));

@@ -65,9 +65,9 @@ const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
- * Draws SVG in a process of its own, one drawing at a time, accounts in turn. An SVG of 1 KB can burn a core for ever,
- * and a thread inside librsvg cannot be stopped. So it is drawn in a child process of the lowest priority and of
- * bounded memory. Raster images never wait for it.
+ * Draws SVG in its own process, one drawing at a time, accounts in turn. An SVG of 1 KB can burn a core for ever, and a
+ * thread inside librsvg cannot be stopped. So it is drawn in a child process of the lowest priority and of bounded
+ * memory. Raster images never wait for it.
  */
 export class Rasterizer {
   readonly #options: RasterizerOptions;
@@ -86,8 +86,8 @@ export class Rasterizer {
   }
 
   /**
-   * @throws unsupported_format when it is no drawing or too large; provider_unavailable (capacity, deadline_exceeded,
-   * worker_unreachable); the signal's reason when it aborts.
+   * @throws unsupported_format when it is not a drawing or too large; provider_unavailable (capacity,
+   * deadline_exceeded, worker_unreachable); the signal's reason when it aborts.
    */
   async draw({ bytes, size }: DrawingRequest, caller: DrawingCaller): Promise<RasterizedDrawing> {
     const { accountId, work = 'call' } = caller;
@@ -132,8 +132,8 @@ export class Rasterizer {
 }
 
 /**
- * How large a drawing is drawn for a pass: at the density that the pass names, else so that a resize at its start finds
- * at least as many pixels as it asks for. A drawing has no size of its own to lose sharpness against.
+ * The size of a drawing for a pass: at the density that the pass names, else large enough for a resize at its start. A
+ * drawing has no pixels of its own, so a larger size loses no sharpness.
  */
 export function drawingSizeOf({ decode, steps }: Pass): DrawingSize {
   if (decode.density !== undefined) return { density: decode.density };

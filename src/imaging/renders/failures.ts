@@ -13,9 +13,7 @@ export interface RenderedPage {
   timings: Timings & { queueMs: number };
 }
 
-/**
- * Seconds after which a caller may retry when no browser is installed, because an operator has to install one first.
- */
+/** Seconds until a caller may retry when no browser is installed, because an operator has to install one first. */
 const NO_BROWSER_RETRY_SECONDS = 60;
 
 /** The refusal of a page past its deadline, most of which it waited. */

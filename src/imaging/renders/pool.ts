@@ -250,8 +250,8 @@ export class RenderPool {
   }
 
   /**
-   * Whether a page of another account waits for this one: because it has no slot, or is behind this one in its thread.
-   * A page that an idle thread is about to draw does not count.
+   * Whether a page of another account waits for this one, because it has no slot or is queued after this one in its
+   * thread. A page that an idle thread is about to draw does not count.
    */
   #keepsOthersWaiting({ accountId, thread }: PooledPage): boolean {
     return this.#pages

@@ -15,20 +15,20 @@ export interface RenderLog {
   error(message: string): void;
 }
 
-/** Time past its deadline in which a thread may still answer before it counts as hung. */
+/** How long after its deadline a thread may still answer before it counts as hung. */
 const GRACE_MS = 3_000;
 
 /**
- * Time in which a thread may end its browser, which takes a while on a busy host. A thread that is ended first leaves
- * its browser behind.
+ * How long a thread may take to end its browser, which takes a while on a busy host. A thread that is ended first
+ * leaves its browser behind.
  */
 const STOP_MS = 10_000;
 
 const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
 
 /**
- * A call as it is sent to the thread. A message on `client` means that its client has gone; the thread sends one back
- * when the drawing begins.
+ * A call, as sent to the thread. A message on `client` means that its client has gone; the thread sends one back when
+ * the drawing begins.
  */
 type SentCall = RenderCall & { client?: MessagePort };
 

@@ -8,7 +8,7 @@ const MAX_PICTURE_BYTES = 64 * MEGABYTE;
 /** The deadline of the call is usually earlier. */
 const FETCH_TIMEOUT_MS = 60_000;
 
-/** Decodes a picture in base64. @throws ProviderFault when it is none. */
+/** Decodes a picture in base64. @throws ProviderFault if it is not one. */
 export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
   if (typeof text !== 'string' || text === '') throw unavailable('The model answered without an image.');
   return new Uint8Array(Buffer.from(text, 'base64'));

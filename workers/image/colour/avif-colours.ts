@@ -5,8 +5,8 @@ import { coloursOfCodePoints } from './named-colours.ts';
 import { type ColouredFile, withNamedProfile } from './png-colours.ts';
 
 /**
- * Converts an AVIF to a PNG where libvips reads its colours wrongly: it takes colours that are named by code points for
- * sRGB, and colours that are multiplied by alpha for plain ones. Any other AVIF is returned as it is.
+ * Converts an AVIF to a PNG if libvips reads its colours wrongly: it takes colours that are named by code points for
+ * sRGB, and colours that are multiplied by alpha for plain ones. Any other AVIF is returned unchanged.
  * @param pictures number of pictures in the file. Of several, one is chosen later, so that its colours are not known.
  */
 export async function withAvifColours(

@@ -21,7 +21,7 @@ export function parseColour(text: string, key: string): Rgba {
   );
 }
 
-/** The colour of new areas: the step's argument `background`, or that of the pass where it is left out. */
+/** The colour of new areas: the step's argument `background`, or that of the pass if it is left out. */
 export function backgroundOr(fill: Rgba, background: string | undefined): Rgba {
   return background === undefined ? fill : parseColour(background, 'background');
 }

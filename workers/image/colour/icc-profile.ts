@@ -7,7 +7,7 @@ type Triple = readonly [number, number, number];
 /** A chromaticity of CIE 1931. */
 export type Chromaticity = readonly [x: number, y: number];
 
-/** The colours of a display, which the numbers of a picture stand for. */
+/** The colours of a display, which give the numbers of a picture their meaning. */
 export interface Colours {
   /** Name of the profile. */
   name: string;

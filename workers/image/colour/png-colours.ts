@@ -17,7 +17,7 @@ export interface ColouredFile {
 
 /**
  * Gives a PNG that names its colours in another way an equivalent ICC profile, because libvips reads only profiles and
- * takes all other colours for sRGB. A PNG of sRGB, and one whose profile counts, is returned as it is.
+ * takes all other colours for sRGB. A PNG of sRGB, and one whose profile counts, is returned unchanged.
  */
 export async function withPngProfile(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
   const png = pngColours(new Bytes(input));

@@ -11,7 +11,7 @@ const CHANNELS = 3;
 
 /**
  * Converts CSS colours, which are sRGB, to the numbers of a picture that keeps its own profile, so that the painted
- * result shows the intended colours. Texts that are not colours are left out, and all are where the profile cannot
+ * result shows the intended colours. Texts that are not colours are left out, and all texts if the profile cannot
  * convert them.
  * @returns the converted colour for each text.
  */

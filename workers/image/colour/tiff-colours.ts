@@ -23,7 +23,7 @@ import { unreadable } from '../refusal.ts';
 import { divideByAlpha } from './as-png.ts';
 import { isSubsampled, type TiffSamples, tiffSamples } from './tiff-samples.ts';
 
-/** Pixels that libvips reads correctly: colours, then alpha where there is one. */
+/** Pixels that libvips reads correctly: colours, then alpha if there is one. */
 interface PlainPixels {
   data: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
   channels: number;
@@ -46,11 +46,11 @@ const STORED: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Rewrites a page of a TIFF where libvips takes its samples for others. The new pixels and their directory stand at the
- * end of the file; all that describes the picture stays. Any other file is returned as it is.
+ * Rewrites a page of a TIFF whose samples libvips would misread. The new pixels and their directory are at the end of
+ * the file; all that describes the picture stays. Any other file is returned unchanged.
  * @param index the number of the page, from 0.
- * @returns with it the bits of a stored sample, where the page was rewritten.
- * @throws Refusal where the page cannot be converted; another error where it is damaged.
+ * @returns with it the bits of a stored sample, if the page was rewritten.
+ * @throws Refusal if the page cannot be converted; another error if it is damaged.
  */
 export async function withPlainSamples(
   input: Uint8Array<ArrayBuffer>,
@@ -104,7 +104,7 @@ function photometricAfter({ photometric }: TiffPage): number {
   return photometric === PHOTOMETRIC.iccLab ? PHOTOMETRIC.cieLab : photometric;
 }
 
-/** The samples of colours and alpha, in 8 bits where they have 8, else in 16. */
+/** The samples of colours and alpha, in 8 bits if they have 8, else in 16. */
 function chosen(
   page: TiffPage,
   data: TiffSamples['data'],
@@ -155,7 +155,9 @@ function labValueOf(bits: number, photometric: number, sample: number): (value: 
 /** Writes one pixel of YCbCr as RGB. */
 type ToRgb = (y: number, cb: number, cr: number, to: PlainPixels['data'], at: number) => void;
 
-/** Shares of red, green and blue in Y by ITU-R BT.601, and the values of black and white, where a file gives none. */
+/**
+ * Shares of red, green and blue in Y by ITU-R BT.601, and the values of black and white, for a file that gives none.
+ */
 const COEFFICIENTS = [0.299, 0.587, 0.114];
 const REFERENCES = [0, 255, 128, 255, 128, 255];
 

@@ -15,7 +15,7 @@ import { tooLarge } from '../refusal.ts';
 /** Bytes that the samples of a page may have: as many as those of the largest picture in four samples of 16 bits. */
 const MAX_SAMPLE_BYTES = MAX_PIXELS * 8;
 
-/** The samples of a page as they are stored, in the byte order of the machine. */
+/** The stored samples of a page, in the byte order of the machine. */
 export interface TiffSamples {
   data: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
   /** Samples per row. */

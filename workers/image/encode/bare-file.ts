@@ -17,7 +17,7 @@ import type { OutputFormat } from '../../protocol.ts';
 
 /**
  * Whether a file is a picture and nothing else: without metadata, profile, preview or trailing bytes that a result may
- * not carry. Such a file can be returned as it is. A part that is not known to be harmless makes the file not bare.
+ * not carry. Such a file can be returned unchanged. A part that is not known to be harmless makes the file not bare.
  */
 
 const PNG_CHUNKS = ['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND', 'sBIT', 'bKGD', 'pHYs', 'gAMA', 'cHRM', 'sRGB'];

@@ -121,8 +121,8 @@ const GREATEST_EFFORT = 9;
 const LARGE_WEBP_EFFORT = 7;
 
 /**
- * The effort of a search for the smallest file, which encodes many times, where the caller chose none; undefined for
- * the default one.
+ * The effort of a search for the smallest file, which encodes many times, if the caller chose none; undefined for the
+ * default one.
  * @param megapixels of all frames.
  */
 export function searchEffort(format: OutputFormat, megapixels: number): number | undefined {

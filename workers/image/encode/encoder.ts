@@ -31,9 +31,9 @@ export interface Motion {
 /**
  * Default qualities that look alike: jpeg, webp and avif at a mean SSIMULACRA 2 of 77 to 78 for six photographs. Five
  * of eleven photographs are within 2 points by all three. The differences come mostly from WebP, which is up to 6
- * points worse than JPEG where a picture is soft (standard deviation of the Laplacian below 2.1) and up to 3 better
- * where it is rough (above 5). A quality derived from that measure would need all pixels before the first is written,
- * and would differ for each picture.
+ * points worse than JPEG for a soft picture (standard deviation of the Laplacian below 2.1) and up to 3 better for a
+ * rough one (above 5). A quality derived from that measure would need all pixels before the first is written, and would
+ * differ for each picture.
  */
 const QUALITY = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
 /** Quality from which colours are not subsampled. */

@@ -131,7 +131,7 @@ class Tiles {
   }
 
   /**
-   * Every tile that a box covers, with that box. It joins boxes that overlap even where their changed pixels are not
+   * Every tile that a box covers, with that box. It joins boxes that overlap even if their changed pixels are not
    * adjacent.
    */
   #covered(boxes: readonly Bounds[]): Map<number, Bounds> {

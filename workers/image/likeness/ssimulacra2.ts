@@ -9,8 +9,8 @@ const SCALES = WEIGHTS.length / CHANNELS;
 /** Smallest side of a picture that has a score, in pixels. */
 export const MIN_EDGE_PX = 8;
 /**
- * A channel is left out at a scale where all its weights are smaller than this. It changes a score by less than 0.01
- * and saves two thirds of the time.
+ * A channel is left out at a scale if all its weights are smaller than this. It changes a score by less than 0.01 and
+ * saves two thirds of the time.
  */
 const NEGLIGIBLE_WEIGHT = 0.002;
 

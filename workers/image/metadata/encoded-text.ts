@@ -44,7 +44,7 @@ function kindsIn(text: Uint8Array, from: 0 | 1): number {
   return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
 }
 
-/** The code stands for JIS X 0208, which is switched on by escapes; Shift JIS occurs as well. */
+/** The code means JIS X 0208, which is switched on by escapes; Shift JIS occurs as well. */
 function jisOf(text: Uint8Array): string {
   return text.includes(ESCAPE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
 }

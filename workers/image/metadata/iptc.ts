@@ -28,8 +28,8 @@ const PREVIEW = 200;
 const MAX_BYTES = 60_000;
 
 /**
- * The IPTC of a file as it is carried: the texts, without a preview, and without the other resources of Photoshop, one
- * of which is a thumbnail.
+ * The IPTC that a result carries: the texts, without a preview, and without the other resources of Photoshop, one of
+ * which is a thumbnail.
  * @param block the datasets, or a Photoshop block that holds them.
  */
 export function carriedIptc(block: Uint8Array): Buffer | undefined {

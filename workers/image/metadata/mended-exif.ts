@@ -32,8 +32,8 @@ const ORIENTATION = 0x0112;
 /**
  * Blanks the entries of a file's EXIF that are not carried, in place.
  * @param exif the EXIF as the codec has read it.
- * @param orientation whether the orientation is blanked too: the codec drops it only where it turns the picture.
- * @returns false when the EXIF cannot be read, or is not stored in the file as it is read, and so must not be kept.
+ * @param orientation whether the orientation is blanked too: the codec drops it only if it turns the picture.
+ * @returns false when the EXIF cannot be read, or is stored in the file in another form, and so must not be kept.
  */
 export function mendExif(
   input: Uint8Array<ArrayBuffer>,

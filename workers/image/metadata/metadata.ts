@@ -143,7 +143,7 @@ async function workingCopy(
 }
 
 /**
- * Whether every pixel is opaque, in 8 bits. A single transparent pixel may have been lost in the working copy. So where
+ * Whether every pixel is opaque, in 8 bits. A single transparent pixel may have been lost in the working copy. So if
  * the copy shows none and is smaller than the picture, the whole alpha channel is decoded.
  */
 async function isOpaqueAll(

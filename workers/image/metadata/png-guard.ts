@@ -3,7 +3,7 @@ import { inflated, withChunks } from '../../formats/png.ts';
 /**
  * Limits the memory that a PNG's compressed texts can cost. libvips inflates all of them whenever it opens the file,
  * and a 250 KB file took 1.6 GB. Texts that inflate to more than is ever reported are removed; the picture and every
- * other chunk stay as they are.
+ * other chunk stay unchanged.
  */
 
 /** Limit of one text, when it is inflated. */
@@ -14,8 +14,8 @@ const TEXT_TYPES = ['zTXt', 'iTXt'];
 const NOTHING = new Uint8Array();
 
 /**
- * Returns the same bytes, or a copy without the texts that are too large. A file that is not a PNG is returned as it
- * is.
+ * Returns the same bytes, or a copy without the texts that are too large. A file that is not a PNG is returned
+ * unchanged.
  */
 export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   let leftBytes = MAX_ALL_TEXTS_BYTES;

@@ -4,7 +4,7 @@ import { withoutExifPrefix } from '../../formats/tiff.ts';
 
 /**
  * Moves EXIF and XMP that ImageMagick stores in a PNG as texts of hex digits into the chunks that the format has for
- * them. Tag readers understand the texts, but libvips does not, and would drop them where metadata is kept.
+ * them. Tag readers understand the texts, but libvips does not, and would drop them when metadata is kept.
  */
 
 const RAW_PROFILE = /^Raw profile type (exif|xmp|APP1)$/;
@@ -17,8 +17,8 @@ const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const KINDS = ['eXIf', 'iTXt'];
 
 /**
- * Returns the same bytes, or a copy in which raw profiles have become chunks of their own: the first of each kind,
- * where the file has no EXIF chunk already. A file that is not a PNG is returned as it is.
+ * Returns the same bytes, or a copy in which raw profiles have become separate chunks: the first of each kind, unless
+ * the file has an EXIF chunk already. A file that is not a PNG is returned unchanged.
  * @throws TooManyParts
  */
 export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

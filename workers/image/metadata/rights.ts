@@ -5,7 +5,7 @@ import { iptcOf } from './iptc.ts';
 import type { Plain } from './plain.ts';
 import { readTags } from './tags.ts';
 
-/** The rights fields of a file: EXIF fields as they are, and an XMP document with only the rights fields. */
+/** The rights fields of a file: the EXIF fields unchanged, and an XMP document with only the rights fields. */
 interface Rights {
   fields: Record<string, string>;
   xmp: string | undefined;

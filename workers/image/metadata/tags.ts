@@ -162,7 +162,7 @@ function isText(group: string, name: string): boolean {
   return group === 'iptc' || TEXT_IN_BYTES.has(name);
 }
 
-/** The text of a tag that names its encoding; the value itself where the reader has returned no bytes. */
+/** The text of a tag that names its encoding; the value itself if the reader has returned no bytes. */
 function textOf(held: unknown, littleEndian: boolean): unknown {
   const isBytes = Array.isArray(held) && held.every((byte) => typeof byte === 'number');
   return isBytes ? encodedText(Uint8Array.from(held), littleEndian) : held;

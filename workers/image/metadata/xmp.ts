@@ -3,8 +3,8 @@ import { escaped, escapedValue } from '../markup.ts';
 import { holdsPicture } from './embedded-pictures.ts';
 
 /**
- * XMP (ISO 16684-1) as it is carried to a result: without further copies of the picture, and without facts that are
- * true of the original file alone. The packet is parsed and written again, so a property goes in whatever form it is
+ * The XMP (ISO 16684-1) that a result carries: without further copies of the picture, and without facts that are true
+ * of the original file alone. The packet is parsed and written again, so a property goes in whatever form it is
  * written: as an attribute, or as an element with all that is in it.
  */
 

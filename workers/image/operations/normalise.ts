@@ -36,9 +36,9 @@ export const normalise = defineStep({
 });
 
 /**
- * The exponent at which a stretched picture is as bright as before, where stretching would make it darker; 1 if it
- * makes it brighter. A picture whose darkest tones are far from black loses more in the dark tones than it gains in the
- * light ones.
+ * The exponent at which a stretched picture is as bright as before, if stretching would make it darker; 1 if it makes
+ * it brighter. A picture whose darkest tones are far from black loses more in the dark tones than it gains in the light
+ * ones.
  */
 function undarkened(brightness: Brightness, share: (value: number) => number): number {
   const before = brightness.mean((value) => value);

@@ -57,7 +57,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * pixels, so that `size` is only its upper bound.
    */
   sizeAfter: 'kept' | 'given' | 'depends' | 'found';
-  /** Whether transparency certainly stays as it was. */
+  /** Whether transparency certainly stays unchanged. */
   keepsAlpha: boolean;
   /**
    * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
@@ -82,7 +82,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * at fault. It is asked before a pass takes a slot, and `apply` checks it too.
    */
   fits(picture: Shape, params: Readonly<Record<string, unknown>>): BadArgument | undefined;
-  /** Size of a frame after the step; an upper bound where it depends on the pixels. */
+  /** Size of a frame after the step; an upper bound if it depends on the pixels. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
   /** @throws BadArgument on a parameter that does not fit this picture. */
   apply(picture: Picture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
@@ -97,7 +97,7 @@ export interface SettingOperation<P extends TProperties = TProperties> extends O
 /** The context of a pass that a step may use besides the picture. */
 export interface PassContext {
   sharp: typeof sharp;
-  /** Colour of new areas: the pass's background, else transparent or, where the output has no alpha, white. */
+  /** Colour of new areas: the pass's background, else transparent or, if the output has no alpha, white. */
   fill: Rgba;
   /**
    * The pixels of a second asset.
@@ -121,7 +121,7 @@ interface StepSource<P extends TProperties> {
   copies: number | ((params: Filled<P>) => number);
   /** Absent: it depends on anything. */
   sizeAfter?: 'kept' | 'given' | 'found';
-  /** The effect on transparency; a function returns undefined if transparency stays as it was. */
+  /** The effect on transparency; a function returns undefined if transparency stays unchanged. */
   alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
   changesNothing?(params: Filled<P>): boolean;
   /**

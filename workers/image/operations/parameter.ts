@@ -31,7 +31,7 @@ type NoDefault = Readonly<Record<never, never>>;
 /** Arguments as an operation or op works with them, with defaults filled in. */
 export type Filled<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
-/** Arguments as they are sent: optional ones, and ones with a default, may be left out. */
+/** Arguments as sent: optional ones, and ones with a default, may be left out. */
 export type Sent<P extends TProperties> = {
   readonly [K in Exclude<keyof P, Omissible<P>>]: Static<P[K]>;
 } & { readonly [K in Omissible<P>]?: Static<P[K]> | undefined };

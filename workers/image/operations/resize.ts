@@ -77,7 +77,7 @@ export const resize = defineStep({
 
 type RequestedSize = { width: number | undefined; height: number | undefined };
 
-/** A warning where the picture stays smaller than the requested size, because it may not be enlarged. */
+/** A warning if the picture stays smaller than the requested size, because it may not be enlarged. */
 function notEnlarged(source: Size, box: RequestedSize, fit: Fit, enlarge: boolean): PassWarning[] {
   if (enlarge) return [];
   const enlarged = fitInto(source, box, fit, true).scaled;

@@ -101,10 +101,7 @@ function linesFault(text: string, sizePx: number, width: number): BadArgument | 
   return new BadArgument('size', message);
 }
 
-/**
- * Draws the letters as a mask: one channel, 255 where ink is. A broken word gets no hyphen that the caller did not
- * send.
- */
+/** Draws the letters as a mask: one channel, 255 for ink. A broken word gets no hyphen that the caller did not send. */
 async function draw(
   text: string,
   layout: { font: string; width: number; align: Align },

@@ -1,6 +1,6 @@
 /**
  * Size and likeness as functions of an encoder's quality: the mean of six photographs of 768 × 512 pixels (sharp
- * 0.35.5; jpeg progressive, webp with smart subsampling, avif tuned for SSIM, or for visual quality where its score is
+ * 0.35.5; jpeg progressive, webp with smart subsampling, avif tuned for SSIM, or for visual quality if its score is
  * given). The values of a picture lie above or below a curve as a whole, and its slope differs by a tenth or two, so
  * two trials are enough to place it.
  */

@@ -78,7 +78,7 @@ function placeOf(tile: number, sidePx: number): number {
  * Searches for the setting on a sample, and estimates from the time of each trial how long the whole picture would take
  * at the moment, because the same work takes many times as long on a busy host. If the default effort would not finish
  * in time, a lower one is chosen.
- * @throws TooLate where even the lowest effort is far too slow, so that the caller is refused early and not after ten
+ * @throws TooLate if even the lowest effort is far too slow, so that the caller is refused early and not after ten
  * seconds.
  */
 export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {

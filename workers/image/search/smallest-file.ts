@@ -6,7 +6,7 @@ import { invalid } from '../refusal.ts';
 interface Least {
   /** Bytes of the headers and tables. */
   headerBytes: number;
-  /** Bits of each square of `squarePx` along an edge, even where the picture has one colour. */
+  /** Bits of each square of `squarePx` along an edge, even if the picture has one colour. */
   bits: number;
   squarePx: number;
 }
@@ -29,9 +29,7 @@ const MIN_FILE: Record<OutputFormat, Least> = {
   avif: headersOnly(200),
 };
 
-/**
- * @throws Refusal invalid_param on `maxBytes` where no file of that format and size is so small, whatever it shows.
- */
+/** @throws Refusal invalid_param on `maxBytes` if no file of that format and size is so small, whatever it shows. */
 export function assertReachable(
   maxBytes: number,
   encode: Encode & { format: OutputFormat },

@@ -62,7 +62,7 @@ interface TriedFile {
 /** The aim of a search, and how a file is judged by it. */
 interface Goal<J extends Trial> {
   row: Omit<SettingSequence, 'hasTime' | 'attempt'>;
-  /** Judges a file of the whole picture, or of a sample in which each pixel stands for `ratio` pixels. */
+  /** Judges a file of the whole picture, or of a sample in which each pixel represents `ratio` pixels. */
   judge(file: Written, sample?: { pixels: Pixels; ratio: number }): Promise<J>;
 }
 

@@ -55,7 +55,7 @@ const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>
   webp: byEffort({ 0: 155, 5: 670, 9: 1_000 }),
   avif: byEffort({ 0: 430, 5: 900, 9: 1_600 }),
 };
-/** The effort of palettes and lossless files where the caller chose none: about that of the encoder. */
+/** The effort of palettes and lossless files if the caller chose none: about that of the encoder. */
 const FALLBACK_EFFORT = 5;
 const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...USUAL_EFFORT, png: 3 };
 /** Above this the AVIF encoder is kept to little effort: see workers/image/encode/effort.ts. */
@@ -154,7 +154,7 @@ function atEffort(encode: ResolvedEncode, megapixels: number): number {
   return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
 }
 
-/** The effort where the caller chose none. */
+/** The effort if the caller chose none. */
 function usualEffort(
   { format, lossless, palette, colors, target }: ResolvedEncode,
   megapixels: number,

@@ -32,7 +32,7 @@ export function encodeOf(header: Header, { steps, encode }: Pass): Encode & { fo
   return { ...merged, format: merged.format ?? ownFormat(header) };
 }
 
-/** How many frames the pass reads: all of them only where the result moves, and every step does. */
+/** How many frames the pass reads: all of them only if the result moves and every step keeps it moving. */
 export function framesOf(header: Header, pass: Pass): number {
   const { frame = 'all' } = pass.decode;
   const moves = MOVING.includes(encodeOf(header, pass).format) && frame === 'all';
@@ -49,7 +49,7 @@ export function upright({ width, height, orientation }: Header): Size {
   return orientation >= 5 ? { width: height, height: width } : { width, height };
 }
 
-/** The input's own format where it can be written. */
+/** The input's own format if it can be written. */
 function ownFormat({ format }: Header): OutputFormat {
   return format === 'svg' || format === 'heif' ? 'png' : format;
 }

@@ -33,7 +33,7 @@ export function estimatedBytes(header: Header, pass: Pass | null): number {
 
 function decodeBytes(header: Header): number {
   if (header.format === 'avif') return header.pixels * AVIF_DECODE;
-  // A page that is written anew is held as its samples, as its pixels, and as a file.
+  // A page that is rewritten is held as its samples, as its pixels, and as a file.
   if (header.rewritten) return 3 * header.pixels * bytesPerPixel(header);
   return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
 }

@@ -19,7 +19,7 @@ import { type Header, headerOf } from './facts.ts';
 const AVIF_BRANDS = ['avif', 'avis'];
 /** The brands of pictures that are not coded as AV1. */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
-/** Nothing here decodes an animation that has no still picture of its own. */
+/** No decoder of the service reads an animation without its own still picture. */
 const STILL_MISSING =
   'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.';
 const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
@@ -68,7 +68,7 @@ function readItemProperties(bytes: Bytes, meta: ByteRange) {
   return { primaryProperties, properties, pages: countPages(bytes, meta) };
 }
 
-/** Pictures of their own: neither hidden, nor a thumbnail or a plane of another. */
+/** Separate pictures: neither hidden, nor a thumbnail or a plane of another. */
 function countPages(bytes: Bytes, meta: ByteRange): number {
   const parts = new Set([...heifReferences(bytes, meta)].flatMap(dependentItemIds));
   const pages = heifItems(bytes, meta).filter(

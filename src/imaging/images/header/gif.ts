@@ -3,7 +3,7 @@ import { type GifBlock, gifBlocks } from '../../../../workers/formats/gif.ts';
 import { type Header, headerOf } from './facts.ts';
 
 const GRAPHIC_CONTROL = 0xf9;
-/** In the flags of a graphic control, behind the length of its sub-block. */
+/** In the flags of a graphic control, after the length of its sub-block. */
 const TRANSPARENT = 0x01;
 /** In the flags of an image. */
 const INTERLACED = 0x40;

@@ -22,8 +22,8 @@ const READERS: readonly ((bytes: Bytes) => Header | null)[] = [
 ];
 
 /**
- * The header of an image file, or null when the bytes are none that the service knows. Never throws; costs at most one
- * walk over the file's blocks.
+ * The header of an image file, or null when the bytes are not of a known format. Never throws; costs at most one walk
+ * over the file's blocks.
  */
 export function readHeader(file: Uint8Array): Header | null {
   const bytes = new Bytes(file);

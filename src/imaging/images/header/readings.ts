@@ -7,7 +7,7 @@ export function readingsOf({ format, frames, animated }: Header): Readings {
   return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
 }
 
-/** The header of a still picture, which spares the thread a reading of its own. */
+/** The header of a still picture, which spares the thread its own reading. */
 export function hintOf(header: Header): { header?: InputHeader } {
   const {
     format,

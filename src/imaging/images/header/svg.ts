@@ -2,15 +2,13 @@ import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { naturalSizeOf, wholePixels } from '../../../../workers/formats/svg.ts';
 import { type Header, headerOf } from './facts.ts';
 
-/** Bytes in which the root element is searched: comments and a DOCTYPE may stand before it. */
+/** Bytes that are searched for the root element: comments and a DOCTYPE may come before it. */
 const PROLOGUE_BYTES = 65_536;
 /** The text that may stand before the root element; each alternative begins differently, so the match is linear. */
 const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
 const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
 
-/**
- * The natural size of a drawing is in its root element; 0 where it depends on the content. Text is UTF-8 or UTF-16.
- */
+/** The natural size of a drawing is in its root element; 0 if it depends on the content. Text is UTF-8 or UTF-16. */
 export function readSvg(bytes: Bytes): Header | null {
   const text = decode(bytes.slice(0, PROLOGUE_BYTES));
   const prologue = PROLOGUE.exec(text)?.[0] ?? '';

@@ -8,7 +8,7 @@ interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
   clock: Clock;
   /** Called when a process ends by itself. */
   onLost: (error: Error) => void;
-  /** The message where the task itself ended its process: the same call would do it again. */
+  /** The message if the task itself ended its process: the same call would do it again. */
   diedMessage: string;
   /** Joins the reply of a process and its bytes, which own the whole of their memory. */
   resultOf: (reply: Reply, data: Uint8Array<ArrayBuffer>) => Result;
@@ -18,7 +18,7 @@ interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
 const LARGE_BYTES = 256 * MEGABYTE;
 /** The same for a result. */
 const LARGE_RESULT_BYTES = 64 * MEGABYTE;
-/** Time without work after which a process is ended. */
+/** How long a process may be idle before it is ended. */
 const IDLE_MS = 60_000;
 
 /**

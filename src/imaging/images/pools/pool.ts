@@ -25,7 +25,7 @@ export interface Run<Result> {
   result: Promise<Result>;
   /** Resolves when no worker runs for the call any more, and its slot is free. Never rejects. */
   ended: Promise<Outcome>;
-  /** CPU time of the worker in milliseconds, known when the work has ended; null where none began. Never rejects. */
+  /** CPU time of the worker in milliseconds, known when the work has ended; null if none began. Never rejects. */
   busyMs: Promise<number | null>;
 }
 

@@ -12,7 +12,7 @@ export class ProcessDeath extends Error {
   override readonly name = 'ProcessDeath';
   /** Whether the task is at fault: the memory limit and native crashes abort a process from inside. */
   readonly byTask: boolean;
-  /** CPU time of its task until it was killed, in milliseconds; null where the system does not tell. */
+  /** CPU time of its task until it was killed, in milliseconds; null if the system does not tell. */
   readonly cpuMs: number | null;
   constructor(ending: ProcessEnd, cpuMs: number | null) {
     super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);
@@ -27,7 +27,7 @@ export interface TaskProcessOptions {
   memoryMegabytes: number;
   /** 0 is the usual priority, 19 the lowest. */
   niceness: number;
-  /** CPU milliseconds of a process by its id, null where they are not known; absent: as the system reports them. */
+  /** CPU milliseconds of a process by its id, null if they are not known; absent: as the system reports them. */
   processCpuMs?: ((pid: number) => number | null) | undefined;
 }
 
@@ -139,8 +139,8 @@ function waitForEnding(child: ChildProcess): Promise<ProcessEnd> {
 const TICK_MS = 10;
 
 /**
- * CPU milliseconds of a process since its start; null without /proc, or when it has ended. The name of the program
- * stands in brackets, so fields begin after the last bracket.
+ * CPU milliseconds of a process since its start; null without /proc, or when it has ended. The name of the program is
+ * in brackets, so fields begin after the last bracket.
  */
 function cpuMsOf(pid: number): number | null {
   try {

@@ -8,9 +8,7 @@ import { workerUnreachable } from '../failures.ts';
 import { CpuMeter } from './cpu-meter.ts';
 import type { Finished, Workers } from './pool.ts';
 
-/**
- * A call, and the item of a job beside it: sharp works on threads of libuv, so neither holds up the other.
- */
+/** A call and an item of a job at the same time: sharp works on threads of libuv, so neither holds up the other. */
 const TASKS_A_THREAD = 2;
 /** Longer than any task: one that still runs then hangs inside libvips. */
 const RETIRE_MS = 180_000;

@@ -3,7 +3,7 @@ import type { Clock } from '../../../platform/clock.ts';
 /** The minute slides in slices. */
 const SLICE_MS = 10_000;
 const SLICES = 6;
-/** Time for which an account counts as present after its latest work has arrived. */
+/** How long an account counts as present after its latest work arrived. */
 const PRESENT_MS = 1_000;
 
 /**

@@ -24,7 +24,7 @@ export class RefusalLog {
     this.#log = log;
   }
 
-  /** Counts a refusal; false for one that gets a log line of its own. */
+  /** Counts a refusal; false for one that gets a separate log line. */
   counts(request: FastifyRequest, failure: ApiError): boolean {
     const reason = summedReasonOf(failure);
     if (reason === undefined) return false;

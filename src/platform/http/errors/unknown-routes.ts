@@ -18,7 +18,7 @@ interface Route {
 
 /**
  * An unknown path is 404 not_found; a known one with another method is 405 with Allow. Both are sent before
- * authentication. This function must be called before any route is declared, because it records the routes as they are
+ * authentication. This function must be called before any route is declared, because it records each route when it is
  * declared.
  */
 export function installUnknownRoutes(app: FastifyInstance): void {

@@ -23,7 +23,7 @@ interface IdempotencyRecord {
 }
 
 /**
- * Stores idempotency records as documents, where they survive a restart of the embedded store. The unique `_id` lets
+ * Stores idempotency records as documents, so that they survive a restart of the embedded store. The unique `_id` lets
  * exactly one of several racing requests begin. The record is on disk before its request runs, so that after a crash
  * the key is still held, and no retry runs at the same time as the first request.
  */

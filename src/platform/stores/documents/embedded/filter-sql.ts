@@ -180,7 +180,7 @@ function joined(parts: Sql[], operator: string): Sql {
   if (parts.length === 0) return { sql: operator === 'OR' ? 'FALSE' : 'TRUE', params: [] };
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only;
-  // AND binds closest, so that its parts need no parentheses of their own but where one is an OR, which has them.
+  // AND binds closest, so its parts need no parentheses, except an OR, which has them.
   const sql = parts.map((part) => part.sql).join(` ${operator} `);
   return { sql: operator === 'AND' ? sql : `(${sql})`, params: parts.flatMap((part) => part.params) };
 }

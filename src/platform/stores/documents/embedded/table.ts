@@ -19,7 +19,7 @@ import { pick } from './pick.ts';
 import { quoted, type TableShape } from './shape.ts';
 import { applyUpdate, upserted } from './update.ts';
 
-/** A collection in the thread that owns the database, where all methods are synchronous. */
+/** A collection in the thread that owns the database. There, all methods are synchronous. */
 export type Table = Synchronous<Collection<Document>>;
 
 type Synchronous<C> = {
