@@ -12,9 +12,9 @@ export interface Opened {
 }
 
 export interface Source {
-  /** The header by which the work is estimated; of a stored file, from its facts. */
+  /** The header that the work is estimated from; of a stored file, from its facts. */
   header: Header;
-  /** Answers the input; reads it first where it is still in a store. */
+  /** Returns the input; reads it first if it is still in a store. */
   open(): Opened | Promise<Opened>;
   /** Begins to read the file before the call has its slot. */
   prepare?: () => void;

@@ -44,8 +44,8 @@ const SLOTS_PER_THREAD = 2;
 /** How long a page may be drawn while pages of other accounts wait. */
 const FAIR_DRAWING_MS = 5_000;
 /**
- * The same for the first page of an account, which nothing is known of: it goes on in the browser for slow pages,
- * because others would wait for a browser that relieves this one to start.
+ * The same for the first page of an account, whose speed is unknown. It is moved to the browser for slow pages, because
+ * others would otherwise wait for a new browser to start.
  */
 const NEWCOMER_DRAWING_MS = 1_000;
 /** Idle time after which the browser of the slow pool ends. */

@@ -33,7 +33,8 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
 };
 
 /**
- * Checks that the bytes of an image match their declared type. Bytes that are no image at all are left to their reader.
+ * Checks that the bytes of an image match their declared type. Bytes that are not an image at all are left to their
+ * reader.
  * @param param the parameter of the call that names the image.
  * @returns the image with its header; null for bytes that are not an image.
  * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.

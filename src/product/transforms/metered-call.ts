@@ -64,7 +64,7 @@ export interface SyncCall {
   admittedMs(): number;
   /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
   finish<T>(work: Work<T>): Promise<T>;
-  /** Sends where its time went, and counts the run of the op. */
+  /** Sends Server-Timing, and counts the run of the op. */
   ran(op: string, run: TimedRun): void;
 }
 
@@ -126,7 +126,7 @@ export function sendPicture(
   return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 }
 
-/** The image of a call: bytes, with their header where they are an image, or an asset that is read later. */
+/** The image of a call: bytes, with their header if they are an image, or an asset that is read later. */
 interface LoadedImage {
   bytes: Uint8Array<ArrayBuffer> | StoredFile;
   header: Header | null;

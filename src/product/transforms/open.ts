@@ -22,7 +22,7 @@ interface TransformsOptions
 }
 
 interface Transforms extends Slice {
-  /** Routes of results behind signed links, which lie below / and need no credential. */
+  /** Routes of results by signed links, which are below / and need no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import { HOUR_MS } from '../../platform/values/units.ts';
 
-/** Lifetime of a result behind `response=url`, in seconds. */
+/** Lifetime of a result of `response=url`, in seconds. */
 export const RESULT_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
 /** How long a result is stored, far longer than its link is valid. */
@@ -21,7 +21,7 @@ interface TemporaryResultsOptions {
   now: () => Date;
 }
 
-/** Results behind `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
+/** Results of `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
 export interface TemporaryResults {
   /** Stores the bytes and returns their signed link. */
   store(result: { data: Uint8Array; contentType: string }): Promise<string>;

@@ -119,7 +119,7 @@ export class CallCompiler {
   }
 }
 
-/** @throws ApiError invalid_param on preset where both are named. */
+/** @throws ApiError invalid_param on preset if both are named. */
 function namedIn(query: Query, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
@@ -128,7 +128,7 @@ function namedIn(query: Query, body: BodyFields) {
   return { op, preset };
 }
 
-/** The query as it was sent, without the question mark. */
+/** The query as sent, without the question mark. */
 function queryTextOf(url: string): string {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);

@@ -12,7 +12,7 @@ export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
 
 const MAX_STEPS = 20;
 
-/** Steps of a transform, as they are sent. */
+/** Steps of a transform, as sent. */
 export const SentSteps = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
@@ -77,7 +77,7 @@ function widest(uses: readonly Declared[]): TSchema {
   return Type.Unsafe({ anyOf: schemas, description });
 }
 
-/** One sentence where most ops mean the same, else one for each meaning. */
+/** One sentence if most ops mean the same, else one for each meaning. */
 function descriptionOf(uses: readonly Declared[]): string {
   const meanings = Map.groupBy(uses, ({ schema }) => String(schema.description ?? ''));
   const sentences = Array.from(meanings, ([meaning, same]) => {
@@ -89,8 +89,8 @@ function descriptionOf(uses: readonly Declared[]): string {
 
 /**
  * The schema of a parameter in the query. A list is sent as JSON text. It has no example and no media type, because
- * documentation pages that send calls fill an example in beside any other op, which refuses it, and ask for a file
- * where they see a media type.
+ * documentation pages that send calls fill in an example for any other op, which refuses it, and ask for a file when
+ * they see a media type.
  */
 function inQuery({ examples: _, ...schema }: TSchema): TSchema {
   return schema.type === 'array' ? Type.String() : (schema as TSchema);

@@ -85,7 +85,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   }
 }
 
-/** The fields of a multipart body beside the file. The parameters of the op may be fields of their own. */
+/** The fields of a multipart body besides the file. The parameters of the op may be separate fields. */
 const FORM_FIELDS = {
   steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
 };
@@ -113,8 +113,8 @@ function answerLink(url: string, { data, contentType, width, height }: Transform
 }
 
 /**
- * Sends the findings of a pass as headers: the results of a search for a target, the hashes of the picture behind a
- * placeholder, the bit depth. Those that do not apply are left out.
+ * Sends the findings of a pass as headers: the results of a search for a target, the hashes of the picture that a
+ * placeholder represents, the bit depth. Those that do not apply are left out.
  */
 function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
   // Most passes have no findings.

@@ -88,9 +88,9 @@ const SLOW_NICENESS = 3;
 /** Grants a tenth of a contended core, and all idle time: less would starve the pass on a busy host. */
 const HEAVY_NICENESS = 10;
 /**
- * Grants a quarter of a core that calls contend for, so that a batch always goes on, and all idle time. The threads of
- * a call are scheduled some six times within its few milliseconds: at equal priority, each time waits for the end of a
- * batch's time slice.
+ * Grants a quarter of a contended core, so that a batch always advances, and all idle time. The threads of a call are
+ * scheduled some six times within its few milliseconds: at equal priority, each time waits for the end of a batch's
+ * time slice.
  */
 const BATCH_NICENESS = 5;
 /**
@@ -156,7 +156,7 @@ export class Pools {
     return { ...run, ended, result: run.result.finally(() => ended) };
   }
 
-  /** Threads of libvips for a pass that begins now: two where it is alone in this process and gains by the second. */
+  /** Threads of libvips for a pass that begins now: two if it is alone in this process and gains from the second. */
   threadsFor(header: Header, pass: Pass): number {
     const { capacity } = this.#options;
     const granted = capacity.processes() * capacity.imageThreads();

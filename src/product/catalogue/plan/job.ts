@@ -57,11 +57,11 @@ export interface CheckedJob extends CheckedWork {
 }
 
 export interface CheckedVariant {
-  /** The variant's name, or its index as text; absent where no variants were sent. */
+  /** The variant's name, or its index as text; absent without variants. */
   name?: string;
   /** The variant's parameters, merged over the job's. */
   parameters: Given;
-  /** A render has none. */
+  /** Absent on a render. */
   segments: Segment[];
 }
 

@@ -31,7 +31,7 @@ export interface AiStep {
   /** As sent: subjects are not yet expanded. */
   prompt?: string;
   parameters: Given;
-  /** JSON Schema of the answer; absent where an image is made. */
+  /** JSON Schema of the answer; absent if an image is made. */
   schema?: Given;
   at: FieldsOf;
 }
@@ -50,7 +50,7 @@ export interface PassSegment {
   pipeline: Step[];
   /** The second assets that its steps read. */
   layers: Layer[];
-  /** The asset with which the pass compares its result. */
+  /** The asset that the result of the pass is compared with. */
   compareWith?: string;
   produces: 'image' | 'json';
 }

@@ -34,7 +34,7 @@ export interface JobWork {
   assetIds?: readonly unknown[] | undefined;
 }
 
-/** A version of a preset, as it is stored. */
+/** A stored version of a preset. */
 export interface StoredSteps {
   steps: readonly PresetStep[];
   subjects: readonly Subject[];
@@ -42,10 +42,10 @@ export interface StoredSteps {
 
 /** One variant of a job: its parameters, merged over the job's, and the steps that they make. */
 export interface SentVariant {
-  /** Its name, or its index as text; absent where no variants were sent. */
+  /** Its name, or its index as text; absent without variants. */
   name?: string;
   parameters: Given;
-  /** A field of the variant: where it was sent in the variant, else in the job. */
+  /** A field of the variant: if it was sent in the variant, else in the job. */
   at: FieldsOf;
   steps: SentStep[];
 }

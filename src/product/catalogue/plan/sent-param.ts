@@ -24,7 +24,7 @@ function onlyOp([step, ...others]: readonly DeterministicStep[]): DeterministicS
   return others.length === 0 && step?.op !== undefined ? step : undefined;
 }
 
-/** The field behind an argument of a step, preferably one that was sent. */
+/** The field after an argument of a step, preferably one that was sent. */
 function fieldBehind({ op, parameters, at }: DeterministicStep, argument: string): SentField {
   if (op === undefined) return at(`params.${argument}`);
   const names = [argument, ...(op.renamed[argument] ?? [])];

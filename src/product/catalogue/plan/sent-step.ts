@@ -7,8 +7,8 @@ import type { Given, Op } from '../op.ts';
 import type { PresetStep } from './step.ts';
 
 /**
- * One step of work. All work is lists of steps: an op is a list of one, and each variant has a list of its own. A step
- * knows where its fields were sent, so that a refusal is complete where it is made.
+ * One step of work. All work is lists of steps: an op is a list of one, and each variant has its own list. A step knows
+ * where its fields were sent, so that a refusal is complete where it is made.
  */
 export interface SentStep extends PresetStep {
   /** A field of the step: `op`, `model`, `parameters.width`; '' for the step itself. */

@@ -36,7 +36,7 @@ export const PresetStep = Type.Object(
 );
 export type PresetStep = Static<typeof PresetStep>;
 
-/** A list of steps as it is sent, in a preset or in a job. */
+/** A list of steps as sent, in a preset or in a job. */
 export const Steps = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
