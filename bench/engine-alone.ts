@@ -11,7 +11,8 @@ import { JobQuota } from '../src/product/assets/job-quota.ts';
 import { createHolds } from '../src/product/billing/holds.ts';
 import { createMovements } from '../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../src/product/billing/store.ts';
-import { type LifecycleOptions, openJobStores, openLifecycle } from '../src/product/jobs/lifecycle.ts';
+import { type JobsContext, openJobStores } from '../src/product/jobs/context.ts';
+import { Lifecycle } from '../src/product/jobs/lifecycle.ts';
 import type { Order } from '../src/product/jobs/order.ts';
 
 const PLAN = {
@@ -46,8 +47,9 @@ export async function engineAlone(
   const nothing = async () => undefined;
   const draining = new AbortController();
   const stores = await openJobStores(documents, now);
-  const lifecycle = await openLifecycle({
-    ...{ stores, coordination, now },
+  const context: JobsContext = {
+    ...stores,
+    ...{ coordination, now },
     holds: createHolds({
       ...{ store, now },
       movements: createMovements(store, now),
@@ -57,8 +59,8 @@ export async function engineAlone(
     assets: {
       quota: await JobQuota.open(documents, now),
       outputs: { show: nothing, discard: nothing },
-    } as unknown as LifecycleOptions['assets'],
-    objects: {} as LifecycleOptions['objects'],
+    } as unknown as JobsContext['assets'],
+    objects: {} as JobsContext['objects'],
     events: { isWanted: async () => false, write: nothing },
     plan: () => PLAN,
     countAssets: async () => 0,
@@ -66,16 +68,16 @@ export async function engineAlone(
     keptBytesMax: 512 * 2 ** 20,
     owner: name,
     widths: { pixels: () => 1, batches: () => 1, pages: () => 1, models: () => 1 },
-    perform: async () => ({
-      outcome: {
-        ...{ status: 'COMPLETED', output: '{}', durationMs: 0, runs: 1, credits: 0 },
-        completedAt: now().toISOString(),
-      },
-    }),
     onEnd: () => undefined,
     draining: draining.signal,
     log: { warn: () => undefined },
-  });
+  };
+  const lifecycle = await Lifecycle.open(context, async () => ({
+    outcome: {
+      ...{ status: 'COMPLETED', output: '{}', durationMs: 0, runs: 1, credits: 0 },
+      completedAt: now().toISOString(),
+    },
+  }));
   const accountId = newId('acc');
   const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS);
   await accounts.insertOne({

@@ -4,10 +4,10 @@ import type { ModelSegment, PassSegment, Segment } from '../../src/product/catal
 import type { EndedJob, ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import type { Order } from '../../src/product/jobs/order.ts';
 import {
-  createPerform,
   type Input,
   type ItemCall,
   ItemFailure,
+  ItemWork,
   type SegmentResult,
 } from '../../src/product/jobs/work/perform.ts';
 import {
@@ -142,8 +142,8 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
       return { kind: 'image', bytes: new Uint8Array([...bytes, index]), contentType: 'image/png' };
     }
 
-    return createPerform({
-      ...{ definitions, items, now, log: { warn: () => undefined } },
+    const context = {
+      ...{ jobs, definitions, items, now, log: { warn: () => undefined } },
       assets: {
         read: async (_accountId: string, assetId: string) => ({ bytes: new Uint8Array([Number(assetId)]) }),
         outputs: {
@@ -163,11 +163,13 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
           return stored;
         },
       } as Tools['objects'],
+    };
+    const { perform } = new ItemWork(context, {
       runPass: (call: ItemCall, segment: PassSegment, bytes) => work(call, segment, async () => bytes),
       runModel: (call: ItemCall, segment: ModelSegment, input) => work(call, segment, input),
       runPage: () => Promise.reject(new Error('A chain has no pages.')),
-      isStopping: async (jobId) => (await jobs.get(jobId))?.status === 'CANCELLING',
     });
+    return perform;
   };
 }
 

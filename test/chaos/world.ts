@@ -21,12 +21,8 @@ import { createHolds } from '../../src/product/billing/holds.ts';
 import { createMovements } from '../../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../../src/product/billing/store.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
-import {
-  type JobStores,
-  type Lifecycle,
-  openJobStores,
-  openLifecycle,
-} from '../../src/product/jobs/lifecycle.ts';
+import { type JobStores, type JobsContext, openJobStores } from '../../src/product/jobs/context.ts';
+import { Lifecycle } from '../../src/product/jobs/lifecycle.ts';
 import { type Failpoint, type Life, mortal } from './failpoints.ts';
 import { BLIND, performing, scripted, type Work } from './script.ts';
 import { borrowStore } from './stores.ts';
@@ -111,8 +107,9 @@ export async function openWorld({
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
     const stores = await openJobStores(reached, now);
-    const lifecycle = await openLifecycle({
-      ...{ stores, coordination, objects, holds, now, log: QUIET },
+    const context: JobsContext = {
+      ...stores,
+      ...{ coordination, objects, holds, now, log: QUIET },
       assets: {
         read: () => Promise.reject(new Error('No item here has an input.')),
         statuses: async (_accountId, ids) => new Map(ids.map((id) => [id, 'DONE' as const])),
@@ -135,10 +132,11 @@ export async function openWorld({
       keptBytesMax: 512 * 2 ** 20,
       owner,
       widths: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
-      perform: work({ ...stores, objects, make: outputs.make, life }),
       onEnd: () => undefined,
       draining: draining.signal,
-    });
+    };
+    const perform = work({ ...stores, objects, make: outputs.make, life });
+    const lifecycle = await Lifecycle.open(context, perform);
     const host: Host = {
       owner,
       stores,

@@ -1,5 +1,5 @@
 import { beginCancellation } from '../../product/jobs/cancelling.ts';
-import { createSignals } from '../../product/jobs/engine/signals.ts';
+import { Signals } from '../../product/jobs/engine/signals.ts';
 import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
 import { type Command, listed, UsageError } from './command.ts';
@@ -34,7 +34,11 @@ export const JOB_COMMANDS: readonly Command[] = [
       const store = await JobsStore.open(documents, now);
       const job = await store.get(jobId);
       if (job === null || job.shown === 0) throw new UsageError(`There is no job ${jobId}.`);
-      const cancelling = await beginCancellation(store, jobId, createSignals(coordination, console).stop);
+      const cancelling = await beginCancellation(
+        store,
+        jobId,
+        new Signals({ coordination, log: console }).stop,
+      );
       if (cancelling === null)
         throw new UsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
       await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);

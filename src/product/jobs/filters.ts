@@ -38,7 +38,7 @@ async function presetFilter(accountId: string, reference: string, presets: Pick<
   return { presetId: preset._id, ...(namesVersion && { presetVersion: version.version }) };
 }
 
-/** @param intoDayMs what is added to a bare date. */
+/** @param intoDayMs offset within the day, for dates without a time. */
 function readBound(
   param: 'createdFrom' | 'createdTo',
   text: string | undefined,

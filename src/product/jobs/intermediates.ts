@@ -1,9 +1,9 @@
 import { randomText } from '../../platform/ids/ids.ts';
 import { eachLimit } from '../../platform/queues/each-limit.ts';
-import type { EngineOptions } from './engine/options.ts';
+import type { JobsContext } from './context.ts';
 import type { JobDocument } from './job.ts';
 
-/** More than a job has items, so that objects which dead processes left are found as well. */
+/** Above the limit of items, to include objects that dead processes left. */
 const MAX_OBJECTS = 50_000;
 const DELETED_AT_ONCE = 16;
 
@@ -14,26 +14,23 @@ export function newIntermediateKey(jobId: string): string {
   return `${prefixOf(jobId)}${randomText(16)}`;
 }
 
-/** Removes the intermediate results of a job. It may run twice. */
-export function createIntermediatesRemoval({
-  jobs,
-  items,
-  objects,
-}: Pick<EngineOptions, 'jobs' | 'items' | 'objects'>) {
-  /**
-   * Call it before the items of the job are erased, because they name the objects inherited from the attempt before.
-   * Objects that the next attempt inherited stay, as do those from which the previous attempt can still be resumed.
-   */
-  return async ({ _id, accountId, type, parentJobId }: JobDocument): Promise<void> => {
-    if (type !== 'chain') return;
-    const [child, parent] = await Promise.all([
-      jobs.findChild(accountId, _id),
-      parentJobId === undefined ? null : jobs.get(parentJobId),
-    ]);
-    const own = await objects.listOlder(prefixOf(_id), Number.POSITIVE_INFINITY, MAX_OBJECTS);
-    const inherited = parent === null ? await items.inheritedBy(_id) : [];
-    const needed = new Set(child === null ? [] : await items.inheritedBy(child._id));
-    const unneeded = new Set([...own, ...inherited]).difference(needed);
-    await eachLimit(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
-  };
+/**
+ * Removes the intermediate results of a job. It may run twice. Call it before the items of the job are erased, because
+ * they name the objects inherited from the attempt before. Objects that the next attempt inherited stay, as do those
+ * from which the previous attempt can still be resumed.
+ */
+export async function removeIntermediates(
+  { jobs, items, objects }: Pick<JobsContext, 'jobs' | 'items' | 'objects'>,
+  { _id, accountId, type, parentJobId }: JobDocument,
+): Promise<void> {
+  if (type !== 'chain') return;
+  const [child, parent] = await Promise.all([
+    jobs.findChild(accountId, _id),
+    parentJobId === undefined ? null : jobs.get(parentJobId),
+  ]);
+  const own = await objects.listOlder(prefixOf(_id), Number.POSITIVE_INFINITY, MAX_OBJECTS);
+  const inherited = parent === null ? await items.inheritedBy(_id) : [];
+  const needed = new Set(child === null ? [] : await items.inheritedBy(child._id));
+  const unneeded = new Set([...own, ...inherited]).difference(needed);
+  await eachLimit(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
 }

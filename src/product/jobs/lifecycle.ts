@@ -1,67 +1,63 @@
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import { type Cancelling, createCancelling } from './cancelling.ts';
-import { createDefinitions, type Definitions } from './definitions/definitions.ts';
-import { openEngine } from './engine/open.ts';
-import type { EngineOptions } from './engine/options.ts';
-import { ItemsStore } from './items-store.ts';
-import { createReading, type Reading } from './reading.ts';
-import { createResuming, type Resuming } from './resuming.ts';
-import { JobsStore } from './store.ts';
-import { createSubmitting, type SubmitLimits, type Submitting } from './submit/submitting.ts';
-import { createUndoing } from './submit/undoing.ts';
+import { beginCancellation } from './cancelling.ts';
+import type { JobsContext } from './context.ts';
+import { Engine } from './engine/open.ts';
+import { notCancellable } from './errors.ts';
+import type { Perform } from './item-work.ts';
+import type { JobDocument } from './job.ts';
+import { Reading } from './reading.ts';
+import { Resuming } from './resuming.ts';
+import { Submitting } from './submit/submitting.ts';
+import { Undoing } from './submit/undoing.ts';
 
-/** The documents of jobs. */
-export interface JobStores {
-  jobs: JobsStore;
-  items: ItemsStore;
-  definitions: Definitions;
-}
+/**
+ * The life of jobs from the submit to the end of their retention, without their HTTP interface. Every process that
+ * shares the stores has one.
+ */
+export class Lifecycle {
+  readonly submit: Submitting['submit'];
+  readonly resuming: Resuming;
+  readonly reading: Reading;
+  readonly sweeps: readonly SweepTask[];
+  readonly #context: JobsContext;
+  readonly #engine: Engine;
 
-export async function openJobStores(documents: Documents, now: () => Date): Promise<JobStores> {
-  const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
-  return { jobs, items, definitions: createDefinitions(jobs) };
-}
+  private constructor(context: JobsContext, engine: Engine) {
+    this.#context = context;
+    this.#engine = engine;
+    const undoing = new Undoing(context);
+    this.submit = new Submitting(context, { engine, undoing }).submit;
+    this.reading = new Reading(context, engine);
+    this.resuming = new Resuming(context, { reading: this.reading, submit: this.submit });
+    this.sweeps = [...engine.sweeps, undoing.task];
+  }
 
-export interface LifecycleOptions extends Omit<EngineOptions, 'jobs' | 'items'>, SubmitLimits {
-  stores: JobStores;
-}
+  static async open(context: JobsContext, perform: Perform): Promise<Lifecycle> {
+    return new Lifecycle(context, await Engine.open(context, perform));
+  }
 
-/** The life of jobs from the submit to the end of their retention, without their HTTP interface. */
-export interface Lifecycle {
-  submit: Submitting;
-  cancel: Cancelling;
-  resuming: Resuming;
-  reading: Reading;
+  /**
+   * Cancels a job: unclaimed items are cancelled at once, running items are finished.
+   * @returns the job, CANCELLED already when nothing of it was running.
+   * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
+   */
+  async cancel(accountId: string, jobId: string): Promise<JobDocument> {
+    await this.reading.find(accountId, jobId);
+    const cancelling = await beginCancellation(this.#context.jobs, jobId, this.#engine.stopClaims);
+    if (cancelling === null) throw notCancellable((await this.reading.find(accountId, jobId)).status);
+    return this.#engine.completion.completeIfOver(cancelling);
+  }
+
   /** Polls every running job, for wake-ups that were lost. */
-  pollJobs(): Promise<void>;
-  sweeps: SweepTask[];
-  installMetrics(): void;
-  stop(): Promise<void>;
-}
+  pollJobs(): Promise<void> {
+    return this.#engine.runner.pollJobs();
+  }
 
-/** Every process that shares the stores has one. */
-export async function openLifecycle(options: LifecycleOptions): Promise<Lifecycle> {
-  const { stores, assets, holds, plan, countAssets, topUpUrl, keptBytesMax, now } = options;
-  const { jobs, items, definitions } = stores;
-  const { quota } = assets;
-  const engine = await openEngine({ ...options, jobs, items });
-  const { admission, completion, outcomes, preclaim, stopClaims } = engine;
-  const undoing = createUndoing({ jobs, items, holds, quota });
-  const submit = createSubmitting({
-    ...{ jobs, items, definitions, holds, quota },
-    ...{ admission, preclaim, undoing },
-    ...{ plan, countAssets, topUpUrl, keptBytesMax, now },
-  });
-  const reading = createReading({ jobs, outcomes, completion });
-  return {
-    submit,
-    cancel: createCancelling({ jobs, reading, completion, stopClaims }),
-    resuming: createResuming({ jobs, items, definitions, assets, reading, submit }),
-    reading,
-    pollJobs: engine.pollJobs,
-    sweeps: [...engine.sweeps, undoing.sweep],
-    installMetrics: engine.installMetrics,
-    stop: engine.stop,
-  };
+  installMetrics(): void {
+    this.#engine.metrics.install();
+  }
+
+  stop(): Promise<void> {
+    return this.#engine.stop();
+  }
 }

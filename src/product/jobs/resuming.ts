@@ -3,9 +3,8 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { AssetStatus } from '../assets/asset.ts';
+import type { JobsContext } from './context.ts';
 import { creditsOf, type Definition, runsOf } from './definitions/definition.ts';
-import type { Definitions } from './definitions/definitions.ts';
-import type { EngineOptions } from './engine/options.ts';
 import {
   assetsMissing,
   beingResumed,
@@ -20,10 +19,9 @@ import type { ItemSeed, Order } from './order.ts';
 import type { Reading } from './reading.ts';
 import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
 
-interface ResumingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets'> {
+interface ResumingOptions {
   reading: Reading;
-  definitions: Definitions;
-  submit: Submitting;
+  submit: Submitting['submit'];
 }
 
 interface ResumeTerms {
@@ -45,24 +43,32 @@ const POLL_MS = 50;
 const MAX_POLLS = 40;
 
 /** Submits a new attempt of a job for its failed and cancelled items. */
-export interface Resuming {
-  /** The order that `resume` would submit, for a dry run. */
-  preview(caller: Caller, jobId: string): Promise<Order>;
-  resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed>;
-}
+export class Resuming {
+  readonly #context: JobsContext;
+  readonly #reading: Reading;
+  readonly #submit: Submitting['submit'];
 
-export function createResuming({
-  jobs,
-  reading,
-  items,
-  definitions,
-  assets,
-  submit,
-}: ResumingOptions): Resuming {
+  constructor(context: JobsContext, { reading, submit }: ResumingOptions) {
+    this.#context = context;
+    this.#reading = reading;
+    this.#submit = submit;
+  }
+
+  /** The order that `resume` would submit, for a dry run. */
+  async preview(caller: Caller, jobId: string): Promise<Order> {
+    return (await this.#orderFor(caller, jobId, { key: null })).order;
+  }
+
+  async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
+    const { parent, order } = await this.#orderFor(caller, jobId, terms);
+    const submitted = await this.#submitNext(caller, jobId, order, { key: terms.key, parent });
+    return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };
+  }
+
   /** The remaining items, in their order. */
-  async function findRemaining({ _id }: JobDocument): Promise<ItemDocument[]> {
+  async #findRemaining({ _id }: JobDocument): Promise<ItemDocument[]> {
     const remaining: ItemDocument[] = [];
-    for await (const part of items.parts(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
+    for await (const part of this.#context.items.parts(_id, ['FAILED', 'CANCELLED'], ITEMS_A_READ)) {
       remaining.push(...part);
       await giveWay();
     }
@@ -70,13 +76,13 @@ export function createResuming({
   }
 
   /** Drops items whose source was deleted. A chain needs its source in the first segment only. */
-  async function withSources(accountId: string, remaining: readonly ItemDocument[]): Promise<ItemDocument[]> {
+  async #withSources(accountId: string, remaining: readonly ItemDocument[]): Promise<ItemDocument[]> {
     const needed = remaining.filter(({ progress }) => progress === undefined);
     const ids = needed.flatMap(({ assetId }) => assetId ?? []);
     if (ids.length === 0) return [...remaining];
     const statuses = new Map<string, AssetStatus>();
     for (let start = 0; start < ids.length; start += ITEMS_A_READ) {
-      const part = await assets.statuses(accountId, ids.slice(start, start + ITEMS_A_READ));
+      const part = await this.#context.assets.statuses(accountId, ids.slice(start, start + ITEMS_A_READ));
       for (const [id, status] of part) statuses.set(id, status);
       await giveWay();
     }
@@ -92,9 +98,9 @@ export function createResuming({
    * fail.
    * @throws ApiError job_not_resumable, request_in_progress
    */
-  async function refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
+  async #refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
     for (let polls = 1; ; polls += 1) {
-      const child = await jobs.findChild(accountId, jobId);
+      const child = await this.#context.jobs.findChild(accountId, jobId);
       // A repeat of the request that made the newer attempt is answered later, by its key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       if (!wasNeverShown(child)) throw notLatestAttempt();
@@ -104,47 +110,35 @@ export function createResuming({
   }
 
   /** Submits the new attempt. Where another request was first, its attempt is the answer. */
-  async function submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
+  async #submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
     for (;;) {
       try {
-        return await submit(caller, order, terms);
+        return await this.#submit(caller, order, terms);
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'job_not_resumable') throw error;
-        await refuseResumed(caller.accountId, jobId, terms.key);
+        await this.#refuseResumed(caller.accountId, jobId, terms.key);
       }
     }
   }
 
   /** The order of a new attempt. Throws the refusals of jobs that cannot be resumed. */
-  async function orderFor(
+  async #orderFor(
     { accountId }: Caller,
     jobId: string,
     { key, maxCredits }: ResumeTerms,
   ): Promise<{ parent: JobDocument; order: Order }> {
-    const parent = await reading.find(accountId, jobId);
+    const parent = await this.#reading.find(accountId, jobId);
     const { status } = parent;
     if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(status);
-    await refuseResumed(accountId, jobId, key);
+    await this.#refuseResumed(accountId, jobId, key);
     if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOften();
-    const remaining = await findRemaining(parent);
+    const remaining = await this.#findRemaining(parent);
     if (remaining.length === 0) throw nothingToResume(status);
-    const kept = await withSources(accountId, remaining);
-    const definition = await definitions.of(jobId);
+    const kept = await this.#withSources(accountId, remaining);
+    const definition = await this.#context.definitions.of(jobId);
     const order = orderOf(parent, definition, kept);
     return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
   }
-
-  return {
-    async preview(caller, jobId) {
-      return (await orderFor(caller, jobId, { key: null })).order;
-    },
-
-    async resume(caller, jobId, terms) {
-      const { parent, order } = await orderFor(caller, jobId, terms);
-      const submitted = await submitNext(caller, jobId, order, { key: terms.key, parent });
-      return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };
-    },
-  };
 }
 
 function orderOf(parent: JobDocument, definition: Definition, remaining: readonly ItemDocument[]): Order {

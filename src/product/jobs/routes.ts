@@ -6,12 +6,12 @@ import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { keyOf } from '../../platform/http/hooks/idempotency.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import type { Holds } from '../billing/holds.ts';
 import type { Presets } from '../presets/open.ts';
+import type { JobsContext } from './context.ts';
 import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import { hasEnded, type JobDocument } from './job.ts';
-import type { JobStores, Lifecycle } from './lifecycle.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './responses.ts';
 import {
@@ -35,21 +35,20 @@ import {
 import type { Checking } from './submit/checking.ts';
 import { MAX_WAIT_MS, type Waits } from './waits.ts';
 
-interface JobRoutesOptions
-  extends Pick<JobStores, 'items' | 'definitions'>,
-    Pick<Lifecycle, 'reading' | 'submit' | 'cancel' | 'resuming'> {
+interface JobRoutesOptions {
+  context: JobsContext;
+  lifecycle: Lifecycle;
   gate: Gate;
   presets: Pick<Presets, 'find'>;
   checking: Checking;
   waits: Waits;
-  holds: Holds;
-  /** Assets that the plan of an account still has room for. */
-  assetsLeft: (accountId: string, plan: string) => Promise<number>;
 }
 
 /** Asynchronous work: an op, a preset or steps over many assets at once. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
-  const { gate, reading, items, definitions, checking, submit, waits } = options;
+  const { context, lifecycle, gate, presets, checking, waits } = options;
+  const { items, definitions } = context;
+  const { reading, submit, resuming } = lifecycle;
 
   async function fullJob(job: JobDocument) {
     const { _id } = job;
@@ -69,8 +68,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   }
 
   async function estimated({ accountId, plan }: Caller, order: Order) {
-    const assetCountLeft = await options.assetsLeft(accountId, plan);
-    const estimate = await estimateOrder(accountId, order, { holds: options.holds, assetCountLeft });
+    const left = context.plan(plan).storedAssets - (await context.countAssets(accountId));
+    const assetCountLeft = Math.max(0, left);
+    const estimate = await estimateOrder(accountId, order, { holds: context.holds, assetCountLeft });
     return success('Nothing was submitted: this is what it would cost.', estimate);
   }
 
@@ -87,7 +87,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const { status, type } = request.query;
-      const filters = { status, type, ...(await readFilters(accountId, request.query, options.presets)) };
+      const filters = { status, type, ...(await readFilters(accountId, request.query, presets)) };
       const { rows, meta } = await reading.list(accountId, filters, request.query);
       return success('Jobs listed.', rows.map(summaryOf), meta);
     },
@@ -105,7 +105,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const filters = await readFilters(accountId, request.query, options.presets);
+      const filters = await readFilters(accountId, request.query, presets);
       return success('Jobs counted.', await reading.counts(accountId, filters));
     },
   );
@@ -187,8 +187,11 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
     async (request) => {
       const { params, query } = request;
-      const find = query.status === undefined ? reading.find : reading.findWithStatuses;
-      const job = await find(gate.requireCaller(request).accountId, params.jobId);
+      const { accountId } = gate.requireCaller(request);
+      const job =
+        query.status === undefined
+          ? await reading.find(accountId, params.jobId)
+          : await reading.findWithStatuses(accountId, params.jobId);
       const [definition, page] = await Promise.all([
         definitions.of(job._id),
         items.list(job, query.status, query),
@@ -210,7 +213,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       },
     },
     async (request) => {
-      const job = await options.cancel(gate.requireCaller(request).accountId, request.params.jobId);
+      const job = await lifecycle.cancel(gate.requireCaller(request).accountId, request.params.jobId);
       return success(`The job is ${job.status}.`, await fullJob(job));
     },
   );
@@ -236,9 +239,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       const { jobId } = request.params;
-      if (isDryRun(request)) return estimated(caller, await options.resuming.preview(caller, jobId));
+      if (isDryRun(request)) return estimated(caller, await resuming.preview(caller, jobId));
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
-      const { job, isReplayed, notRetryableItems } = await options.resuming.resume(caller, jobId, terms);
+      const { job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
       const answer: ResumedJob = await fullJob(await reading.cleanedUp(job));
       if (notRetryableItems.length > 0) answer.notRetryableItems = [...notRetryableItems];

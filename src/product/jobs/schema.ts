@@ -48,10 +48,18 @@ const BY_WEBHOOK =
 
 /** Fields that people send with a job because another call, or another service, takes them. */
 const INSTEAD = {
-  ...{ url: BY_UPLOAD, urls: BY_UPLOAD, file: BY_UPLOAD, files: BY_UPLOAD },
-  ...{ image: BY_UPLOAD, images: BY_UPLOAD },
-  ...{ dryRun: IN_THE_QUERY, dry_run: IN_THE_QUERY },
-  ...{ webhook: BY_WEBHOOK, webhookUrl: BY_WEBHOOK, callback: BY_WEBHOOK, callbackUrl: BY_WEBHOOK },
+  url: BY_UPLOAD,
+  urls: BY_UPLOAD,
+  file: BY_UPLOAD,
+  files: BY_UPLOAD,
+  image: BY_UPLOAD,
+  images: BY_UPLOAD,
+  dryRun: IN_THE_QUERY,
+  dry_run: IN_THE_QUERY,
+  webhook: BY_WEBHOOK,
+  webhookUrl: BY_WEBHOOK,
+  callback: BY_WEBHOOK,
+  callbackUrl: BY_WEBHOOK,
   n: 'the number of pictures that generate makes is count',
   data: 'the rows of a template are items, a list with an object of values for each picture',
 };

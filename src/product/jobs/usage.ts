@@ -7,10 +7,10 @@ import type { JobsStore } from './store.ts';
 const FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
 /** The part of jobs in the usage of a window: they count by the instant of their submit. */
-export function jobUsage({ sums }: Reading): UsageSource {
+export function jobUsage(reading: Reading): UsageSource {
   return async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
-    const rows = await sums(accountId, window, FIELDS[groupBy]);
+    const rows = await reading.sums(accountId, window, FIELDS[groupBy]);
     return rows.map(({ key, jobs: count, credits, items }) => ({
       key: String(key ?? CONSOLE_KEY),
       jobs: Number(count),

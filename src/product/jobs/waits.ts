@@ -27,43 +27,57 @@ interface WaitTerms {
 }
 
 /** Calls that wait for the end of a job. */
-export interface Waits {
+export class Waits {
+  readonly #limit: () => number;
+  readonly #draining: AbortSignal;
+  /**
+   * Emits the id of each job that has ended, with the job where it is known. The first read refuses an id that is no
+   * job's, such as the name of an event of the emitter itself.
+   */
+  readonly #ends = new EventEmitter().setMaxListeners(0);
+  /** Jobs that have just ended here: one may end between its submit and the wait for it. */
+  readonly #justEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
+  #open = 0;
+
+  constructor({ limit, draining }: WaitsOptions) {
+    this.#limit = limit;
+    this.#draining = draining;
+  }
+
   /**
    * Answers the waits for a job that has ended.
    * @param job the ended job after its clean-up. Absent: each wait reads it.
    */
-  notify(jobId: string, job?: JobDocument): void;
+  notify = (jobId: string, job?: JobDocument): void => {
+    if (job !== undefined) this.#justEnded.set(jobId, job);
+    this.#ends.emit(jobId, job);
+  };
+
   /**
    * Resolves with the job when it has ended, or with its state when the time is over, the client has gone, or the
    * process ends.
    * @throws ApiError provider_unavailable (capacity) when too many calls wait here
    */
-  untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument>;
-}
+  async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
+    if (waitMs <= 0) return terms.read();
+    if (this.#open >= this.#limit()) throw tooManyWaits();
+    this.#open += 1;
+    try {
+      return await this.#wait(jobId, waitMs, terms);
+    } finally {
+      this.#open -= 1;
+    }
+  }
 
-export function createWaits({ limit, draining }: WaitsOptions): Waits {
-  /**
-   * Emits the id of each job that has ended, with the job where it is known. The first read refuses an id that is no
-   * job's, such as the name of an event of the emitter itself.
-   */
-  const ends = new EventEmitter().setMaxListeners(0);
-  /** Jobs that have just ended here: one may end between its submit and the wait for it. */
-  const justEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
-  let open = 0;
-
-  async function wait(
-    jobId: string,
-    waitMs: number,
-    { client, read, known }: WaitTerms,
-  ): Promise<JobDocument> {
+  async #wait(jobId: string, waitMs: number, { client, read, known }: WaitTerms): Promise<JobDocument> {
     const until = performance.now() + waitMs;
-    const signal = AbortSignal.any([client, draining]);
+    const signal = AbortSignal.any([client, this.#draining]);
     for (let first = known; ; first = undefined) {
       const { promise: ended, resolve } = Promise.withResolvers<JobDocument | undefined>();
-      ends.once(jobId, resolve);
+      this.#ends.once(jobId, resolve);
       const timer = new AbortController();
       try {
-        const job = first === undefined ? await read() : (justEnded.get(jobId) ?? first);
+        const job = first === undefined ? await read() : (this.#justEnded.get(jobId) ?? first);
         const remainingMs = until - performance.now();
         if (hasEnded(job) || remainingMs <= 0 || signal.aborted) return job;
         const pause = sleep(Math.min(remainingMs, POLL_MS), undefined, {
@@ -73,26 +87,8 @@ export function createWaits({ limit, draining }: WaitsOptions): Waits {
         if (endedJob !== undefined) return endedJob;
       } finally {
         timer.abort();
-        ends.off(jobId, resolve);
+        this.#ends.off(jobId, resolve);
       }
     }
   }
-
-  return {
-    notify(jobId, job) {
-      if (job !== undefined) justEnded.set(jobId, job);
-      ends.emit(jobId, job);
-    },
-
-    async untilEnded(jobId, waitMs, terms) {
-      if (waitMs <= 0) return terms.read();
-      if (open >= limit()) throw tooManyWaits();
-      open += 1;
-      try {
-        return await wait(jobId, waitMs, terms);
-      } finally {
-        open -= 1;
-      }
-    },
-  };
 }

@@ -1,7 +1,7 @@
 // needs: nothing
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { createOutcomeBatcher } from '../../../src/product/jobs/engine/outcome-batcher.ts';
+import { OutcomeBatcher } from '../../../src/product/jobs/engine/outcome-batcher.ts';
 import type { Decided } from '../../../src/product/jobs/engine/outcomes.ts';
 import type { Claimed, JobDocument, Outcome } from '../../../src/product/jobs/job.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -15,7 +15,7 @@ function batcherAtHand() {
   const clock = manualClock();
   const settlements: number[][] = [];
   const left: number[] = [];
-  const batcher = createOutcomeBatcher({
+  const batcher = new OutcomeBatcher({
     jobs: { get: async () => JOB },
     items: { decide: async () => true },
     outcomes: {

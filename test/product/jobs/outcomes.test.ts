@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { jobEventOf } from '../../../src/product/jobs/engine/announcements.ts';
+import { jobEventOf } from '../../../src/product/jobs/engine/outcomes.ts';
 import type { EndedJob, JobDocument } from '../../../src/product/jobs/job.ts';
 import { outcomeOf } from '../../../src/product/jobs/rules.ts';
 

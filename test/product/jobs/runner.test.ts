@@ -1,13 +1,14 @@
 // needs: nothing
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { createJobMetrics } from '../../../src/product/jobs/engine/metrics.ts';
-import { createRunner } from '../../../src/product/jobs/engine/runner.ts';
-import { createJobSweeps, type JobSweepsOptions } from '../../../src/product/jobs/engine/sweeps.ts';
+import type { JobsContext } from '../../../src/product/jobs/context.ts';
+import { JobMetrics } from '../../../src/product/jobs/engine/metrics.ts';
+import { Runner } from '../../../src/product/jobs/engine/runner.ts';
+import { JobSweeps } from '../../../src/product/jobs/engine/sweeps.ts';
 import type { Claimed, JobDocument } from '../../../src/product/jobs/job.ts';
 import { manualClock } from '../../support/clock.ts';
 
-type RunnerOptions = Parameters<typeof createRunner>[0];
+type RunnerOptions = ConstructorParameters<typeof Runner>[1];
 
 const NOW = new Date('2026-03-04T05:06:07.890Z');
 const FINISH_MS = 8_000;
@@ -23,19 +24,17 @@ function runnerOver(items: { claim: () => Promise<Claimed[] | null>; giveBack?: 
   const clock = manualClock();
   const warnings: unknown[] = [];
   const width = () => 1;
-  const runner = createRunner({
+  const context = {
     items,
-    perform: () => new Promise(() => undefined),
     owner: 'host/one',
     widths: { pixels: width, batches: width, pages: width, models: width },
     draining: new AbortController().signal,
-    metrics: createJobMetrics(
-      {} as RunnerOptions['jobs'],
-      () => ({}),
-      () => NOW,
-    ),
     now: () => NOW,
     log: { warn: (_data: unknown, message: string) => void warnings.push(message) },
+  } as unknown as JobsContext;
+  const runner = new Runner(context, {
+    perform: () => new Promise(() => undefined),
+    metrics: new JobMetrics({ jobs: context.jobs, itemsAtWork: () => ({}), now: () => NOW }),
     clock,
   } as unknown as RunnerOptions);
   return { runner, clock, warnings };
@@ -104,7 +103,7 @@ t.test('an item that cannot be given back is left for its lease, and the process
 t.test('a sweep answers what it changed: rows that cannot move do not make it repeat', async (t) => {
   const decided = { ...ITEM, queue: 'decided', outcome: { status: 'COMPLETED' } };
   const job = { ...JOB, phase: 'ended' } as JobDocument;
-  const sweeps = createJobSweeps({
+  const context = {
     items: {
       expiredLeases: async () => [{ ...ITEM, deaths: 0, lapses: 0 }],
       giveBack: async () => false,
@@ -116,15 +115,17 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
       perhapsComplete: async () => [JOB],
       inPhaseSince: async () => [job],
       expired: async () => [job],
-      movePhase: async () => null,
+      move: async () => null,
     },
+  } as unknown as JobsContext;
+  const { tasks } = new JobSweeps(context, {
     outcomes: { record: async () => null },
     completion: { completeIfOver: async (asItIs: JobDocument) => asItIs, cleanUp: async () => false },
-    announceWork: () => undefined,
-    onExpiredLease: () => undefined,
-  } as unknown as JobSweepsOptions);
+    signals: { work: () => undefined },
+    metrics: { noteExpiredLease: () => undefined },
+  } as unknown as ConstructorParameters<typeof JobSweeps>[1]);
   const names = ['leases of items', 'retries of items', 'settlements of items', 'ended jobs'];
-  for (const { name, sweep } of sweeps.filter((task) => names.includes(task.name))) {
+  for (const { name, sweep } of tasks.filter((task) => names.includes(task.name))) {
     t.equal(await sweep(NOW), 0, name);
   }
 });

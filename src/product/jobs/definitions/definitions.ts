@@ -8,30 +8,26 @@ import { definitionIn } from './stored-definition.ts';
 const MAX_CACHED_CHARACTERS = 16 * MEGABYTE;
 
 /** Reads definitions, and keeps those of the last jobs. */
-export interface Definitions {
-  of(jobId: string): Promise<Definition>;
-  /** Keeps one that was just stored: its items are mostly worked on here, too. */
-  keep(jobId: string, text: string): Definition;
-}
+export class Definitions {
+  readonly #jobs: JobsStore;
+  readonly #kept = new LRUCache<string, Definition>({ maxSize: MAX_CACHED_CHARACTERS });
 
-export function createDefinitions(jobs: JobsStore): Definitions {
-  const kept = new LRUCache<string, Definition>({ maxSize: MAX_CACHED_CHARACTERS });
-
-  function keep(jobId: string, text: string): Definition {
-    const definition = definitionIn(text);
-    kept.set(jobId, definition, { size: Math.max(1, text.length) });
-    return definition;
+  constructor(jobs: JobsStore) {
+    this.#jobs = jobs;
   }
 
-  return {
-    async of(jobId) {
-      const known = kept.get(jobId);
-      if (known !== undefined) return known;
-      const text = await jobs.definition(jobId);
-      if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
-      return keep(jobId, text);
-    },
+  async of(jobId: string): Promise<Definition> {
+    const known = this.#kept.get(jobId);
+    if (known !== undefined) return known;
+    const text = await this.#jobs.definition(jobId);
+    if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
+    return this.keep(jobId, text);
+  }
 
-    keep,
-  };
+  /** Keeps one that was just stored: its items are mostly worked on here, too. */
+  keep(jobId: string, text: string): Definition {
+    const definition = definitionIn(text);
+    this.#kept.set(jobId, definition, { size: Math.max(1, text.length) });
+    return definition;
+  }
 }

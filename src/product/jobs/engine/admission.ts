@@ -7,54 +7,52 @@ import type { Preclaim } from './preclaim.ts';
  * Lets jobs run: a fixed number per account and type at once, the one that has waited longest first. The slots are a
  * unique index over the running jobs themselves, so that there is nothing to count and nothing to give back.
  */
-export interface JobAdmission {
+export class JobAdmission {
+  readonly #jobs: JobsStore;
+  readonly #onStarted: (job: JobDocument) => void;
+
+  constructor(jobs: JobsStore, onStarted: (job: JobDocument) => void) {
+    this.#jobs = jobs;
+    this.#onStarted = onStarted;
+  }
+
   /** Starts as many waiting jobs as there are slots. */
-  startWaiting(accountId: string, type: JobType): Promise<void>;
+  async startWaiting(accountId: string, type: JobType): Promise<void> {
+    for (;;) {
+      const oldest = await this.#jobs.oldestWaiting(accountId, type);
+      if (oldest === null) return;
+      const started = await this.#jobs.start(oldest);
+      if (started !== null) this.#onStarted(started);
+      else if ((await this.#jobs.get(oldest._id))?.status === 'PENDING') return;
+    }
+  }
+
   /** Whether a job of this account and type waits for a slot. */
-  hasWaiting(accountId: string, type: JobType): Promise<boolean>;
+  async hasWaiting(accountId: string, type: JobType): Promise<boolean> {
+    return (await this.#jobs.oldestWaiting(accountId, type)) !== null;
+  }
+
   /**
    * Shows a hidden job, and has it run as soon as it is its turn.
    * @param turn.isNext no other waits: with a slot that is free, it is shown running, in one update.
    * @param turn.preclaim of its only item: it is begun where the job runs, else given back before it is shown.
    * @returns the job as it is then; null when it was given up meanwhile.
    */
-  show(
+  async show(
     job: JobDocument,
     set: Partial<JobDocument>,
-    turn: { isNext: boolean; preclaim: Preclaim | undefined },
-  ): Promise<JobDocument | null>;
-}
-
-export function createJobAdmission(jobs: JobsStore, onStarted: (job: JobDocument) => void): JobAdmission {
-  async function startWaiting(accountId: string, type: JobType): Promise<void> {
-    for (;;) {
-      const oldest = await jobs.oldestWaiting(accountId, type);
-      if (oldest === null) return;
-      const started = await jobs.start(oldest);
-      if (started !== null) onStarted(started);
-      else if ((await jobs.get(oldest._id))?.status === 'PENDING') return;
+    { isNext, preclaim }: { isNext: boolean; preclaim: Preclaim | undefined },
+  ): Promise<JobDocument | null> {
+    const running = isNext ? await this.#jobs.showRunning(job, set) : null;
+    if (running !== null) {
+      if (preclaim === undefined) this.#onStarted(running);
+      else preclaim.begin(running);
+      return running;
     }
+    await preclaim?.giveBack();
+    const shown = await this.#jobs.move(job._id, JOB.show, { $set: set });
+    if (shown === null) return null;
+    await this.startWaiting(job.accountId, job.type);
+    return (await this.#jobs.get(job._id)) ?? shown;
   }
-
-  return {
-    startWaiting,
-
-    async hasWaiting(accountId, type) {
-      return (await jobs.oldestWaiting(accountId, type)) !== null;
-    },
-
-    async show(job, set, { isNext, preclaim }) {
-      const running = isNext ? await jobs.showRunning(job, set) : null;
-      if (running !== null) {
-        if (preclaim === undefined) onStarted(running);
-        else preclaim.begin(running);
-        return running;
-      }
-      await preclaim?.giveBack();
-      const shown = await jobs.move(job._id, JOB.show, { $set: set });
-      if (shown === null) return null;
-      await startWaiting(job.accountId, job.type);
-      return (await jobs.get(job._id)) ?? shown;
-    },
-  };
 }

@@ -1,24 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { randomText } from '../../../platform/ids/ids.ts';
-import type { EndedJob, JobDocument, UnfinishedJob } from '../job.ts';
-import { isOver } from '../rules.ts';
-import { JOB } from '../transitions.ts';
+import { newId, randomText } from '../../../platform/ids/ids.ts';
+import { chargeOf } from '../../billing/holds.ts';
+import type { JobsContext } from '../context.ts';
+import { type EndedJob, hasEnded, type JobDocument, type OutcomeStatus, type UnfinishedJob } from '../job.ts';
+import { errorMessageOf, finalStatusOf, isOver, type OutcomeSums } from '../rules.ts';
+import { JOB, JOB_ENDS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
-import { jobEventOf } from './announcements.ts';
-import type { CompletionUpdates } from './completion-update.ts';
-import type { EngineOptions } from './options.ts';
-import type { Outcomes } from './outcomes.ts';
+import { type JobEnd, jobEventOf, jobEventTypeOf, type Outcomes } from './outcomes.ts';
 import type { Signals } from './signals.ts';
 
-interface CompletionOptions
-  extends Pick<EngineOptions, 'jobs' | 'items' | 'objects' | 'assets' | 'holds' | 'events' | 'onEnd'> {
+const OBJECTS_AT_A_TIME = 100;
+
+interface CompletionOptions {
   outcomes: Outcomes;
-  updates: CompletionUpdates;
   admission: JobAdmission;
   signals: Signals;
 }
-
-const OBJECTS_AT_A_TIME = 100;
 
 /**
  * Completes jobs, each once. One conditional update gives a job its final status and its charge: the one that records
@@ -26,46 +23,75 @@ const OBJECTS_AT_A_TIME = 100;
  * document alone: charge, quota, then the event. Each of its steps is guarded by a key of its own, so that the sweep
  * may repeat them.
  */
-export interface Completion {
-  /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
-  completeIfOver(job: JobDocument): Promise<JobDocument>;
-  /** The same for a job whose last outcomes were just recorded and published. */
-  completeRecorded(job: JobDocument): Promise<JobDocument>;
-  /**
-   * Cleans up after a job that has ended. Doing it twice is doing it once.
-   * @returns false when another process has done it.
-   */
-  cleanUp(job: EndedJob): Promise<boolean>;
-}
-
-export function createCompletion(options: CompletionOptions): Completion {
-  const { jobs, items, objects, holds, events, outcomes, updates, admission, signals, onEnd } = options;
-  const { quota } = options.assets;
+export class Completion {
+  readonly #context: JobsContext;
+  readonly #outcomes: Outcomes;
+  readonly #admission: JobAdmission;
+  readonly #signals: Signals;
   /** Clean-ups of this process, by job. */
-  const underWay = new Map<string, Promise<boolean>>();
+  readonly #underWay = new Map<string, Promise<boolean>>();
+
+  constructor(context: JobsContext, { outcomes, admission, signals }: CompletionOptions) {
+    this.#context = context;
+    this.#outcomes = outcomes;
+    this.#admission = admission;
+    this.#signals = signals;
+  }
+
+  /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
+  completeIfOver(job: JobDocument): Promise<JobDocument> {
+    return this.#completeAfter(job, () => this.#outcomes.publish(job));
+  }
+
+  /** The same for a job whose last outcomes were just recorded and published. */
+  completeRecorded(job: JobDocument): Promise<JobDocument> {
+    return this.#completeAfter(job, async () => undefined);
+  }
+
+  /**
+   * The end of a job together with the recording of its last outcomes. Null where failures or cancelled items have to
+   * be read first, because the items show them only once their outcomes are published.
+   */
+  async prepareWithRecording(job: JobDocument, tally: OutcomeSums): Promise<JobEnd | null> {
+    if (hasEnded(job)) return null;
+    const counted = {
+      ...job,
+      completedItems: job.completedItems + tally.completedItems,
+      failedItems: job.failedItems + tally.failedItems,
+      usedRuns: job.usedRuns + tally.usedRuns,
+      usedCredits: job.usedCredits + tally.usedCredits,
+    };
+    const isComplete = counted.status === 'PROCESSING' && counted.failedItems === 0 && isOver(counted);
+    return isComplete ? this.#prepare(counted) : null;
+  }
 
   /** The one update that completes a job. Null when the job is no longer as it was read. */
-  async function complete(job: UnfinishedJob): Promise<JobDocument | null> {
+  async #complete(job: UnfinishedJob): Promise<JobDocument | null> {
     const { completedItems, failedItems } = job;
-    const { transition, set } = await updates.of(job);
-    return jobs.move(job._id, transition, { asRead: { completedItems, failedItems }, $set: set });
+    const { transition, set } = await this.#prepare(job);
+    return this.#context.jobs.move(job._id, transition, {
+      asRead: { completedItems, failedItems },
+      $set: set,
+    });
   }
 
   /** Releases the storage that was reserved for outputs which were not made. */
-  async function returnQuota(job: EndedJob): Promise<void> {
+  async #returnQuota(job: EndedJob): Promise<void> {
+    const { jobs, assets } = this.#context;
     const { _id, accountId } = job;
     const unused = job.reservedAssets - job.outputs;
     if (unused === 0) return;
     const token = job.releaseToken ?? randomText(12);
     if (job.releaseToken === undefined) {
-      await quota.confirm(accountId, _id);
-      await quota.announce(accountId, _id, token, unused);
+      await assets.quota.confirm(accountId, _id);
+      await assets.quota.announce(accountId, _id, token, unused);
     }
-    await quota.giveBack(accountId, _id, await jobs.keepReleaseToken(_id, token));
+    await assets.quota.giveBack(accountId, _id, await jobs.keepReleaseToken(_id, token));
   }
 
   /** Deletes the intermediates of items that are finished: no segment needs them any more. */
-  async function deleteIntermediates(jobId: string): Promise<void> {
+  async #deleteIntermediates(jobId: string): Promise<void> {
+    const { items, objects } = this.#context;
     for (;;) {
       const finished = await items.finishedWithObject(jobId, OBJECTS_AT_A_TIME);
       if (finished.length === 0) return;
@@ -75,11 +101,11 @@ export function createCompletion(options: CompletionOptions): Completion {
   }
 
   /** The part of the clean-up that is done before a client sees the end. */
-  async function charge(job: EndedJob): Promise<void> {
+  async #charge(job: EndedJob): Promise<void> {
     const { _id, accountId, hold, usedRuns, usedCredits } = job;
     await Promise.all([
-      holds.charge(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
-      returnQuota(job),
+      this.#context.holds.charge(accountId, _id, hold, { runs: usedRuns, credits: usedCredits }),
+      this.#returnQuota(job),
     ]);
   }
 
@@ -87,71 +113,117 @@ export function createCompletion(options: CompletionOptions): Completion {
    * The part of the clean-up that no answer depends on. The event of the end comes last.
    * @returns false when another process has done it.
    */
-  async function tidy(job: EndedJob): Promise<boolean> {
+  async #tidy(job: EndedJob): Promise<boolean> {
     await Promise.all([
-      outcomes.publish(job),
-      job.type === 'chain' ? deleteIntermediates(job._id) : undefined,
+      this.#outcomes.publish(job),
+      job.type === 'chain' ? this.#deleteIntermediates(job._id) : undefined,
     ]);
-    if (job.endEventId !== null) await events.write([jobEventOf(job, job.endEventId)]);
-    return (await jobs.move(job._id, JOB.cleanUp)) !== null;
+    if (job.endEventId !== null) await this.#context.events.write([jobEventOf(job, job.endEventId)]);
+    return (await this.#context.jobs.move(job._id, JOB.cleanUp)) !== null;
   }
 
   /** Runs a clean-up, or joins the one that is under way in this process. */
-  function once(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
-    const known = underWay.get(job._id);
+  #once(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
+    const known = this.#underWay.get(job._id);
     if (known !== undefined) return known;
-    const cleaning = steps().finally(() => underWay.delete(job._id));
-    underWay.set(job._id, cleaning);
+    const cleaning = steps().finally(() => this.#underWay.delete(job._id));
+    this.#underWay.set(job._id, cleaning);
     return cleaning;
   }
 
-  function cleanUp(job: EndedJob): Promise<boolean> {
-    return once(job, async () => {
-      await charge(job);
-      return tidy(job);
+  /**
+   * Cleans up after a job that has ended. Doing it twice is doing it once.
+   * @returns false when another process has done it.
+   */
+  cleanUp(job: EndedJob): Promise<boolean> {
+    return this.#once(job, async () => {
+      await this.#charge(job);
+      return this.#tidy(job);
     });
   }
 
   /** The clean-up of a job that has just ended. Calls that wait for it here are answered between its two parts. */
-  function cleanUpAndNotify(job: EndedJob): Promise<boolean> {
-    return once(job, async () => {
+  #cleanUpAndNotify(job: EndedJob): Promise<boolean> {
+    return this.#once(job, async () => {
       try {
-        await charge(job);
-        onEnd(job._id, job);
+        await this.#charge(job);
+        this.#context.onEnd(job._id, job);
         await nextTurn();
-        return await tidy(job);
+        return await this.#tidy(job);
       } finally {
-        signals.end(job._id);
+        this.#signals.end(job._id);
       }
     });
   }
 
-  async function followUp(ended: EndedJob): Promise<JobDocument> {
-    await Promise.all([cleanUpAndNotify(ended), admission.startWaiting(ended.accountId, ended.type)]);
+  async #followUp(ended: EndedJob): Promise<JobDocument> {
+    await Promise.all([
+      this.#cleanUpAndNotify(ended),
+      this.#admission.startWaiting(ended.accountId, ended.type),
+    ]);
     return ended;
   }
 
   /** Whether all items of an open job have ended. In a job that is being cancelled, unclaimed items end here. */
-  async function isDue(job: UnfinishedJob): Promise<boolean> {
+  async #isDue(job: UnfinishedJob): Promise<boolean> {
     if (job.status !== 'CANCELLING') return isOver(job);
-    await items.cancelWaiting(job._id);
-    return !(await items.hasOpen(job._id));
+    await this.#context.items.cancelWaiting(job._id);
+    return !(await this.#context.items.hasOpen(job._id));
   }
 
-  async function completeAfter(job: JobDocument, publish: () => Promise<void>): Promise<JobDocument> {
-    if (job.phase === 'ended') return followUp(job);
-    if (job.phase !== 'open' || !(await isDue(job))) return job;
+  async #completeAfter(job: JobDocument, publish: () => Promise<void>): Promise<JobDocument> {
+    if (job.phase === 'ended') return this.#followUp(job);
+    if (job.phase !== 'open' || !(await this.#isDue(job))) return job;
     await publish();
-    const ended = await complete(job);
-    if (ended?.phase === 'ended') return followUp(ended);
-    const other = (await jobs.get(job._id)) ?? job;
-    if (other.phase === 'ended') await cleanUp(other);
+    const ended = await this.#complete(job);
+    if (ended?.phase === 'ended') return this.#followUp(ended);
+    const other = (await this.#context.jobs.get(job._id)) ?? job;
+    if (other.phase === 'ended') await this.cleanUp(other);
     return other;
   }
 
-  return {
-    completeIfOver: (job) => completeAfter(job, () => outcomes.publish(job)),
-    completeRecorded: (job) => completeAfter(job, async () => undefined),
-    cleanUp,
-  };
+  /** The usage of items that a cancel stopped between two segments of a chain. */
+  async #usedByCancelled({ _id, type, status }: JobDocument) {
+    if (status !== 'CANCELLING' || type !== 'chain') return { runs: 0, credits: 0 };
+    return this.#context.items.usedByCancelled(_id);
+  }
+
+  async #readError(job: JobDocument): Promise<Partial<EndedJob>> {
+    if (job.failedItems === 0) return {};
+    const failure = await this.#context.items.firstFailure(job._id);
+    if (failure?.outcome?.errorCode === undefined) return {};
+    const { errorCode, errorMessage: message = '', retryable = false } = failure.outcome;
+    return { errorCode, retryable, errorMessage: errorMessageOf(job, { index: failure.index, message }) };
+  }
+
+  async #eventIdFor(job: JobDocument, status: OutcomeStatus): Promise<string | null> {
+    const isWanted = await this.#context.events.isWanted(job.accountId, jobEventTypeOf(status));
+    return isWanted ? newId('evt', this.#context.now().getTime()) : null;
+  }
+
+  /** The final status, error and charge of a job whose items have all ended. */
+  async #prepare(job: UnfinishedJob): Promise<JobEnd> {
+    const { status, hold } = job;
+    const finalStatus = finalStatusOf(job);
+    const [more, error, endEventId, cancelledItems] = await Promise.all([
+      this.#usedByCancelled(job),
+      this.#readError(job),
+      this.#eventIdFor(job, finalStatus),
+      status === 'CANCELLING' ? this.#context.items.count(job._id, 'CANCELLED') : 0,
+    ]);
+    const used = { runs: job.usedRuns + more.runs, credits: job.usedCredits + more.credits };
+    const { credits, overage } = chargeOf(hold, used);
+    return {
+      transition: JOB_ENDS[finalStatus],
+      set: {
+        ...error,
+        ...(status === 'CANCELLING' && { usedRuns: used.runs, usedCredits: used.credits }),
+        cancelledItems,
+        actualCredits: credits,
+        chargedCredits: credits + overage,
+        endEventId,
+        completedAt: this.#context.now().toISOString(),
+      },
+    };
+  }
 }

@@ -1,87 +1,83 @@
 import type { SweepTask } from '../../../platform/periodic-tasks.ts';
-import { createJobAdmission, type JobAdmission } from './admission.ts';
-import { type Completion, createCompletion } from './completion.ts';
-import { createCompletionUpdates } from './completion-update.ts';
-import { createJobMetrics } from './metrics.ts';
-import type { EngineOptions } from './options.ts';
-import { createOutcomeBatcher } from './outcome-batcher.ts';
-import { createOutcomes, type Outcomes } from './outcomes.ts';
-import { createRunner, type Runner } from './runner.ts';
-import { createSignals } from './signals.ts';
-import { createJobSweeps } from './sweeps.ts';
-
-/** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */
-interface Engine {
-  admission: JobAdmission;
-  completion: Completion;
-  outcomes: Outcomes;
-  preclaim: Runner['preclaim'];
-  /** Has every process claim no more items of a job. */
-  stopClaims(jobId: string): void;
-  /** Polls every running job, for wake-ups that were lost. */
-  pollJobs: Runner['pollJobs'];
-  sweeps: SweepTask[];
-  installMetrics(): void;
-  stop(): Promise<void>;
-}
+import type { JobsContext } from '../context.ts';
+import type { Perform } from '../item-work.ts';
+import { JobAdmission } from './admission.ts';
+import { Completion } from './completion.ts';
+import { JobMetrics } from './metrics.ts';
+import { OutcomeBatcher } from './outcome-batcher.ts';
+import { Outcomes } from './outcomes.ts';
+import { Runner } from './runner.ts';
+import { Signals } from './signals.ts';
+import { JobSweeps } from './sweeps.ts';
 
 /** The interval at which a process polls the running jobs, because messages may be lost. */
 const POLL_MS = 15_000;
 
-export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { jobs, items, objects, assets, holds, events, draining, onEnd, now, log } = options;
-  const { perform, owner, widths } = options;
-  const signals = createSignals(options.coordination, log);
-  const metrics = createJobMetrics(jobs, () => runner.itemsAtWork(), now);
+/** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */
+export class Engine {
+  readonly admission: JobAdmission;
+  readonly completion: Completion;
+  readonly outcomes: Outcomes;
+  readonly runner: Runner;
+  readonly sweeps: readonly SweepTask[];
+  readonly metrics: JobMetrics;
+  readonly #context: JobsContext;
+  readonly #signals: Signals;
+  #unsubscribe = () => {};
+  #polling: NodeJS.Timeout | undefined;
 
-  const updates = createCompletionUpdates({ items, events, now });
-  const outcomes = createOutcomes({ jobs, items, assets, events, updates, now });
-  const admission = createJobAdmission(jobs, (job) => {
-    if (!runner.start(job)) signals.work(job._id);
-  });
-  const completion = createCompletion({
-    ...{ jobs, items, objects, assets, holds, events },
-    ...{ outcomes, updates, admission, signals, onEnd },
-  });
-  const batcher = createOutcomeBatcher({ jobs, items, outcomes, completion });
-  const runner = createRunner({
-    ...{ jobs, items, assets, batcher, perform },
-    ...{ owner, widths, draining, metrics, now, log },
-  });
+  private constructor(context: JobsContext, perform: Perform) {
+    this.#context = context;
+    const { jobs, items, now } = context;
+    const signals = new Signals(context);
+    const metrics = new JobMetrics({ jobs, now, itemsAtWork: () => this.runner.itemsAtWork() });
+    const outcomes = new Outcomes(context, (job, tally) => this.completion.prepareWithRecording(job, tally));
+    const admission = new JobAdmission(jobs, (job) => {
+      if (!this.runner.start(job)) signals.work(job._id);
+    });
+    const completion = new Completion(context, { outcomes, admission, signals });
+    const batcher = new OutcomeBatcher({ jobs, items, outcomes, completion });
+    this.runner = new Runner(context, { perform, batcher, metrics });
+    this.sweeps = new JobSweeps(context, { outcomes, completion, admission, signals, metrics }).tasks;
+    this.admission = admission;
+    this.completion = completion;
+    this.outcomes = outcomes;
+    this.metrics = metrics;
+    this.#signals = signals;
+  }
 
-  const poll = () => {
-    runner.pollJobs().catch((error: unknown) => log.warn({ err: error }, 'The running jobs were not polled'));
+  static async open(context: JobsContext, perform: Perform): Promise<Engine> {
+    const engine = new Engine(context, perform);
+    await engine.#start();
+    return engine;
+  }
+
+  /** Has every process claim no more items of a job. */
+  stopClaims = (jobId: string): void => {
+    this.runner.stopClaims(jobId);
+    this.#signals.stop(jobId);
   };
-  const unsubscribe = await signals.subscribe({
-    onWork: runner.wake,
-    onEnd,
-    onStop: runner.stopClaims,
-  });
-  // This comes after the subscription: a job that was announced before it is found now.
-  poll();
-  const polling = setInterval(poll, POLL_MS);
-  polling.unref();
 
-  return {
-    admission,
-    completion,
-    outcomes,
-    preclaim: runner.preclaim,
-    stopClaims(jobId) {
-      runner.stopClaims(jobId);
-      signals.stop(jobId);
-    },
-    pollJobs: runner.pollJobs,
-    sweeps: createJobSweeps({
-      ...{ jobs, items, outcomes, completion, admission, assets, objects },
-      announceWork: signals.work,
-      onExpiredLease: (followedBy) => metrics.leases.inc({ followed_by: followedBy }),
-    }),
-    installMetrics: metrics.install,
-    async stop() {
-      clearInterval(polling);
-      await runner.stop();
-      unsubscribe();
-    },
-  };
+  async stop(): Promise<void> {
+    clearInterval(this.#polling);
+    await this.runner.stop();
+    this.#unsubscribe();
+  }
+
+  async #start(): Promise<void> {
+    const { onEnd } = this.#context;
+    const { wake: onWork, stopClaims: onStop } = this.runner;
+    this.#unsubscribe = await this.#signals.subscribe({ onWork, onEnd, onStop });
+    // This comes after the subscription: a job that was announced before it is found now.
+    this.#poll();
+    this.#polling = setInterval(() => this.#poll(), POLL_MS);
+    this.#polling.unref();
+  }
+
+  #poll(): void {
+    const { log } = this.#context;
+    this.runner
+      .pollJobs()
+      .catch((error: unknown) => log.warn({ err: error }, 'The running jobs were not polled'));
+  }
 }

@@ -36,6 +36,14 @@ const MAX_BATCH_SIZE = 64;
 const GATHER_MS = 250;
 const KEPT_BATCHES = 1_000;
 
+interface BatcherOptions {
+  jobs: Pick<JobsStore, 'get'>;
+  items: Pick<ItemsStore, 'decide'>;
+  outcomes: Pick<Outcomes, 'record'>;
+  completion: Pick<Completion, 'completeIfOver' | 'completeRecorded'>;
+  clock?: Clock;
+}
+
 interface OutcomeToRecord {
   job: JobDocument;
   item: Claimed;
@@ -50,95 +58,95 @@ interface OutcomeToRecord {
  * Records the outcomes of a process: those that are decided during a recording, or shortly after it, go into the next
  * one.
  */
-export interface OutcomeBatcher {
+export class OutcomeBatcher {
+  readonly #jobs: BatcherOptions['jobs'];
+  readonly #items: BatcherOptions['items'];
+  readonly #outcomes: BatcherOptions['outcomes'];
+  readonly #completion: BatcherOptions['completion'];
+  readonly #clock: Clock;
+  readonly #batches = new Map<string, JobBatch>();
+
+  constructor({ jobs, items, outcomes, completion, clock = systemClock }: BatcherOptions) {
+    this.#jobs = jobs;
+    this.#items = items;
+    this.#outcomes = outcomes;
+    this.#completion = completion;
+    this.#clock = clock;
+  }
+
   /**
    * Decides the outcome of an item and records it.
    * @returns false when the claim was lost meanwhile: nothing happened then.
    */
-  record(outcome: OutcomeToRecord): Promise<boolean>;
+  async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
+    const batch = this.#batchOf(job);
+    const { readings } = batch.view;
+    if (!(await throughOutages(() => this.#items.decide(item, outcome), signal))) return false;
+    await new Promise<void>((recorded, failed) => {
+      batch.waiting.push({ decided: { ...item, outcome }, readings, recorded, failed });
+      batch.hasMore = slot.hasSiblings;
+      if (batch.waiting.length < MAX_BATCH_SIZE) slot.release();
+      this.#recordSoon(job._id, batch);
+    });
+    return true;
+  }
+
   /** Completes a job that is being cancelled, when the item that was given back was its last one. */
-  completeIfCancelled(jobId: string): Promise<void>;
-}
+  async completeIfCancelled(jobId: string): Promise<void> {
+    const job = await this.#jobs.get(jobId);
+    if (job?.status === 'CANCELLING') await this.#completion.completeIfOver(job);
+  }
 
-export function createOutcomeBatcher(options: {
-  jobs: Pick<JobsStore, 'get'>;
-  items: Pick<ItemsStore, 'decide'>;
-  outcomes: Pick<Outcomes, 'record'>;
-  completion: Pick<Completion, 'completeIfOver' | 'completeRecorded'>;
-  clock?: Clock;
-}): OutcomeBatcher {
-  const { jobs, items, outcomes, completion, clock = systemClock } = options;
-  const batches = new Map<string, JobBatch>();
-
-  /** @param job as it was read before its items were claimed: one without a settlement has none to publish. */
-  function batchOf(job: JobDocument): JobBatch {
-    const batch = batches.get(job._id) ?? newBatch(job);
-    batches.set(job._id, batch);
+  /** @param job as it was before its items were claimed. */
+  #batchOf(job: JobDocument): JobBatch {
+    const batch = this.#batches.get(job._id) ?? newBatch(job);
+    this.#batches.set(job._id, batch);
     return batch;
   }
 
   /** How long the outcomes that wait may gather, in milliseconds. */
-  function gatherMs({ waiting, lastMs, hasMore }: JobBatch): number {
+  #gatherMs({ waiting, lastMs, hasMore }: JobBatch): number {
     if (waiting.length >= MAX_BATCH_SIZE || !hasMore()) return 0;
-    return Math.max(0, lastMs + GATHER_MS - clock.elapsedMs());
+    return Math.max(0, lastMs + GATHER_MS - this.#clock.elapsedMs());
   }
 
-  function recordSoon(jobId: string, batch: JobBatch): void {
-    const waitMs = gatherMs(batch);
-    if (waitMs === 0) void recordWaiting(jobId, batch);
-    else batch.stopGathering ??= clock.after(waitMs, () => void recordWaiting(jobId, batch));
+  #recordSoon(jobId: string, batch: JobBatch): void {
+    const waitMs = this.#gatherMs(batch);
+    if (waitMs === 0) void this.#recordWaiting(jobId, batch);
+    else batch.stopGathering ??= this.#clock.after(waitMs, () => void this.#recordWaiting(jobId, batch));
   }
 
-  async function recordWaiting(jobId: string, batch: JobBatch): Promise<void> {
+  async #recordWaiting(jobId: string, batch: JobBatch): Promise<void> {
     batch.stopGathering?.();
     batch.stopGathering = null;
     if (batch.isRecording) return;
     batch.isRecording = true;
     do {
-      batch.lastMs = clock.elapsedMs();
-      await recordTogether(jobId, batch, batch.waiting.splice(0, MAX_BATCH_SIZE));
-    } while (batch.waiting.length > 0 && gatherMs(batch) === 0);
+      batch.lastMs = this.#clock.elapsedMs();
+      await this.#recordTogether(jobId, batch, batch.waiting.splice(0, MAX_BATCH_SIZE));
+    } while (batch.waiting.length > 0 && this.#gatherMs(batch) === 0);
     batch.isRecording = false;
-    if (batch.waiting.length > 0) recordSoon(jobId, batch);
-    else if (batches.size > KEPT_BATCHES) batches.delete(jobId);
+    if (batch.waiting.length > 0) this.#recordSoon(jobId, batch);
+    else if (this.#batches.size > KEPT_BATCHES) this.#batches.delete(jobId);
   }
 
-  async function recordTogether(jobId: string, batch: JobBatch, together: Waiting[]): Promise<void> {
+  async #recordTogether(jobId: string, batch: JobBatch, together: Waiting[]): Promise<void> {
     const { view } = batch;
     const decided = together.map((waiting) => waiting.decided);
     if (together.some(({ readings }) => readings !== view.readings)) view.job = null;
     try {
-      const job = await outcomes.record(jobId, decided, view);
-      const completed = job && (await completion.completeRecorded(job));
-      if (completed?.phase !== 'open') batches.delete(jobId);
+      const job = await this.#outcomes.record(jobId, decided, view);
+      const completed = job && (await this.#completion.completeRecorded(job));
+      if (completed?.phase !== 'open') this.#batches.delete(jobId);
       for (const { recorded } of together) recorded();
     } catch (error) {
       view.job = null;
       for (const { failed } of together) failed(error);
     }
   }
-
-  return {
-    async record({ job, item, outcome, slot, signal }) {
-      const batch = batchOf(job);
-      const { readings } = batch.view;
-      if (!(await throughOutages(() => items.decide(item, outcome), signal))) return false;
-      await new Promise<void>((recorded, failed) => {
-        batch.waiting.push({ decided: { ...item, outcome }, readings, recorded, failed });
-        batch.hasMore = slot.hasSiblings;
-        if (batch.waiting.length < MAX_BATCH_SIZE) slot.release();
-        recordSoon(job._id, batch);
-      });
-      return true;
-    },
-
-    async completeIfCancelled(jobId) {
-      const job = await jobs.get(jobId);
-      if (job?.status === 'CANCELLING') await completion.completeIfOver(job);
-    },
-  };
 }
 
+/** A job without a settlement has nothing to publish, so that it need not be read again. */
 function newBatch(job: JobDocument): JobBatch {
   return {
     waiting: [],

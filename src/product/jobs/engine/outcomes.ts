@@ -1,13 +1,18 @@
 import { newId, randomText } from '../../../platform/ids/ids.ts';
-import type { ItemDocument, JobDocument, Outcome, OutcomeStatus, SettledItem, Settlement } from '../job.ts';
-import { tallyOf } from '../rules.ts';
-import { itemEventsOf, itemEventTypeOf } from './announcements.ts';
-import type { CompletionUpdates } from './completion-update.ts';
-import type { EngineOptions } from './options.ts';
-
-interface OutcomesOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets' | 'events' | 'now'> {
-  updates: CompletionUpdates;
-}
+import { present } from '../../../platform/values/present.ts';
+import type { EventType, OutboxEvent } from '../../events/event.ts';
+import type { JobsContext } from '../context.ts';
+import type {
+  EndedJob,
+  ItemDocument,
+  JobDocument,
+  Outcome,
+  OutcomeStatus,
+  SettledItem,
+  Settlement,
+} from '../job.ts';
+import { type OutcomeSums, outcomeOf, tallyOf } from '../rules.ts';
+import type { JOB_ENDS } from '../transitions.ts';
 
 /** An item whose outcome is decided, in its own document already. */
 export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: Outcome } & Partial<ItemDocument>;
@@ -23,6 +28,15 @@ export interface JobView {
    */
   readings: number;
 }
+
+/** The transition that ends a job, and what the job has from then on. */
+export interface JobEnd {
+  transition: (typeof JOB_ENDS)[OutcomeStatus];
+  set: Partial<EndedJob>;
+}
+
+/** The end of a job together with the recording of its last outcomes; null where it has none yet. */
+type PrepareEnd = (job: JobDocument, tally: OutcomeSums) => Promise<JobEnd | null>;
 
 /** Another process recorded first: the job is read again, and the rest is recorded. */
 const MAX_ROUNDS = 200;
@@ -41,103 +55,198 @@ const MAX_ROUNDS = 200;
  * A crash before 3 leaves items that are decided and not counted: the sweep records them. A crash after it leaves a
  * settlement that is not published: the next recording publishes it before anything else, or the sweep does.
  */
-export interface Outcomes {
+export class Outcomes {
+  readonly #context: JobsContext;
+  readonly #prepareEnd: PrepareEnd;
+
+  constructor(context: JobsContext, prepareEnd: PrepareEnd) {
+    this.#context = context;
+    this.#prepareEnd = prepareEnd;
+  }
+
   /**
    * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing is
    * left to its clean-up.
    * @param view is brought up to date; without a job in it, the job is read first.
-   * @returns the job behind it; null when it is gone.
+   * @returns the job after it; null when it is gone.
    */
-  record(jobId: string, batch: readonly Decided[], view?: JobView): Promise<JobDocument | null>;
-  /** Publishes the last settlement of a job. Doing it twice is doing it once. */
-  publish(job: JobDocument): Promise<void>;
-  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
-  finalizeItems(job: JobDocument): Promise<void>;
-}
+  async record(
+    jobId: string,
+    batch: readonly Decided[],
+    view: JobView = { job: null, readings: 0 },
+  ): Promise<JobDocument | null> {
+    let rest = view.job === null ? await this.#uncounted(jobId, batch, view) : batch;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const { job } = view;
+      if (job === null || rest.length === 0) return job;
+      const made = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
+      await this.#context.assets.outputs.show(job.accountId, made, job.collection);
+      const counted = await this.#count(job, rest);
+      if (counted !== null) {
+        if (counted.phase !== 'ended') await this.publish(counted, rest);
+        view.job = counted;
+        return counted;
+      }
+      rest = await this.#uncounted(jobId, batch, view);
+    }
+    throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
+  }
 
-export function createOutcomes({ jobs, items, assets, events, updates, now }: OutcomesOptions): Outcomes {
-  async function readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<Settlement> {
+  async #readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<Settlement> {
     const [completed, failed] = await Promise.all([
-      events.isWanted(job.accountId, 'job.item.completed'),
-      events.isWanted(job.accountId, 'job.item.failed'),
+      this.#context.events.isWanted(job.accountId, 'job.item.completed'),
+      this.#context.events.isWanted(job.accountId, 'job.item.failed'),
     ]);
     const subscribed = { COMPLETED: completed, FAILED: failed, CANCELLED: false };
     const settled = batch.map(({ index, outcome: { status } }): SettledItem => {
       const type = itemEventTypeOf(status);
       if (type === null || !subscribed[status]) return { index, status };
-      return { index, status, event: { id: newId('evt', now().getTime()), type } };
+      return { index, status, event: { id: newId('evt', this.#context.now().getTime()), type } };
     });
-    return { id: randomText(16), before: job.settledItems, at: now().toISOString(), items: settled };
+    return {
+      id: randomText(16),
+      before: job.settledItems,
+      at: this.#context.now().toISOString(),
+      items: settled,
+    };
   }
 
-  async function publishEvents(job: JobDocument, known: readonly Decided[]): Promise<void> {
+  async #publishEvents(job: JobDocument, known: readonly Decided[]): Promise<void> {
     const { settlement } = job;
     const announced = settlement?.items.filter(({ event }) => event !== undefined) ?? [];
     if (settlement === null || announced.length === 0) return;
     const indexes = announced.map(({ index }) => index);
-    const documents = known.length > 0 ? known : await items.some(job._id, indexes);
-    await events.write(itemEventsOf(job, settlement, documents));
+    const documents = known.length > 0 ? known : await this.#context.items.some(job._id, indexes);
+    await this.#context.events.write(itemEventsOf(job, settlement, documents));
   }
 
-  async function finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
+  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
+  async finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
     const idsOf = (status: OutcomeStatus) =>
       settlement?.items.filter((item) => item.status === status).map(({ index }) => `${_id}/${index}`) ?? [];
     await Promise.all(
-      (['COMPLETED', 'FAILED', 'CANCELLED'] as const).map((status) => items.finalize(idsOf(status), status)),
+      (['COMPLETED', 'FAILED', 'CANCELLED'] as const).map((status) =>
+        this.#context.items.finalize(idsOf(status), status),
+      ),
     );
   }
 
-  /** @param known the items of the settlement, where they were read already. */
-  async function publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
-    await publishEvents(job, known);
-    await finalizeItems(job);
+  /**
+   * Publishes the last settlement of a job. Doing it twice is doing it once.
+   * @param known the items of the settlement, where they were read already.
+   */
+  async publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
+    await this.#publishEvents(job, known);
+    await this.finalizeItems(job);
   }
 
   /**
    * The one update that counts a batch, and ends the job where it completes it. Null when another process was first.
    */
-  async function count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
+  async #count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
     const tally = tallyOf(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
-      readSettlement(job, batch),
-      updates.ofRecording(job, tally),
+      this.#readSettlement(job, batch),
+      this.#prepareEnd(job, tally),
     ]);
     const asRead = { 'settlement.id': job.settlement?.id ?? null };
     const counted = { $set: { settlement, ...end?.set }, $inc: { ...tally } };
-    if (end === null) return jobs.update(job._id, asRead, counted);
-    return jobs.move(job._id, end.transition, { asRead, ...counted });
+    if (end === null) return this.#context.jobs.update(job._id, asRead, counted);
+    return this.#context.jobs.move(job._id, end.transition, { asRead, ...counted });
   }
 
   /** Reads the job, publishes its settlement, and returns the part of the batch that is not counted yet. */
-  async function uncounted(jobId: string, batch: readonly Decided[], view: JobView) {
-    view.job = await jobs.get(jobId);
+  async #uncounted(jobId: string, batch: readonly Decided[], view: JobView) {
+    view.job = await this.#context.jobs.get(jobId);
     view.readings += 1;
     if (view.job === null) return [];
-    await publish(view.job);
-    const ids = await items.uncountedAmong(batch.map(({ _id }) => _id));
+    await this.publish(view.job);
+    const ids = await this.#context.items.uncountedAmong(batch.map(({ _id }) => _id));
     return batch.filter(({ _id }) => ids.has(_id));
   }
+}
 
+/** The event of an item's outcome; an item that a cancel stopped has none. */
+function itemEventTypeOf(status: OutcomeStatus): EventType | null {
+  if (status === 'CANCELLED') return null;
+  return status === 'COMPLETED' ? 'job.item.completed' : 'job.item.failed';
+}
+
+/** The event of a job's end. */
+export function jobEventTypeOf(status: OutcomeStatus): EventType {
+  return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
+}
+
+/** What an event says of an item. */
+type AnnouncedItem = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progress'>;
+
+/** The events of a settlement's items, each with how many items had settled by then. */
+function itemEventsOf(
+  job: JobDocument,
+  settlement: Settlement,
+  documents: ReadonlyArray<Partial<AnnouncedItem>>,
+): OutboxEvent[] {
+  const byIndex = new Map(documents.map((item) => [item.index, item]));
+  let settledItems = settlement.before;
+  return settlement.items.flatMap(({ index, status, event }) => {
+    if (status !== 'CANCELLED') settledItems += 1;
+    const item = byIndex.get(index);
+    if (event === undefined || item?.outcome === undefined) return [];
+    return {
+      id: event.id,
+      accountId: job.accountId,
+      type: event.type,
+      createdAt: settlement.at,
+      sequence: settledItems,
+      data: itemData(job, { ...item, index, outcome: item.outcome }, settledItems),
+    };
+  });
+}
+
+function itemData(
+  job: JobDocument,
+  { index, assetId, outcome, progress }: Partial<AnnouncedItem> & { index: number; outcome: Outcome },
+  settledItems: number,
+): Record<string, unknown> {
+  const { resultAssetId, output, errorCode, retryable, errorMessage, failedStep } = outcome;
+  const isChain = job.type === 'chain';
   return {
-    async record(jobId, batch, view = { job: null, readings: 0 }) {
-      let rest = view.job === null ? await uncounted(jobId, batch, view) : batch;
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const { job } = view;
-        if (job === null || rest.length === 0) return job;
-        const made = rest.flatMap(({ outcome }) => outcome.resultAssetId ?? []);
-        await assets.outputs.show(job.accountId, made, job.collection);
-        const counted = await count(job, rest);
-        if (counted !== null) {
-          if (counted.phase !== 'ended') await publish(counted, rest);
-          view.job = counted;
-          return counted;
-        }
-        rest = await uncounted(jobId, batch, view);
-      }
-      throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
-    },
+    jobId: job._id,
+    type: job.type,
+    status: outcome.status,
+    totalItems: job.totalItems,
+    itemIndex: index,
+    settledItems,
+    ...(output !== undefined && outcome.status === 'COMPLETED' && { output: JSON.parse(output) }),
+    ...(isChain && { step: failedStep ?? progress?.segment ?? 0 }),
+    ...present({ sourceAssetId: assetId, resultAssetId }),
+    ...present({ failedStep, errorCode, retryable, error: errorMessage }),
+  };
+}
 
-    publish,
-    finalizeItems,
+/** The event of a job's end. */
+export function jobEventOf(job: EndedJob, id: string): OutboxEvent {
+  const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
+  const { status, errorCode, retryable, completedAt } = job;
+  const outcome = outcomeOf(job);
+  const eventType = jobEventTypeOf(status);
+  return {
+    id,
+    accountId,
+    type: eventType,
+    createdAt: completedAt,
+    sequence: totalItems + 1,
+    data: {
+      jobId: job._id,
+      type,
+      status,
+      totalItems,
+      completedItems,
+      failedItems,
+      ...present({ outcome }),
+      creditsCharged: chargedCredits,
+      ...(errorCode !== undefined &&
+        eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),
+    },
   };
 }

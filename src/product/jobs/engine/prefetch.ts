@@ -22,7 +22,7 @@ const PAUSE_MS = { first: 1_000, longest: 5_000 };
  */
 export class Prefetch {
   readonly #width: () => number;
-  /** Between the ends of two items, while there are some. */
+  /** Mean time between completed items, while there are some at work. */
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
   /** Length of the last pause; 0 after an item reached the stores. */
@@ -44,9 +44,7 @@ export class Prefetch {
     return items < MIN_BATCH_SIZE ? 1 : items;
   }
 
-  /**
-   * Claimed as soon as there is room for a batch: until then, the items claimed already must be enough for the threads.
-   */
+  /** Number of items claimed at most. It keeps the threads busy until there is room for another batch. */
   get limit(): number {
     const base = this.#width() + READ_AND_STORED + FOR_OTHERS;
     return Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
@@ -102,7 +100,7 @@ export class Prefetch {
   }
 
   /**
-   * Notes the start and the end of the work on an item. Where items overlap, only the time since the last end counts.
+   * Notes the start and the end of the work on an item. If items overlap, only the time since the last end counts.
    */
   took(startedMs: number, endedMs: number): void {
     const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);

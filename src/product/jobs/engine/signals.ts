@@ -18,40 +18,41 @@ interface SignalHandlers {
  * Messages among all processes of all hosts about new work and ended jobs. A message may be lost, so every receiver
  * also polls, less often.
  */
-export interface Signals {
+export class Signals {
+  readonly #coordination: Coordination;
+  readonly #log: Log;
+
+  constructor({ coordination, log }: { coordination: Coordination; log: Log }) {
+    this.#coordination = coordination;
+    this.#log = log;
+  }
+
   /** Announces that a job has items to claim. */
-  work(jobId: string): void;
+  work = (jobId: string): void => this.#send(WORK, jobId);
+
   /** Announces that a job has ended. */
-  end(jobId: string): void;
+  end = (jobId: string): void => this.#send(END_CHANNEL, jobId);
+
   /** Announces that a job is being cancelled. */
-  stop(jobId: string): void;
+  stop = (jobId: string): void => this.#send(STOP, jobId);
+
   /**
    * Resolves with a function that unsubscribes. A message may arrive before that, so the handlers must be ready.
    */
-  subscribe(handlers: SignalHandlers): Promise<() => void>;
-}
-
-export function createSignals(coordination: Coordination, log: Log): Signals {
-  function send(channel: string, jobId: string): void {
-    coordination
-      .publish(channel, jobId)
-      .catch((error: unknown) => log.warn({ err: error }, 'A wake-up for jobs was not sent'));
+  async subscribe({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
+    const ends = await Promise.all([
+      this.#coordination.subscribe(WORK, onWork),
+      this.#coordination.subscribe(END_CHANNEL, onEnd),
+      this.#coordination.subscribe(STOP, onStop),
+    ]);
+    return () => {
+      for (const end of ends) end();
+    };
   }
 
-  return {
-    work: (jobId) => send(WORK, jobId),
-    end: (jobId) => send(END_CHANNEL, jobId),
-    stop: (jobId) => send(STOP, jobId),
-
-    async subscribe({ onWork, onEnd, onStop }) {
-      const ends = await Promise.all([
-        coordination.subscribe(WORK, onWork),
-        coordination.subscribe(END_CHANNEL, onEnd),
-        coordination.subscribe(STOP, onStop),
-      ]);
-      return () => {
-        for (const end of ends) end();
-      };
-    },
-  };
+  #send(channel: string, jobId: string): void {
+    this.#coordination
+      .publish(channel, jobId)
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'A wake-up for jobs was not sent'));
+  }
 }

@@ -1,24 +1,22 @@
 import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import { HOUR_MS } from '../../../platform/values/units.ts';
-import { createIntermediatesRemoval } from '../intermediates.ts';
+import type { JobsContext } from '../context.ts';
+import { removeIntermediates } from '../intermediates.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { endOfLease, isPoison, poisoned } from '../rules.ts';
 import { JOB } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Completion } from './completion.ts';
-import type { EngineOptions } from './options.ts';
+import type { JobMetrics } from './metrics.ts';
 import type { Decided, Outcomes } from './outcomes.ts';
+import type { Signals } from './signals.ts';
 
-/** What follows a claim whose process died: the item is tried again, or given up. */
-export type ExpiredLease = 'again' | 'poison';
-
-export interface JobSweepsOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'assets' | 'objects'> {
+interface SweepsOptions {
   outcomes: Outcomes;
   completion: Completion;
   admission: JobAdmission;
-  /** Announces a job that has items to claim to every process. */
-  announceWork: (jobId: string) => void;
-  onExpiredLease: (followedBy: ExpiredLease) => void;
+  signals: Signals;
+  metrics: JobMetrics;
 }
 
 const INTERVAL_MS = 15_000;
@@ -38,144 +36,160 @@ const ITEMS_AT_A_TIME = 500;
  * process, twice and at once, because every step has a condition that lets it take effect once. It answers how many
  * documents it changed, and not how many it read: what it cannot move is left for the next round.
  */
-export function createJobSweeps(options: JobSweepsOptions): SweepTask[] {
-  const { jobs, items, outcomes, completion, admission, assets, announceWork } = options;
-  const removeIntermediates = createIntermediatesRemoval(options);
+export class JobSweeps {
+  readonly #context: JobsContext;
+  readonly #outcomes: Outcomes;
+  readonly #completion: Completion;
+  readonly #admission: JobAdmission;
+  readonly #signals: Signals;
+  readonly #metrics: JobMetrics;
+  #lookedMs = performance.now();
+  #wasSilent = false;
+  #sparesUntilMs = 0;
+
+  constructor(context: JobsContext, options: SweepsOptions) {
+    this.#context = context;
+    this.#outcomes = options.outcomes;
+    this.#completion = options.completion;
+    this.#admission = options.admission;
+    this.#signals = options.signals;
+    this.#metrics = options.metrics;
+  }
+
+  get tasks(): SweepTask[] {
+    return [
+      { name: 'leases of items', sweep: (now) => this.#leases(now), intervalMs: INTERVAL_MS },
+      { name: 'retries of items', sweep: () => this.#retries(), intervalMs: INTERVAL_MS },
+      { name: 'settlements of items', sweep: (now) => this.#settlements(now), intervalMs: INTERVAL_MS },
+      { name: 'waiting jobs', sweep: () => this.#admissions(), intervalMs: INTERVAL_MS },
+      { name: 'ended jobs', sweep: (now) => this.#endings(now), intervalMs: INTERVAL_MS },
+      { name: 'outputs without an item', sweep: (now) => this.#outputs(now), intervalMs: INTERVAL_MS },
+      { name: 'expired jobs', sweep: (now) => this.#expired(now), intervalMs: INTERVAL_MS },
+    ];
+  }
 
   /** @returns how many of the items are recorded: those of a job that is gone are not. */
-  async function recordStale(stale: readonly ItemDocument[]): Promise<number> {
+  async #recordStale(stale: readonly ItemDocument[]): Promise<number> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
     let recorded = 0;
     for (const [jobId, decided] of byJob) {
       const batch = decided.filter((item): item is ItemDocument & Decided => item.outcome !== undefined);
-      const job = await outcomes.record(jobId, batch);
+      const job = await this.#outcomes.record(jobId, batch);
       if (job === null) continue;
       recorded += batch.length;
-      await completion.completeIfOver(job);
+      await this.#completion.completeIfOver(job);
     }
     return recorded;
   }
-
-  let lookedMs = performance.now();
-  let wasSilent = false;
-  let sparesUntilMs = 0;
 
   /**
    * Claims whose lease has expired. After an outage of the documents, or a pause of this process itself, owners get
    * time to renew them: until then, only claims of processes that were seen to end are taken.
    */
-  async function overdue(): Promise<Claimed[]> {
-    const wasPaused = performance.now() - lookedMs > 2 * INTERVAL_MS;
-    if (wasSilent || wasPaused) sparesUntilMs = performance.now() + RENEWING_MS;
-    lookedMs = performance.now();
-    wasSilent = true;
-    const expired = await items.expiredLeases(SWEEP_BATCH_SIZE);
-    wasSilent = false;
-    if (performance.now() >= sparesUntilMs) return expired;
+  async #overdue(): Promise<Claimed[]> {
+    const wasPaused = performance.now() - this.#lookedMs > 2 * INTERVAL_MS;
+    if (this.#wasSilent || wasPaused) this.#sparesUntilMs = performance.now() + RENEWING_MS;
+    this.#lookedMs = performance.now();
+    this.#wasSilent = true;
+    const expired = await this.#context.items.expiredLeases(SWEEP_BATCH_SIZE);
+    this.#wasSilent = false;
+    if (performance.now() >= this.#sparesUntilMs) return expired;
     return expired.filter((item) => endOfLease(item) === 'deaths');
   }
 
   /** Claims of processes that died or are paused: other processes get their items, or the items fail. */
-  async function leases(now: Date): Promise<number> {
-    const expired = await overdue();
+  async #leases(now: Date): Promise<number> {
+    const expired = await this.#overdue();
     const woken = new Set<string>();
     let ended = 0;
     for (const item of expired) {
       if (isPoison(item)) {
-        options.onExpiredLease('poison');
+        this.#metrics.noteExpiredLease('poison');
         const outcome = poisoned(item, now);
         // An owner that was paused may finish a segment just now, which has to be paid: the next sweep bills it.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
-        if (!(await items.decide(item, outcome, asRead))) continue;
+        if (!(await this.#context.items.decide(item, outcome, asRead))) continue;
         ended += 1;
-        await recordStale([{ ...item, outcome }]);
+        await this.#recordStale([{ ...item, outcome }]);
         continue;
       }
-      options.onExpiredLease('again');
-      if (await items.giveBack(item, endOfLease(item))) ended += 1;
+      this.#metrics.noteExpiredLease('again');
+      if (await this.#context.items.giveBack(item, endOfLease(item))) ended += 1;
       woken.add(item.jobId);
     }
     for (const jobId of woken) {
-      const job = await jobs.get(jobId);
-      if (job?.status === 'CANCELLING') await completion.completeIfOver(job);
-      else announceWork(jobId);
+      const job = await this.#context.jobs.get(jobId);
+      if (job?.status === 'CANCELLING') await this.#completion.completeIfOver(job);
+      else this.#signals.work(jobId);
     }
     return ended;
   }
 
-  async function retries(): Promise<number> {
-    const { promoted, jobIds } = await items.promote(ITEMS_AT_A_TIME);
-    for (const jobId of jobIds) announceWork(jobId);
+  async #retries(): Promise<number> {
+    const { promoted, jobIds } = await this.#context.items.promote(ITEMS_AT_A_TIME);
+    for (const jobId of jobIds) this.#signals.work(jobId);
     return promoted;
   }
 
-  async function settlements(now: Date): Promise<number> {
-    return recordStale(await items.decidedBefore(ago(now, RECORDING_MS), SWEEP_BATCH_SIZE));
+  async #settlements(now: Date): Promise<number> {
+    return this.#recordStale(
+      await this.#context.items.decidedBefore(ago(now, RECORDING_MS), SWEEP_BATCH_SIZE),
+    );
   }
 
   /** Jobs that wait although a slot is free, and running jobs whose items no process claims. */
-  async function admissions(): Promise<number> {
-    for (const { accountId, type } of await jobs.waitingGroups())
-      await admission.startWaiting(accountId, type);
+  async #admissions(): Promise<number> {
+    for (const { accountId, type } of await this.#context.jobs.waitingGroups())
+      await this.#admission.startWaiting(accountId, type);
     return 0;
   }
 
-  async function endings(now: Date): Promise<number> {
+  async #endings(now: Date): Promise<number> {
     let moved = 0;
-    for (const job of await jobs.perhapsComplete(SWEEP_BATCH_SIZE)) {
-      const { phase } = await completion.completeIfOver(job);
+    for (const job of await this.#context.jobs.perhapsComplete(SWEEP_BATCH_SIZE)) {
+      const { phase } = await this.#completion.completeIfOver(job);
       if (phase !== 'open') moved += 1;
     }
-    const ended = await jobs.inPhaseSince('ended', ago(now, RECORDING_MS), SWEEP_BATCH_SIZE);
-    for (const job of ended) if (await completion.cleanUp(job)) moved += 1;
+    const ended = await this.#context.jobs.inPhaseSince('ended', ago(now, RECORDING_MS), SWEEP_BATCH_SIZE);
+    for (const job of ended) if (await this.#completion.cleanUp(job)) moved += 1;
     return moved;
   }
 
   /** Outputs of claims that were lost together with their process. */
-  async function outputs(now: Date): Promise<number> {
-    const made = await assets.outputs.leftOver(ago(now, WORKING_MS), SWEEP_BATCH_SIZE);
+  async #outputs(now: Date): Promise<number> {
+    const made = await this.#context.assets.outputs.leftOver(ago(now, WORKING_MS), SWEEP_BATCH_SIZE);
     let discarded = 0;
     for (const { _id, accountId, jobId, itemIndex } of made) {
-      const [item] = await items.some(jobId ?? '', [itemIndex ?? 0]);
+      const [item] = await this.#context.items.some(jobId ?? '', [itemIndex ?? 0]);
       const isItsOutcome =
         item?._id === itemId(jobId ?? '', itemIndex ?? 0) && item.outcome?.resultAssetId === _id;
       if (isItsOutcome) continue;
-      await assets.outputs.discard(accountId, _id);
+      await this.#context.assets.outputs.discard(accountId, _id);
       discarded += 1;
     }
     return discarded;
   }
 
   /** Removes, in steps, a job whose retention has ended, with its results. */
-  async function remove(job: JobDocument): Promise<void> {
-    while ((await assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
-    await removeIntermediates(job);
-    while ((await items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
-    await jobs.erase(job._id);
+  async #remove(job: JobDocument): Promise<void> {
+    while ((await this.#context.assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
+    await removeIntermediates(this.#context, job);
+    while ((await this.#context.items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
+    await this.#context.jobs.erase(job._id);
   }
 
-  async function expired(now: Date): Promise<number> {
-    const leaving = await jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), SWEEP_BATCH_SIZE);
-    for (const job of leaving) await remove(job);
+  async #expired(now: Date): Promise<number> {
+    const leaving = await this.#context.jobs.inPhaseSince('leaving', ago(now, REMOVING_MS), SWEEP_BATCH_SIZE);
+    for (const job of leaving) await this.#remove(job);
     let removed = leaving.length;
-    for (const { _id } of await jobs.expired(now, 10)) {
-      const leaving = await jobs.move(_id, JOB.expire);
+    for (const { _id } of await this.#context.jobs.expired(now, 10)) {
+      const leaving = await this.#context.jobs.move(_id, JOB.expire);
       if (leaving === null) continue;
-      await remove(leaving);
+      await this.#remove(leaving);
       removed += 1;
     }
     return removed;
   }
-
-  return [
-    { name: 'leases of items', sweep: leases, intervalMs: INTERVAL_MS },
-    { name: 'retries of items', sweep: retries, intervalMs: INTERVAL_MS },
-    { name: 'settlements of items', sweep: settlements, intervalMs: INTERVAL_MS },
-    { name: 'waiting jobs', sweep: admissions, intervalMs: INTERVAL_MS },
-    { name: 'ended jobs', sweep: endings, intervalMs: INTERVAL_MS },
-    { name: 'outputs without an item', sweep: outputs, intervalMs: INTERVAL_MS },
-    { name: 'expired jobs', sweep: expired, intervalMs: INTERVAL_MS },
-  ];
 }
 
 function ago(now: Date, ms: number): Date {

@@ -91,7 +91,8 @@ export function createChecking({
     const { takes, produces, count, subjects, references } = checked;
     const model = modelSegmentOf(checked);
     const definition: Definition = {
-      ...{ takes, produces },
+      takes,
+      produces,
       ...present({
         steps: body.steps,
         prompt: model?.prompt && expandPrompt(model.prompt, subjects),

@@ -6,15 +6,12 @@ import { retryUntil } from '../../../platform/stores/outages.ts';
 import { present } from '../../../platform/values/present.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import type { Caller } from '../../accounts/authentication.ts';
-import type { JobQuota } from '../../assets/job-quota.ts';
 import { heldBy } from '../../billing/holds.ts';
 import type { AccountSnapshot } from '../../billing/movements.ts';
-import type { Definitions } from '../definitions/definitions.ts';
+import type { JobsContext } from '../context.ts';
 import { textOf } from '../definitions/stored-definition.ts';
-import type { JobAdmission } from '../engine/admission.ts';
-import type { EngineOptions } from '../engine/options.ts';
+import type { Engine } from '../engine/open.ts';
 import type { Preclaim } from '../engine/preclaim.ts';
-import type { Runner } from '../engine/runner.ts';
 import {
   aboveMaxCredits,
   jobsKeepTooMuch,
@@ -25,23 +22,6 @@ import {
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { ItemSeed, Order } from '../order.ts';
 import type { Undoing } from './undoing.ts';
-
-/** The limits of the jobs of an account. */
-export interface SubmitLimits {
-  plan: (id: string) => { retentionDays: number; storedAssets: number };
-  countAssets: (accountId: string) => Promise<number>;
-  topUpUrl: () => string;
-  /** Bytes that the requests of one account's jobs may take. */
-  keptBytesMax: number;
-}
-
-interface SubmittingOptions extends Pick<EngineOptions, 'jobs' | 'items' | 'holds' | 'now'>, SubmitLimits {
-  quota: JobQuota;
-  definitions: Definitions;
-  admission: JobAdmission;
-  preclaim: Runner['preclaim'];
-  undoing: Undoing;
-}
 
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
 export interface SubmitKey {
@@ -77,26 +57,65 @@ const FEW_ITEMS = 100;
 /** Tries to store a job under a key that another process may be freeing. */
 const MAX_ROUNDS = 3;
 
-export type Submitting = (caller: Caller, order: Order, terms?: SubmitTerms) => Promise<Submitted>;
-
 /**
  * Makes a job whole or not at all. It stores the job's document as hidden, holds the highest price, stores the items,
  * and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the sweep.
  */
-export function createSubmitting(options: SubmittingOptions): Submitting {
-  const { jobs, items, holds, quota, definitions, admission, undoing } = options;
-  const { plan, countAssets, topUpUrl, now } = options;
+export class Submitting {
+  readonly #context: JobsContext;
+  readonly #engine: Engine;
+  readonly #undoing: Undoing;
+
+  constructor(context: JobsContext, { engine, undoing }: { engine: Engine; undoing: Undoing }) {
+    this.#context = context;
+    this.#engine = engine;
+    this.#undoing = undoing;
+  }
+
+  /** Submits a checked job. @throws ApiError of its limits, its credits and its key. */
+  submit = async (
+    caller: Caller,
+    order: Order,
+    { key = null, parent = null }: SubmitTerms = {},
+  ): Promise<Submitted> => {
+    const { holds, assets, plan, countAssets, topUpUrl, now } = this.#context;
+    const { retentionDays } = plan(caller.plan);
+    const job = newJob(caller, order, { key, parent, retentionDays }, now());
+    const { _id, accountId, reservedAssets } = job;
+    const [snapshot, stored] = await Promise.all([
+      holds.snapshot(accountId),
+      reservedAssets === 0 ? 0 : countAssets(accountId),
+    ]);
+    const unusedQuota = this.#quotaLeft(job, stored);
+    const earlier = await this.#insertHidden(job);
+    if (earlier !== null) return { job: earlier, isReplayed: true };
+    let claim: Preclaim | undefined;
+    try {
+      // The limit is checked before credits are held, so that a refused job leaves no rows in the ledger.
+      refuseAbove(order, holds.priceOf(snapshot, order.need));
+      if (reservedAssets > unusedQuota) throw outputsExceedQuota(reservedAssets, unusedQuota, topUpUrl());
+      await this.#refuseOverfull(job);
+      claim = this.#preclaim(job, order);
+      const shown = await this.#startHidden(job, order, snapshot, claim);
+      await assets.quota.confirm(accountId, _id);
+      return { job: shown, isReplayed: false };
+    } catch (error) {
+      claim?.drop();
+      await this.#undo(job);
+      throw error;
+    }
+  };
 
   /** Stores a new job; returns the job of an earlier request under its key, where there is one. */
-  async function insertHidden(job: JobDocument): Promise<JobDocument | null> {
+  async #insertHidden(job: JobDocument): Promise<JobDocument | null> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       try {
-        await jobs.insert(job);
+        await this.#context.jobs.insert(job);
         return null;
       } catch (error) {
         if (!(error instanceof DuplicateKeyError)) throw error;
         // A repeated resume violates both unique indexes, and stores differ in the one that they report.
-        const earlier = await earlierJob(job);
+        const earlier = await this.#earlierJob(job);
         if (earlier !== null) return earlier;
         if (error.index === 'parent') throw notLatestAttempt();
       }
@@ -105,7 +124,8 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
   }
 
   /** The job under this key; null when the key is free, also where its day has just ended. */
-  async function earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
+  async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
+    const { jobs, now } = this.#context;
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
     if (earlier === null) return null;
     if (now().getTime() - Date.parse(earlier.createdAt) >= DAY_MS) {
@@ -115,111 +135,88 @@ export function createSubmitting(options: SubmittingOptions): Submitting {
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
     if (earlier.phase === 'undone') {
       // Its submit has ended and released the key: the rest of it, which a store outage left, is removed now.
-      await undoing.finish(earlier);
+      await this.#undoing.finish(earlier);
       return null;
     }
     if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw inProgress();
     return earlier;
   }
 
-  function quotaLeft({ plan: planId }: JobDocument, stored: number): number {
-    return Math.max(0, plan(planId).storedAssets - stored);
+  #quotaLeft({ plan: planId }: JobDocument, stored: number): number {
+    return Math.max(0, this.#context.plan(planId).storedAssets - stored);
   }
 
   /** The sum includes the hidden job itself, so that two submits at once see each other. */
-  async function refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
+  async #refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
     if (keptBytes === undefined) return;
-    const all = await jobs.keptBytes(accountId);
-    const limit = options.keptBytesMax;
+    const all = await this.#context.jobs.keptBytes(accountId);
+    const limit = this.#context.keptBytesMax;
     if (all > limit) throw jobsKeepTooMuch(keptBytes, all - keptBytes, limit);
   }
 
-  async function reserveQuota(job: JobDocument): Promise<void> {
-    const { _id, accountId, plan: planId, reservedAssets: count } = job;
-    if (await quota.reserve(accountId, _id, count, plan(planId).storedAssets)) return;
-    throw outputsExceedQuota(count, quotaLeft(job, await countAssets(accountId)), topUpUrl());
+  async #reserveQuota(job: JobDocument): Promise<void> {
+    const { assets, plan, countAssets, topUpUrl } = this.#context;
+    const { _id, accountId, reservedAssets: count } = job;
+    if (await assets.quota.reserve(accountId, _id, count, plan(job.plan).storedAssets)) return;
+    throw outputsExceedQuota(count, this.#quotaLeft(job, await countAssets(accountId)), topUpUrl());
   }
 
-  async function insertItems(job: JobDocument, seeds: Iterable<ItemSeed>): Promise<void> {
+  async #insertItems(job: JobDocument, seeds: Iterable<ItemSeed>): Promise<void> {
     let batch: ItemDocument[] = [];
     for (const item of Iterator.from(seeds).map((seed, index) => newItem(job, index, seed))) {
       batch.push(item);
       if (batch.length < ITEMS_A_CALL) continue;
-      await items.insert(batch);
+      await this.#context.items.insert(batch);
       batch = [];
       await giveWay();
     }
-    if (batch.length > 0) await items.insert(batch);
+    if (batch.length > 0) await this.#context.items.insert(batch);
   }
 
   /** Stores the definition and the items of the job. */
-  async function storeWork(job: JobDocument, order: Order, claim: Preclaim | undefined): Promise<void> {
+  async #storeWork(job: JobDocument, order: Order, claim: Preclaim | undefined): Promise<void> {
+    const { jobs, items, definitions } = this.#context;
     const definition = textOf(order.definition);
     definitions.keep(job._id, definition);
-    const stored = claim === undefined ? insertItems(job, order.seeds()) : items.insert([claim.item]);
+    const stored = claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]);
     await settleAll([jobs.insertDefinition(job, definition), stored]);
   }
 
   /** Holds everything that a hidden job needs, and shows the job. */
-  async function startHidden(
+  async #startHidden(
     job: JobDocument,
     order: Order,
     snapshot: AccountSnapshot,
     claim: Preclaim | undefined,
   ): Promise<JobDocument> {
     const { accountId, type } = job;
-    const money = settleAll([holds.take(accountId, job._id, order.need, snapshot), reserveQuota(job)]);
+    const money = settleAll([
+      this.#context.holds.take(accountId, job._id, order.need, snapshot),
+      this.#reserveQuota(job),
+    ]);
     if (order.totalItems > FEW_ITEMS) await money;
     const [[hold], hasWaiting] = await settleAll([
       money,
-      admission.hasWaiting(accountId, type),
-      storeWork(job, order, claim),
+      this.#engine.admission.hasWaiting(accountId, type),
+      this.#storeWork(job, order, claim),
     ]);
     refuseAbove(order, heldBy(hold));
-    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
+    const shown = await this.#engine.admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
     if (shown === null) throw submitGivenUp();
     return shown;
   }
 
   /** Claims the only item of a job for this process, where it can work on the item at once. */
-  function preclaim(job: JobDocument, order: Order): Preclaim | undefined {
+  #preclaim(job: JobDocument, order: Order): Preclaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
-    return (seed && options.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
+    return (seed && this.#engine.runner.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
   }
 
   /** Undoes a submit before it is answered, or during a store outage as soon as the store is back. */
-  async function undo(job: JobDocument): Promise<void> {
-    const step = () => undoing.undo(job);
+  async #undo(job: JobDocument): Promise<void> {
+    const step = () => this.#undoing.undo(job);
     await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
   }
-
-  return async (caller, order, { key = null, parent = null } = {}) => {
-    const { retentionDays } = plan(caller.plan);
-    const job = newJob(caller, order, { key, parent, retentionDays }, now());
-    const { _id, accountId, reservedAssets } = job;
-    const [snapshot, stored] = await Promise.all([
-      holds.snapshot(accountId),
-      reservedAssets === 0 ? 0 : countAssets(accountId),
-    ]);
-    const unusedQuota = quotaLeft(job, stored);
-    const earlier = await insertHidden(job);
-    if (earlier !== null) return { job: earlier, isReplayed: true };
-    let claim: Preclaim | undefined;
-    try {
-      // The limit is checked before credits are held, so that a refused job leaves no rows in the ledger.
-      refuseAbove(order, holds.priceOf(snapshot, order.need));
-      if (reservedAssets > unusedQuota) throw outputsExceedQuota(reservedAssets, unusedQuota, topUpUrl());
-      await refuseOverfull(job);
-      claim = preclaim(job, order);
-      const shown = await startHidden(job, order, snapshot, claim);
-      await quota.confirm(accountId, _id);
-      return { job: shown, isReplayed: false };
-    } catch (error) {
-      claim?.drop();
-      await undo(job);
-      throw error;
-    }
-  };
 }
 
 /** Refuses a price, in credits, above the caller's own limit. */

@@ -1,23 +1,23 @@
 import { throughOutages } from '../../../platform/stores/outages.ts';
 import { present } from '../../../platform/values/present.ts';
-import type { AssetsForJobs } from '../../assets/open.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
 import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
+import type { JobsContext } from '../context.ts';
 import { Abandoned } from '../item-work.ts';
-import type { ItemsStore } from '../items-store.ts';
 import { type Input, type ItemCall, ItemFailure, PutBack, type SegmentResult } from './perform.ts';
 import type { TypicalSeconds } from './typical-seconds.ts';
 
 interface ModelWorkOptions {
   providers: Pick<Providers, 'run'>;
-  assets: AssetsForJobs;
-  items: ItemsStore;
   typicalSeconds: TypicalSeconds;
 }
 
 /** Runs a model over an item, one try per claim. The provider says when to retry. */
-export function createModelWork({ providers, assets, items, typicalSeconds }: ModelWorkOptions) {
+export function createModelWork(
+  { items, assets }: Pick<JobsContext, 'items' | 'assets'>,
+  { providers, typicalSeconds }: ModelWorkOptions,
+) {
   async function readReferences({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
     if (!showsSubjects(segment)) return [];
     return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
@@ -29,7 +29,9 @@ export function createModelWork({ providers, assets, items, typicalSeconds }: Mo
     const startedMs = performance.now();
     const outcome = await providers.run(
       {
-        ...{ op, model, parameters },
+        op,
+        model,
+        parameters,
         ...present({ prompt: prompt && expandPrompt(prompt, definition.subjects), schema }),
         pictures: async () => {
           const own = await input();

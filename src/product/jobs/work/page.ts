@@ -41,7 +41,8 @@ export function createPageWork({ renders, templates, assets, publicUrl, imageWor
     const termsFromNow = () =>
       ({ accountId, signal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
     const { assets: pageAssets } = await assetsOfPage(html, {
-      ...{ imageWorkers, assets },
+      imageWorkers,
+      assets,
       terms: termsFromNow(),
       finish: ({ result }) => result,
     });

@@ -34,8 +34,11 @@ export function createPassWork({ imageWorkers, assets, meters }: PassWorkOptions
   function terms({ job, signal }: ItemCall) {
     const inBatch = isBatch(job);
     return {
-      ...{ accountId: job.accountId, deadlineMs: Date.now() + DEADLINE_MS, signal },
-      ...({ work: 'job', inBatch } as const),
+      accountId: job.accountId,
+      deadlineMs: Date.now() + DEADLINE_MS,
+      signal,
+      work: 'job' as const,
+      inBatch,
     };
   }
 

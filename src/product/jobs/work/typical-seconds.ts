@@ -1,4 +1,4 @@
-import type { DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
+import type { Collection, DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
 
 /** Durations of the last items of an op on a model, over all accounts. */
 interface DurationsDocument {
@@ -18,38 +18,40 @@ const MIN_SAMPLES = 5;
 const FRESH_MS = 60_000;
 
 /** The typical duration of items of an op on a model, for callers who plan their waits. */
-export interface TypicalSeconds {
-  /** Records a completed item. */
-  took(op: string, model: string, durationMs: number): Promise<void>;
-  /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
-  of(op: string, model: string): number | undefined;
-}
+export class TypicalSeconds {
+  readonly #durations: Collection<DurationsDocument>;
+  readonly #medians = new Map<string, number>();
+  #readMs = 0;
 
-export async function openTypicalSeconds(documents: Documents): Promise<TypicalSeconds> {
-  const durations = await documents.collection<DurationsDocument>(OP_DURATIONS);
-  const medians = new Map<string, number>();
-  let readMs = 0;
+  private constructor(durations: Collection<DurationsDocument>) {
+    this.#durations = durations;
+  }
+
+  static async open(documents: Documents): Promise<TypicalSeconds> {
+    const typicalSeconds = new TypicalSeconds(await documents.collection(OP_DURATIONS));
+    await typicalSeconds.#refresh();
+    return typicalSeconds;
+  }
+
+  /** Records a completed item. */
+  async took(op: string, model: string, durationMs: number): Promise<void> {
+    const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
+    await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
+  }
+
+  /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
+  of = (op: string, model: string): number | undefined => {
+    if (performance.now() - this.#readMs > FRESH_MS) void this.#refresh().catch(() => undefined);
+    return this.#medians.get(`${op}/${model}`);
+  };
 
   /** Reads the records of all processes: one document for each op and model. */
-  async function refresh(): Promise<void> {
-    readMs = performance.now();
-    for (const { _id, lastMs } of await durations.find({})) {
-      if (lastMs.length >= MIN_SAMPLES) medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
+  async #refresh(): Promise<void> {
+    this.#readMs = performance.now();
+    for (const { _id, lastMs } of await this.#durations.find({})) {
+      if (lastMs.length >= MIN_SAMPLES) this.#medians.set(_id, Math.ceil(medianOf(lastMs) / 1_000));
     }
   }
-  await refresh();
-
-  return {
-    async took(op, model, durationMs) {
-      const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
-      await durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
-    },
-
-    of(op, model) {
-      if (performance.now() - readMs > FRESH_MS) void refresh().catch(() => undefined);
-      return medians.get(`${op}/${model}`);
-    },
-  };
 }
 
 function medianOf(values: readonly number[]): number {

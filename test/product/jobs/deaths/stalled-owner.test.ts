@@ -1,7 +1,8 @@
 // needs: documents
 import t from 'tap';
+import type { JobsContext } from '../../../../src/product/jobs/context.ts';
 import type { Decided } from '../../../../src/product/jobs/engine/outcomes.ts';
-import { createJobSweeps, type JobSweepsOptions } from '../../../../src/product/jobs/engine/sweeps.ts';
+import { JobSweeps } from '../../../../src/product/jobs/engine/sweeps.ts';
 import { ItemsStore } from '../../../../src/product/jobs/items-store.ts';
 import type { ItemDocument, Progress } from '../../../../src/product/jobs/job.ts';
 import { borrowStore, closeStores } from '../../../chaos/stores.ts';
@@ -35,16 +36,18 @@ t.test('a segment that ends while its item is given up is billed', async (t) => 
     },
     decide: (...words: Parameters<ItemsStore['decide']>) => stored.decide(...words),
   };
-  const [leases] = createJobSweeps({
-    items,
-    outcomes: {
-      async record(_jobId: string, batch: readonly Decided[]) {
-        for (const { outcome } of batch) bills.push(outcome.credits);
-        return null;
+  const [leases] = new JobSweeps(
+    { items } as unknown as JobsContext,
+    {
+      outcomes: {
+        async record(_jobId: string, batch: readonly Decided[]) {
+          for (const { outcome } of batch) bills.push(outcome.credits);
+          return null;
+        },
       },
-    },
-    onExpiredLease: () => undefined,
-  } as unknown as JobSweepsOptions);
+      metrics: { noteExpiredLease: () => undefined },
+    } as unknown as ConstructorParameters<typeof JobSweeps>[1],
+  ).tasks;
   await leases?.sweep(AT);
   t.same(bills, [], 'what was read is not what stands there');
   await leases?.sweep(AT);

@@ -1,0 +1,48 @@
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { Log } from '../../platform/tracing/log.ts';
+import type { AssetsForJobs } from '../assets/open.ts';
+import type { Holds } from '../billing/holds.ts';
+import type { Events } from '../events/open.ts';
+import { Definitions } from './definitions/definitions.ts';
+import type { WorkKind } from './engine/active-job.ts';
+import { ItemsStore } from './items-store.ts';
+import type { JobDocument } from './job.ts';
+import { JobsStore } from './store.ts';
+
+/** The documents of jobs. */
+export interface JobStores {
+  jobs: JobsStore;
+  items: ItemsStore;
+  definitions: Definitions;
+}
+
+export async function openJobStores(documents: Documents, now: () => Date): Promise<JobStores> {
+  const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
+  return { jobs, items, definitions: new Definitions(jobs) };
+}
+
+/** What every part of the slice may use: its stores, and its dependencies on other slices. Made in open.ts. */
+export interface JobsContext extends JobStores {
+  coordination: Coordination;
+  objects: Objects;
+  assets: AssetsForJobs;
+  holds: Holds;
+  events: Events;
+  /** The limits of a plan. */
+  plan: (id: string) => { retentionDays: number; storedAssets: number };
+  countAssets: (accountId: string) => Promise<number>;
+  topUpUrl: () => string;
+  /** Bytes that the requests of one account's jobs may take. */
+  keptBytesMax: number;
+  /** Names this process among all that share the stores. */
+  owner: string;
+  /** Items that this process can work on at once. */
+  widths: Record<WorkKind, () => number>;
+  /** Called when a job has ended, in whichever process; with the job where that was this one. */
+  onEnd: (jobId: string, job?: JobDocument) => void;
+  draining: AbortSignal;
+  now: () => Date;
+  log: Log;
+}
