@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import type { PutQuery } from '../schema.ts';
 
@@ -17,18 +18,49 @@ export interface Links {
 export function createLinks(signatures: Signatures, publicUrl: () => string, now: () => Date): Links {
   return {
     sign(grant, accountId, assetId, expiresAt) {
-      const signed = signatures.sign(grant, subject(accountId, assetId), expiresAt);
-      return `${publicUrl()}/api/v1/assets/${assetId}/content?owner=${accountId}&${signed}`;
+      const query = linkQuery(signatures, { grant, id: assetId }, accountId, expiresAt);
+      return `${publicUrl()}/api/v1/assets/${assetId}/content?${query}`;
     },
 
     ownerOf(grant, assetId, query) {
-      const { owner = '' } = query;
-      signatures.verify(grant, subject(owner, assetId), query, now());
-      return owner;
+      return linkOwner(signatures, { grant, id: assetId }, query, now());
     },
   };
 }
 
-function subject(accountId: string, assetId: string): string {
-  return `${accountId}/${assetId}`;
+/** What a link leads to: something of an account, and the right that the link grants. */
+interface Linked {
+  grant: string;
+  id: string;
+}
+
+/** Whether a request uses a signed link. */
+export function isLink({ query }: FastifyRequest): boolean {
+  const { signature, expires } = query as PutQuery;
+  return signature !== undefined || expires !== undefined;
+}
+
+/** The query of a link, which names the account that it is made for. */
+export function linkQuery(
+  signatures: Signatures,
+  { grant, id }: Linked,
+  accountId: string,
+  expiresAt: Date,
+): string {
+  return `owner=${accountId}&${signatures.sign(grant, `${accountId}/${id}`, expiresAt)}`;
+}
+
+/**
+ * The account that a link was made for.
+ * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
+ */
+export function linkOwner(
+  signatures: Signatures,
+  { grant, id }: Linked,
+  query: { owner?: string; expires?: string; signature?: string },
+  now: Date,
+): string {
+  const { owner = '' } = query;
+  signatures.verify(grant, `${owner}/${id}`, query, now);
+  return owner;
 }

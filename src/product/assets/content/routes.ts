@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
-import { isFresh } from '../../../platform/http/hooks/freshness.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
-import { cacheControl, disposition, rangeOf } from './content.ts';
-import type { Links } from './links.ts';
+import { type ByteRange, disposition } from './content.ts';
+import { isLink, type Links } from './links.ts';
 import { findDone, openContent } from './reading.ts';
+import { sendRanged } from './sending.ts';
 
 interface ContentRoutesOptions {
   gate: Gate;
@@ -42,30 +42,21 @@ export async function contentRoutes(
     },
     async (request, reply) => {
       const asset = await findDone(store, readerOf(request), request.params.assetId);
-      const { mimeType, bytes: sizeBytes } = asset.image;
-      const etag = `"${asset.digest}"`;
-      reply
-        .header('etag', etag)
-        .header('cache-control', cacheControl(endsOf(asset, request.query), now().getTime()))
-        .header(
-          'content-disposition',
-          disposition(request.query.download === true ? 'attachment' : 'inline', asset),
-        )
-        .header('accept-ranges', 'bytes')
-        .header('x-content-type-options', 'nosniff')
-        .header('content-security-policy', CONTENT_POLICY);
-      if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
-
-      const range = rangeOf(request, { sizeBytes, etag });
-      const { body } = await openContent(objects, asset, range);
-      reply.type(mimeType);
-      if (range === null) return reply.header('content-length', String(sizeBytes)).send(body);
-      const { start, end } = range;
-      return reply
-        .code(206)
-        .header('content-range', `bytes ${start}-${end}/${sizeBytes}`)
-        .header('content-length', String(end - start + 1))
-        .send(body);
+      const { mimeType: type, bytes: sizeBytes } = asset.image;
+      const shown = request.query.download === true ? 'attachment' : 'inline';
+      const file = {
+        type,
+        sizeBytes,
+        etag: `"${asset.digest}"`,
+        ends: endsOf(asset, request.query),
+        headers: {
+          'content-disposition': disposition(shown, asset),
+          'x-content-type-options': 'nosniff',
+          'content-security-policy': CONTENT_POLICY,
+        },
+        open: async (range: ByteRange | null) => (await openContent(objects, asset, range)).body,
+      };
+      return sendRanged(request, reply, file, now().getTime());
     },
   );
 
@@ -83,9 +74,4 @@ function endsOf(
   { expires }: ContentQuery,
 ): Array<number | null> {
   return [expiresAt === null ? null : Date.parse(expiresAt), expires === undefined ? null : Number(expires)];
-}
-
-function isLink({ query }: FastifyRequest): boolean {
-  const { signature, expires } = query as ContentQuery;
-  return signature !== undefined || expires !== undefined;
 }

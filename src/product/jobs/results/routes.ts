@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
-import { isFresh } from '../../../platform/http/hooks/freshness.ts';
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import { DOWNLOADS, type Gate } from '../../accounts/gate/gate.ts';
-import { cacheControl, rangeOf } from '../../assets/content/content.ts';
+import type { ByteRange } from '../../assets/content/content.ts';
+import { isLink, linkOwner, linkQuery } from '../../assets/content/links.ts';
+import { sendRanged } from '../../assets/content/sending.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
 import type { Reading } from '../reading.ts';
 import { JobPath, ResultsQuery } from '../schema.ts';
@@ -42,24 +42,19 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     async (request, reply) => {
       const job = await reading.find(readerOf(request), request.params.jobId);
       const { sizeBytes, etag, stream } = await results.openArchive(job);
-      const isKnown = isFresh(request.headers['if-none-match'], etag);
-      const isHead = request.method === 'HEAD';
-      if (!isKnown && !isHead) await takeSlots(request, reply, job.accountId);
       const { expires } = request.query;
-      const ends = [Date.parse(job.expiresAt), expires === undefined ? null : Number(expires)];
-      reply
-        .type(TYPE)
-        .header('etag', etag)
-        .header('cache-control', cacheControl(ends, now().getTime()))
-        .header('content-disposition', `attachment; filename="${job._id}.zip"`)
-        .header('accept-ranges', 'bytes');
-      if (isKnown) return reply.code(304).send();
-      const range = rangeOf(request, { sizeBytes, etag });
-      const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
-      if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end}/${sizeBytes}`);
-      reply.header('content-length', String(end - start + 1));
-      // For a HEAD the server would read the whole stream, only to discard it.
-      return reply.send(isHead ? Readable.from([]) : stream(range));
+      const file = {
+        type: TYPE,
+        sizeBytes,
+        etag,
+        ends: [Date.parse(job.expiresAt), expires === undefined ? null : Number(expires)],
+        headers: { 'content-disposition': `attachment; filename="${job._id}.zip"` },
+        async open(range: ByteRange | null) {
+          await takeSlots(request, reply, job.accountId);
+          return stream(range);
+        },
+      };
+      return sendRanged(request, reply, file, now().getTime());
     },
   );
 
@@ -82,8 +77,8 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       const { _id } = job;
       const { expiresIn = LINK_LIFE_SECONDS } = request.query;
       const expiresAt = new Date(now().getTime() + expiresIn * 1_000);
-      const signed = signatures.sign(GRANT, subject(accountId, _id), expiresAt);
-      const url = `${publicUrl()}/api/v1/jobs/${_id}/results.zip?owner=${accountId}&${signed}`;
+      const link = linkQuery(signatures, { grant: GRANT, id: _id }, accountId, expiresAt);
+      const url = `${publicUrl()}/api/v1/jobs/${_id}/results.zip?${link}`;
       return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },
   );
@@ -97,17 +92,6 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   /** The account whose job may be read: the link's, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: JobPath; Querystring: ResultsQuery }>): string {
     if (!isLink(request)) return gate.requireCaller(request).accountId;
-    const { owner = '', ...signed } = request.query;
-    signatures.verify(GRANT, subject(owner, request.params.jobId), signed, now());
-    return owner;
+    return linkOwner(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());
   }
-}
-
-function subject(accountId: string, jobId: string): string {
-  return `${accountId}/${jobId}`;
-}
-
-function isLink({ query }: FastifyRequest): boolean {
-  const { signature, expires } = query as ResultsQuery;
-  return signature !== undefined || expires !== undefined;
 }
