@@ -1,7 +1,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import { MEGABYTE } from '../../../values/units.ts';
-import { keyOfField, valueAt } from './keys.ts';
+import { valueAt } from './fields.ts';
+import { keyOfField } from './keys.ts';
 
 /** The most cached prepared statements; the service uses some dozens. */
 const MAX_STATEMENTS = 300;

@@ -1,8 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Collection, CollectionSpec, Document, Documents, Filter, FindOptions, Sort } from '../port.ts';
+import { pick } from './fields.ts';
 import { selectOf } from './filter-sql.ts';
 import { keyOfValue } from './keys.ts';
-import { pick } from './pick.ts';
 import { shapeOf } from './shape.ts';
 
 /**

@@ -1,3 +1,5 @@
+import { valueAt } from './fields.ts';
+
 /**
  * The values of index columns. SQLite orders them like MongoDB: null and missing values (which are equal), numbers,
  * strings, booleans.
@@ -21,14 +23,4 @@ export function keyOfField(document: object, path: string): Key {
   const key = keyOfValue(valueAt(document, path));
   if (key !== undefined) return key;
   throw new TypeError(`The field ${path} is indexed: it holds text, a number, true, false or null.`);
-}
-
-/** The value at a dotted path, undefined when it is missing. It does not search lists. */
-export function valueAt(document: object, path: string): unknown {
-  let value: unknown = document;
-  for (const name of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
 }

@@ -12,10 +12,9 @@ import {
   type UpdateResult,
 } from '../port.ts';
 import type { Database } from './database.ts';
+import { groupedSums, pick, valueAt } from './fields.ts';
 import { conditionOf, selectOf } from './filter-sql.ts';
-import { groupedSums } from './grouped-sums.ts';
-import { type Key, keyOfField, valueAt } from './keys.ts';
-import { pick } from './pick.ts';
+import { type Key, keyOfField } from './keys.ts';
 import { quoted, type TableShape } from './shape.ts';
 import { applyUpdate, upserted } from './update.ts';
 

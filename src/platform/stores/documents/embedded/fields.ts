@@ -1,3 +1,17 @@
+import type { GroupSpec } from '../port.ts';
+
+type GroupRow = Record<string, string | number | null>;
+
+/** The value at a dotted path, undefined when it is missing. It does not search lists. */
+export function valueAt(document: object, path: string): unknown {
+  let value: unknown = document;
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
 /** The `_id` and the named fields (dotted; within a list, those of each element) of a document. */
 export function pick(document: object, fields: readonly string[]): object {
   if (!fields.some((field) => field.includes('.'))) return pickNames(document, fields);
@@ -30,4 +44,24 @@ function pickPaths(value: object, paths: string[][]): object {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
+}
+
+/** Adds up a stream of documents, with one row in memory for each distinct key. */
+export function groupedSums(
+  documents: Iterable<object>,
+  { by, sums }: Pick<GroupSpec, 'by' | 'sums'>,
+): GroupRow[] {
+  const nothing = Object.fromEntries(Object.keys(sums).map((name) => [name, 0]));
+  const rows = new Map<string, GroupRow>();
+  for (const document of documents) {
+    const keys = Object.entries(by).map(([name, field]) => [name, valueAt(document, field) ?? null]);
+    const text = JSON.stringify(keys);
+    const row: GroupRow = rows.get(text) ?? { ...Object.fromEntries(keys), ...nothing };
+    rows.set(text, row);
+    for (const [name, field] of Object.entries(sums)) {
+      const value = field === 1 ? 1 : valueAt(document, field);
+      if (typeof value === 'number') row[name] = Number(row[name]) + value;
+    }
+  }
+  return [...rows.values()];
 }
