@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { Fonts } from '../imaging/fonts/fonts.ts';
 import { ImageWorkers } from '../imaging/images/image-workers.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -92,6 +93,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const draining = new AbortController();
   const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
   const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });
+  // Before anything starts that draws.
+  const fonts = new Fonts();
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
     capacity,
@@ -123,7 +126,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     draining: draining.signal,
     ...present({ storesOpenedAt: options.storesOpenedAt }),
   };
-  const slices = await openSlices(settings, platform, { imageWorkers, renders });
+  const slices = await openSlices(settings, platform, { imageWorkers, renders, fonts });
 
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');

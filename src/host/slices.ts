@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
+import type { Fonts } from '../imaging/fonts/fonts.ts';
 import type { ImageWorkers } from '../imaging/images/image-workers.ts';
 import type { Renders } from '../imaging/renders/renders.ts';
 import type { Capacity } from '../platform/concurrency/capacity.ts';
@@ -59,7 +60,7 @@ const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mt
 export async function openSlices(
   settings: Settings,
   platform: Platform,
-  { imageWorkers, renders }: { imageWorkers: ImageWorkers; renders: Renders },
+  { imageWorkers, renders, fonts }: { imageWorkers: ImageWorkers; renders: Renders; fonts: Fonts },
 ) {
   const { documents, publicUrl, log } = platform;
   const all: Slice[] = [];
@@ -149,6 +150,7 @@ export async function openSlices(
       gate,
       imageWorkers,
       renders,
+      fonts,
       outbound,
       signatures,
       templates,

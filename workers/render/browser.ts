@@ -115,7 +115,7 @@ export async function startBrowser(
   const child = spawn(executable.path, [...flags, `--user-data-dir=${scratch}`], {
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
-    env: browserEnvironment(scratch, executable.fontsDir),
+    env: browserEnvironment(scratch),
   });
   const stderrTail = keepStderrTail(child);
   if (child.pid !== undefined) endFirstWithoutMemory(child.pid);
@@ -190,12 +190,16 @@ function keepStderrTail(child: ChildProcess): () => string {
 }
 
 /** The environment of the browser, which holds none of the service's settings and secrets. */
-function browserEnvironment(scratch: string, fontsDir: string | undefined): NodeJS.ProcessEnv {
+function browserEnvironment(scratch: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
     HOME: process.env.HOME ?? scratch,
     LANG: 'en_US.UTF-8',
     TMPDIR: scratch,
-    ...(fontsDir === undefined ? {} : { FONTCONFIG_PATH: fontsDir }),
+    // Undefined ones are not set.
+    FONTCONFIG_FILE: process.env.FONTCONFIG_FILE,
+    FONTCONFIG_PATH: process.env.FONTCONFIG_PATH,
+    XDG_CONFIG_HOME: process.env.XDG_CONFIG_HOME,
+    XDG_DATA_HOME: process.env.XDG_DATA_HOME,
   };
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -14,8 +14,6 @@ export class NoBrowserError extends Error {
 
 export interface Executable {
   path: string;
-  /** A fontconfig directory for a machine without one; absent: the system's own. */
-  fontsDir?: string;
 }
 
 const SYSTEM_NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable'];
@@ -92,27 +90,19 @@ async function unpacked(cacheDir: string): Promise<Executable> {
         env: { ...process.env, TMPDIR: fresh },
         timeout: UNPACK_TIMEOUT_MS,
       });
-      await writeFile(join(fresh, 'fonts.conf'), fontsConfiguration(join(home, 'fonts')));
       await rename(fresh, home);
     } catch (error) {
       await rm(fresh, { recursive: true, force: true });
       if (!existsSync(path)) throw error;
     }
   }
-  return existsSync('/etc/fonts/fonts.conf') ? { path } : { path, fontsDir: home };
+  return { path };
 }
 
 function bundledVersion(): string {
   const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
   const manifest = createRequire(entry)(join(dirname(entry), '..', 'package.json')) as { version: string };
   return manifest.version;
-}
-
-function fontsConfiguration(fontsDir: string): string {
-  return `<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>${fontsDir}</dir><dir>/usr/share/fonts</dir><cachedir>${fontsDir}-cache</cachedir></fontconfig>
-`;
 }
 
 function isExecutable(path: string): boolean {

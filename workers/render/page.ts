@@ -9,7 +9,7 @@ import {
   shellUrl,
   withAssetUrls,
 } from './policy.ts';
-import type { RenderTask } from './protocol.ts';
+import type { PageText, RenderTask } from './protocol.ts';
 import { stillAsset, withStillDrawings } from './still-drawings.ts';
 import { settle } from './stillness.ts';
 
@@ -29,6 +29,7 @@ export interface Drawn {
   png: Buffer;
   loadMs: number;
   captureMs: number;
+  text: PageText;
 }
 
 /** Calls back once, after `delayMs` milliseconds; the returned function cancels it. */
@@ -126,12 +127,12 @@ export class Page {
   async draw(drawing: PageContent): Promise<Drawn> {
     this.#cancelEmptying();
     const startedAt = performance.now();
-    await this.#unlessLost(this.#load(drawing));
+    const text = await this.#unlessLost(this.#load(drawing));
     const loadedAt = performance.now();
     const png = await this.#unlessLost(this.#capture());
     if (leavesTraces(drawing.html)) this.#clear();
     else this.#cancelEmptying = this.#after(REST_AFTER_MS, () => this.#clear());
-    return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt };
+    return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt, text };
   }
 
   /** Whether the process of the page has died, perhaps between two drawings. The page must not be drawn on again. */
@@ -168,7 +169,7 @@ export class Page {
     ]);
   }
 
-  async #load({ html, width, height, scale = 1, assets }: PageContent): Promise<void> {
+  async #load({ html, width, height, scale = 1, assets }: PageContent): Promise<PageText> {
     await this.#resize(width, height, scale);
     await this.#empty;
     this.#allowance = { shellUrl: undefined, drawing: this.#allowance.drawing + 1, assets };
@@ -177,7 +178,7 @@ export class Page {
     });
     await this.#write(withStillDrawings(withAssetUrls(html, this.#allowance)));
     await loaded;
-    await settle(this.#session);
+    return settle(this.#session);
   }
 
   #write(html: string): Promise<unknown> {

@@ -28,6 +28,14 @@ export interface PageEncode extends Pick<Encode, 'quality'> {
   format: OutputFormat;
 }
 
+/** What a page asks of fonts. */
+export interface PageText {
+  /** Its characters beyond ASCII, each once. */
+  characters: string;
+  /** The lists of families of its text, each as in CSS. */
+  families: string[];
+}
+
 interface Rendered {
   kind: 'rendered';
   data: Uint8Array<ArrayBuffer>;
@@ -36,6 +44,7 @@ interface Rendered {
   width: number;
   height: number;
   timings: Timings;
+  text: PageText;
 }
 
 /**

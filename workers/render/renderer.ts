@@ -102,7 +102,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
 
   async function render(task: RenderTask, client: RenderClient = NO_CLIENT): Promise<RenderResult> {
     try {
-      const { png, loadMs, captureMs } = await inTurn(() => drawTwice(task, client));
+      const { png, loadMs, captureMs, text } = await inTurn(() => drawTwice(task, client));
       if (client.clientGone.aborted) throw new LateError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
@@ -111,7 +111,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
       const { width, height } = info;
       const contentType = contentTypeOf(encode.format);
       const timings = { decodeMs: loadMs, processMs: captureMs, encodeMs };
-      return { kind: 'rendered', data, contentType, width, height, timings };
+      return { kind: 'rendered', data, contentType, width, height, timings, text };
     } catch (error) {
       return failureOf(error);
     }

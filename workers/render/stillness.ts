@@ -1,4 +1,6 @@
 import type { CDPSession } from 'playwright';
+import { joined, READ_TEXT } from './page-text.ts';
+import type { PageText } from './protocol.ts';
 
 /*
  * A picture has no time: equal documents give equal pictures. An animation or a transition that ends is shown at its
@@ -16,11 +18,11 @@ export const STILL_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
 const MAX_ROUNDS = 20;
 
 /**
- * Settles a loaded document before its capture, and answers the number of its frames. Scripts of the document itself
- * never run. The load event waits for images but not for fonts, which are requested when text is first laid out. A page
- * is captured from its top, wherever a focused element or the previous drawing had scrolled it. A marquee moves by
- * animations that are not listed, so it is replaced by one that does not start. Animations that are paused, or that
- * follow the scrolling, do not depend on time.
+ * Settles a loaded document before its capture, and answers the number of its frames and its text. Scripts of the
+ * document itself never run. The load event waits for images but not for fonts, which are requested when text is
+ * first laid out. A page is captured from its top, wherever a focused element or the previous drawing had scrolled
+ * it. A marquee moves by animations that are not listed, so it is replaced by one that does not start. Animations
+ * that are paused, or that follow the scrolling, do not depend on time.
  */
 const SETTLE = `(async () => {
   scrollTo({ top: 0, left: 0, behavior: 'instant' });
@@ -39,19 +41,23 @@ const SETTLE = `(async () => {
       else motion.finish();
     }
   }
-  return frames.length;
+  return { frames: frames.length, text: ${READ_TEXT} };
 })()`;
 
-/** Waits for the fonts of a loaded page, and ends the motion in it and in the documents of its frames. */
-export async function settle(session: CDPSession): Promise<void> {
-  const evaluation = { expression: SETTLE, awaitPromise: true };
+/** Waits for the fonts of a loaded page, ends the motion in it and in its frames, and reads their text. */
+export async function settle(session: CDPSession): Promise<PageText> {
+  const evaluation = { expression: SETTLE, awaitPromise: true, returnByValue: true };
   const { result } = await session.send('Runtime.evaluate', evaluation);
-  if (result.value === 0) return;
+  const { frames, text } = result.value as { frames: number; text: PageText };
+  if (frames === 0) return text;
+  const texts = [text];
   const { frameTree } = await session.send('Page.getFrameTree');
   for (const frameId of framesBelow(frameTree)) {
     const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId });
-    await session.send('Runtime.evaluate', { ...evaluation, contextId });
+    const { result: settled } = await session.send('Runtime.evaluate', { ...evaluation, contextId });
+    texts.push((settled.value as { text: PageText }).text);
   }
+  return joined(texts);
 }
 
 interface FrameTree {

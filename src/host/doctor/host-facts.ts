@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
+import { type FontFamily, Fonts } from '../../imaging/fonts/fonts.ts';
 import { readControlGroupLimits } from '../../platform/concurrency/control-group.ts';
 import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
 
@@ -19,10 +18,8 @@ export interface HostFacts {
   tasks: number | null;
   /** The largest heap of a process with NODE_OPTIONS of this environment. */
   heapBytes: number;
-  /** The font families of `fc-list`; null without fontconfig. */
-  fontFamilies: readonly string[] | null;
-  /** The LANGUAGES for which no font is installed. */
-  languagesWithoutFont: readonly string[];
+  /** The fonts for pages and text, with those that come with the service. */
+  fonts: readonly FontFamily[];
   /** The file that FONTCONFIG_FILE names, if it is missing. */
   missingFontconfig: string | null;
   nodeVersion: string;
@@ -30,15 +27,8 @@ export interface HostFacts {
   libuvThreads: string | undefined;
 }
 
-/** A language for each script that templates are often written in. */
-const LANGUAGES = ['ar', 'he', 'hi', 'ja', 'ko', 'ru', 'th', 'zh-cn'];
-const COMMAND_TIMEOUT_MS = 5_000;
-
 export async function readHostFacts(): Promise<HostFacts> {
-  const fonts = await readOutput('fc-list', [':', 'family']);
-  const missing = await Promise.all(
-    LANGUAGES.map(async (language) => (await readOutput('fc-list', [`:lang=${language}`])) === ''),
-  );
+  const missingFontconfig = missingFile(process.env.FONTCONFIG_FILE);
   const limits = readControlGroupLimits();
   return {
     cores: availableParallelism(),
@@ -47,9 +37,8 @@ export async function readHostFacts(): Promise<HostFacts> {
     openFiles: openFilesOf(await readText('/proc/self/limits')),
     tasks: limits.tasks,
     heapBytes: getHeapStatistics().heap_size_limit,
-    fontFamilies: fonts === null ? null : fonts.split('\n').filter((line) => line !== ''),
-    languagesWithoutFont: fonts === null ? [] : LANGUAGES.filter((_language, index) => missing[index]),
-    missingFontconfig: missingFile(process.env.FONTCONFIG_FILE),
+    fonts: await new Fonts().list(),
+    missingFontconfig,
     nodeVersion: process.versions.node,
     libuvThreads: process.env.UV_THREADPOOL_SIZE,
   };
@@ -67,13 +56,6 @@ function openFilesOf(limits: string | null): number | null {
 async function readText(path: string): Promise<string | null> {
   return readFile(path, 'utf8').then(
     (text) => text.trim(),
-    () => null,
-  );
-}
-
-async function readOutput(command: string, words: string[]): Promise<string | null> {
-  return promisify(execFile)(command, words, { timeout: COMMAND_TIMEOUT_MS }).then(
-    ({ stdout }) => stdout.trim(),
     () => null,
   );
 }

@@ -129,31 +129,34 @@ function judgeWaits({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Setting
   );
 }
 
-function* judgeFonts({
-  fontFamilies,
-  languagesWithoutFont,
-  missingFontconfig,
-}: HostFacts): Generator<Finding> {
+/** Scripts that templates are often written in, by the package of Debian that has them. */
+const SCRIPTS_OF_PACKAGES = {
+  'fonts-dejavu-core': ['Latin', 'Greek', 'Cyrillic', 'Arabic', 'Hebrew'],
+  'fonts-noto-color-emoji': ['Emoji'],
+  'fonts-noto-core': ['Devanagari', 'Bengali', 'Tamil', 'Thai'],
+  'fonts-noto-cjk': ['Han', 'Hiragana', 'Katakana', 'Hangul'],
+};
+
+function* judgeFonts({ fonts, missingFontconfig }: HostFacts): Generator<Finding> {
   if (missingFontconfig !== null)
     yield problem(
       `FONTCONFIG_FILE names ${missingFontconfig}, which does not exist: browsers and drawings find no font.`,
       'Correct it, or leave it out.',
     );
-  if (fontFamilies === null)
-    yield warning('fc-list is missing, so fonts cannot be listed.', 'Install fontconfig.');
-  else if (fontFamilies.length === 0)
+  if (fonts.length === 0) {
     yield problem(
       'There is no font: templates draw no text.',
-      'Install fonts, such as fonts-dejavu and fonts-noto.',
+      'Leave FONTCONFIG_FILE out: the service has fonts of its own.',
     );
-  else {
-    yield ok(`${fontFamilies.length} font families are installed.`);
-    if (!fontFamilies.some((family) => /emoji/i.test(family)))
-      yield warning('No font draws emoji.', 'Install one, such as fonts-noto-color-emoji.');
-    if (languagesWithoutFont.length > 0)
+    return;
+  }
+  yield ok(`There are ${fonts.length} font families.`);
+  for (const [name, wanted] of Object.entries(SCRIPTS_OF_PACKAGES)) {
+    const missing = wanted.filter((script) => !fonts.some(({ scripts }) => scripts.includes(script)));
+    if (missing.length > 0)
       yield warning(
-        `No font draws text in ${languagesWithoutFont.join(', ')}.`,
-        'Install fonts-noto-core and fonts-noto-cjk if templates use these scripts.',
+        `No font draws ${missing.join(', ')}.`,
+        `Install ${name} if templates or texts use them.`,
       );
   }
 }

@@ -1,5 +1,5 @@
 import type { Timings } from '../../../workers/protocol.ts';
-import type { RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
+import type { PageText, RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
 import { type ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { LostThreadError } from './thread.ts';
@@ -11,6 +11,7 @@ export interface RenderedPage {
   width: number;
   height: number;
   timings: Timings & { queueMs: number };
+  text: PageText;
 }
 
 /** Seconds until a caller may retry when no browser is installed, because an operator has to install one first. */
@@ -43,8 +44,8 @@ export function rethrow(error: unknown): never {
 /** @param refusal the field of the call that brought the page, and the refusal of a late one. */
 export function requirePage(answer: RenderAnswer, queueMs: number, refusal: Refusal): RenderedPage {
   if (answer.kind === 'rendered') {
-    const { data, contentType, width, height, timings } = answer;
-    return { data, contentType, width, height, timings: { ...timings, queueMs } };
+    const { data, contentType, width, height, timings, text } = answer;
+    return { data, contentType, width, height, timings: { ...timings, queueMs }, text };
   }
   if (answer.kind === 'render_failure') throw refusalOf(answer, refusal);
   throw new Error('A render thread gave an unexpected answer.');

@@ -5,6 +5,7 @@ import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { Models } from '../models/models.ts';
 import type { Presets } from '../presets/open.ts';
 import { compareRoutes } from './compare.ts';
+import { fontRoutes } from './fonts.ts';
 import { metadataRoutes } from './metadata.ts';
 import type { MeteredCallOptions } from './metered-call.ts';
 import { type RenderOptions, renderRoutes } from './render.ts';
@@ -13,7 +14,7 @@ import { transformRoutes } from './transform.ts';
 
 interface TransformsOptions
   extends Omit<MeteredCallOptions, 'timeoutMs'>,
-    Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl'> {
+    Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl' | 'fonts'> {
   objects: Objects;
   signatures: Signatures;
   models: Models;
@@ -35,6 +36,7 @@ export function openTransforms({ presets, settings, ...options }: TransformsOpti
       await app.register(transformRoutes, { ...options, timeoutMs, results, presetPass: presets.passOf });
       await app.register(compareRoutes, { ...options, timeoutMs });
       await app.register(metadataRoutes, { ...options, timeoutMs });
+      await app.register(fontRoutes, options);
       await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS });
     },
     resultRoutes: (app) => resultRoutes(app, options),

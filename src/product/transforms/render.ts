@@ -16,6 +16,7 @@ import { sentPage } from '../templates/rules.ts';
 import { PAGE_FIELDS } from '../templates/schema.ts';
 import { assetIdsIn, withAssetScheme } from './asset-references.ts';
 import type { DeclaredImage } from './declared-type.ts';
+import type { FontOptions } from './fonts.ts';
 import {
   beginCall,
   type CallTerms,
@@ -26,10 +27,8 @@ import {
 } from './metered-call.ts';
 
 export interface RenderOptions
-  extends Pick<
-    MeteredCallOptions,
-    'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'
-  > {
+  extends Pick<MeteredCallOptions, 'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'>,
+    FontOptions {
   renders: Renders;
   templates: Pick<Templates, 'findForRender'>;
   publicUrl: () => string;
@@ -116,6 +115,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         ...escapedInCssWarnings(template, row),
         ...blockedWarnings(html),
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
+        ...(await options.fonts.findWarnings(picture.text)),
       ]);
       underWay.ran('render_template', picture);
       return sendPicture(reply, picture);

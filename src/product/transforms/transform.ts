@@ -6,13 +6,14 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Models } from '../models/models.ts';
+import { type FontOptions, textOf } from './fonts.ts';
 import { readInput, type Source } from './input.ts';
 import { beginCall, counted, loadImage, type MeteredCallOptions, sendPicture } from './metered-call.ts';
 import { RESULT_LIFE_SECONDS, type TemporaryResults } from './results.ts';
 import { CallCompiler, type CompiledCall, type Query, type TransformCall } from './transform-call.ts';
 import { SentSteps, transformQuery, transformReference } from './transform-schema.ts';
 
-interface TransformOptions extends MeteredCallOptions {
+interface TransformOptions extends MeteredCallOptions, FontOptions {
   results: TemporaryResults;
   models: Models;
   /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */
@@ -21,7 +22,7 @@ interface TransformOptions extends MeteredCallOptions {
 
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const { imageWorkers, results, models, presetPass } = options;
+  const { imageWorkers, results, models, presetPass, fonts } = options;
   const calls = new CallCompiler(models);
 
   app.post<{ Querystring: Query }>(
@@ -64,7 +65,11 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         return { fetchMs, bytesIn, link, ...result };
       });
       underWay.ran(name, done);
-      addWarnings(reply, [...warnings.map(({ code }) => ({ code })), ...(done.warnings ?? [])]);
+      addWarnings(reply, [
+        ...warnings.map(({ code }) => ({ code })),
+        ...(done.warnings ?? []),
+        ...(await fonts.findWarnings(textOf(pass))),
+      ]);
       sendFindings(reply, done);
       return done.link === null ? sendPicture(reply, done) : answerLink(done.link, done);
     },

@@ -29,6 +29,19 @@ const MEGABYTE = 1_048_576;
 const GIGABYTE = 1_024 * MEGABYTE;
 const now = () => new Date();
 
+/** A font of every script that the doctor asks for. */
+const EVERYTHING = {
+  family: 'Everything',
+  styles: ['Regular'],
+  scripts: [
+    ...['Latin', 'Greek', 'Cyrillic', 'Arabic', 'Hebrew', 'Emoji', 'Devanagari', 'Bengali', 'Tamil', 'Thai'],
+    ...['Han', 'Hiragana', 'Katakana', 'Hangul'],
+  ],
+};
+const without = (...scripts: string[]) => [
+  { ...EVERYTHING, scripts: EVERYTHING.scripts.filter((script) => !scripts.includes(script)) },
+];
+
 const WELL: HostFacts = {
   cores: 4,
   quotaCores: null,
@@ -36,8 +49,7 @@ const WELL: HostFacts = {
   openFiles: 65_536,
   tasks: null,
   heapBytes: 4 * GIGABYTE,
-  fontFamilies: ['DejaVu Sans', 'Noto Color Emoji'],
-  languagesWithoutFont: [],
+  fonts: [EVERYTHING],
   missingFontconfig: null,
   nodeVersion: '24.1.0',
   libuvThreads: undefined,
@@ -87,9 +99,9 @@ t.test('faults of the host are found, and their remedy is named', async (t) => {
     /FONTCONFIG_FILE names \/no/,
     /leave it out/,
   );
-  finds(t, host({ fontFamilies: [] }), 'problem', /no font/, /Install fonts/);
-  finds(t, host({ fontFamilies: ['DejaVu Sans'] }), 'warning', /emoji/, /fonts-noto-color-emoji/);
-  finds(t, host({ languagesWithoutFont: ['ja'] }), 'warning', /draws text in ja/, /fonts-noto-cjk/);
+  finds(t, host({ fonts: [] }), 'problem', /no font/, /FONTCONFIG_FILE/);
+  finds(t, host({ fonts: without('Emoji') }), 'warning', /draws Emoji/, /fonts-noto-color-emoji/);
+  finds(t, host({ fonts: without('Han', 'Hangul') }), 'warning', /draws Han, Hangul/, /fonts-noto-cjk/);
   finds(t, host({ nodeVersion: '20.20.2' }), 'problem', /20\.20\.2/, /npm/);
 });
 

@@ -125,9 +125,10 @@ interface StepSource<P extends TProperties> {
   alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
   changesNothing?(params: Filled<P>): boolean;
   /**
-   * `keeps`: a grey picture stays grey if the colours among its arguments are grey; `makes`: any picture becomes grey.
+   * `keeps`: a grey picture stays grey if the colours among its arguments are grey; `makes`: any picture becomes grey;
+   * `colours`, or nothing: a grey picture may get colours.
    */
-  grey?: 'keeps' | 'makes' | ((params: Filled<P>) => 'keeps' | 'makes');
+  grey?: 'keeps' | 'makes' | ((params: Filled<P>) => 'keeps' | 'makes' | 'colours');
   readsSecondAsset?: string;
   conceals?: true;
   rule?(params: Filled<P>): BadArgument | undefined;

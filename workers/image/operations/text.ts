@@ -33,7 +33,7 @@ export const text = defineStep({
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
   },
-  grey: 'keeps',
+  grey: ({ text }) => (hasEmoji(text) ? 'colours' : 'keeps'),
   copies: 1,
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
@@ -52,9 +52,11 @@ export const text = defineStep({
       height: roomAlong(picture.height, margin),
     };
     const lines = { width: lineWidth(size, room.width), align: alignAt(position) };
-    const letters = await draw(written, { ...lines, font: `${drawable(font)} ${size}` }, pass);
+    const layout = { ...lines, font: `${drawable(font)} ${size}` };
     const ink = { ...colour, alpha: colour.alpha * opacity };
-    const flat = inked(letters, ink);
+    const flat = hasEmoji(written)
+      ? await drawColoured(written, layout, ink, pass)
+      : inked(await drawMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turned(flat, rotate, TRANSPARENT, pass.sharp);
     const spot = place(label, room, position);
     await overlay(picture, label, { left: spot.left + margin, top: spot.top + margin });
@@ -101,15 +103,42 @@ function linesFault(text: string, sizePx: number, width: number): BadArgument | 
   return new BadArgument('size', message);
 }
 
-/** Draws the letters as a mask: one channel, 255 for ink. A broken word gets no hyphen that the caller did not send. */
-async function draw(
+interface Layout {
+  font: string;
+  width: number;
+  align: Align;
+}
+
+/** Draws the letters as a mask: one channel, 255 for ink. */
+async function drawMask(text: string, layout: Layout, { sharp }: PassContext): Promise<Pixels> {
+  const letters = sharp({ text: { text: markupOf(text), ...layout, dpi: 72, wrap: 'word-char' } });
+  return readPixels(letters.toColourspace('b-w'));
+}
+
+/** Draws letters in a colour, and emoji in their own. A mask would show emoji as flat shapes. */
+async function drawColoured(
   text: string,
-  layout: { font: string; width: number; align: Align },
+  layout: Layout,
+  { alpha, ...colour }: Rgba,
   { sharp }: PassContext,
 ): Promise<Pixels> {
-  const markup = `<span insert_hyphens="false">${escaped(sided(text))}</span>`;
-  const letters = sharp({ text: { text: markup, ...layout, dpi: 72, wrap: 'word-char' } });
-  return readPixels(letters.toColourspace('b-w'));
+  const hex = [colour.r, colour.g, colour.b].map((part) => part.toString(16).padStart(2, '0')).join('');
+  const markup = `<span foreground="#${hex}">${markupOf(text)}</span>`;
+  const letters = sharp({ text: { text: markup, ...layout, dpi: 72, wrap: 'word-char', rgba: true } });
+  const drawn = await readPixels(letters.toColourspace('srgb'));
+  for (let at = 3; at < drawn.data.length; at += 4)
+    drawn.data[at] = Math.round((drawn.data[at] as number) * alpha);
+  return drawn;
+}
+
+/** A broken word gets no hyphen that the caller did not send. */
+function markupOf(text: string): string {
+  return `<span insert_hyphens="false">${escaped(sided(text))}</span>`;
+}
+
+/** Whether a font may draw a part of the text in colours of its own. */
+function hasEmoji(text: string): boolean {
+  return /\p{Emoji_Presentation}|\uFE0F/u.test(text);
 }
 
 /** Matches text whose first letter is of a script that is written from right to left. */

@@ -41,7 +41,7 @@ per body (hey-api): files as multipart, pictures as pictures. With \`?ops=create
  * route is the first segment of its path below /api/v1.
  */
 const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: readonly string[]]> = [
-  ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results']],
+  ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results', 'fonts']],
   ['Jobs', 'Ops, presets and chains of steps over many assets.', ['jobs']],
   ['Assets', 'Images that the account keeps.', ['assets']],
   ['Collections', 'Assets under a name.', ['collections']],

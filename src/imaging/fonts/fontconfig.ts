@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The fonts of the service beside those of the machine. */
+const OWN_FILE = fileURLToPath(new URL('fonts.conf', import.meta.url));
+
+/**
+ * Makes the fonts of the service known to everything that this process starts: threads, processes and browsers read
+ * FONTCONFIG_FILE. An operator who has set it keeps their own file.
+ * @returns the file that is used.
+ */
+export function useFontconfig(): string {
+  process.env.FONTCONFIG_FILE ??= OWN_FILE;
+  return process.env.FONTCONFIG_FILE;
+}
+
+const MAX_INCLUSIONS = 8;
+const ELEMENT = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
+
+/**
+ * The directories of fonts that a configuration names, with those of the files that it includes. They are read from
+ * the files, because a bare machine has no program that tells them. Salts and resets are not read.
+ */
+export function fontDirectories(file: string, depth = 0): string[] {
+  if (depth > MAX_INCLUSIONS) return [];
+  const found = configurationsAt(file).flatMap((path) => {
+    const text = readFileSync(path, 'utf8').replace(/<!--[\s\S]*?-->/g, '');
+    return [...text.matchAll(ELEMENT)].flatMap(([, element, attributes = '', named = '']) => {
+      const prefix = /\bprefix="(\w+)"/.exec(attributes)?.[1];
+      if (element === 'dir') return [located(named.trim(), { prefix, of: path, xdg: DATA })];
+      return fontDirectories(located(named.trim(), { prefix, of: path, xdg: CONFIG }), depth + 1);
+    });
+  });
+  return [...new Set(found)];
+}
+
+const DATA = { variable: 'XDG_DATA_HOME', fallback: '.local/share' };
+const CONFIG = { variable: 'XDG_CONFIG_HOME', fallback: '.config' };
+
+interface Naming {
+  prefix: string | undefined;
+  /** The file that names it. */
+  of: string;
+  xdg: { variable: string; fallback: string };
+}
+
+function located(name: string, { prefix, of, xdg }: Naming): string {
+  if (prefix === 'xdg') return join(process.env[xdg.variable] ?? join(homedir(), xdg.fallback), name);
+  if (prefix === 'relative') return resolve(dirname(of), name);
+  return name.startsWith('~') ? join(homedir(), name.slice(1)) : name;
+}
+
+/** The files of a configuration: itself, or those of a directory; a bare name is looked for where fontconfig does. */
+function configurationsAt(name: string): string[] {
+  const places = [...(process.env.FONTCONFIG_PATH?.split(delimiter) ?? []), '/etc/fonts'];
+  const paths = isAbsolute(name) ? [name] : places.map((place) => join(place, name));
+  const path = paths.find((candidate) => statSync(candidate, { throwIfNoEntry: false }) !== undefined);
+  if (path === undefined) return [];
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path).filter((entry) => /^\d.*\.conf$/.test(entry));
+  return names
+    .map((entry) => join(path, entry))
+    .filter((entry) => statSync(entry, { throwIfNoEntry: false }));
+}

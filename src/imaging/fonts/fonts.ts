@@ -1,0 +1,144 @@
+import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type FontFace, readFaces } from '../../../workers/formats/font.ts';
+import { firstFamily, isGeneric, withoutStyle } from './families.ts';
+import { fontDirectories, useFontconfig } from './fontconfig.ts';
+import { scriptsIn } from './scripts.ts';
+
+/** A family that is there for pages and for text. */
+export interface FontFamily {
+  family: string;
+  /** Such as `Bold Italic`. */
+  styles: string[];
+  /** Names of scripts, such as `Latin`, and `Emoji`. */
+  scripts: string[];
+}
+
+/** What a picture holds of text. */
+export interface DrawnText {
+  /** Its characters, in any order. */
+  characters: string;
+  /** The lists of families that it asks for, each as in CSS: `Inter, sans-serif`. */
+  families: readonly string[];
+}
+
+/** What was drawn otherwise than it was asked for. */
+export interface FontWarning {
+  code: 'missing_glyph' | 'font_replaced';
+  /** The code point in hex digits, or the family. */
+  name: string;
+}
+
+const FONT_FILE = /\.(ttf|otf|ttc|otc)$/i;
+const MAX_DEPTH = 8;
+const CODE_POINTS = 0x110000;
+
+/**
+ * The fonts of this machine, read once from their files. Pages and text are drawn by two programs, but both find their
+ * fonts by fontconfig, in the same files: what no file has, neither can draw.
+ */
+export class Fonts {
+  readonly #families = new Map<string, FontFamily>();
+  /** One bit for each code point that some font has. */
+  readonly #covered = new Uint8Array(CODE_POINTS / 8);
+
+  /** Resolves when all files are read, which on a machine of many fonts takes seconds. */
+  readonly #read: Promise<void>;
+
+  /** Makes the fonts of the service known to all that this process starts, and begins to read those that are there. */
+  constructor() {
+    this.#read = this.#readAll(useFontconfig());
+  }
+
+  /** The families, by name. */
+  async list(): Promise<FontFamily[]> {
+    await this.#read;
+    return [...this.#families.values()].sort((one, other) => (one.family < other.family ? -1 : 1));
+  }
+
+  /** The characters that no font has, and the families that are not there. */
+  async findWarnings({ characters, families }: DrawnText): Promise<FontWarning[]> {
+    if (characters === '' && families.length === 0) return [];
+    await this.#read;
+    const asked = families.flatMap((list) => firstFamily(list) ?? []);
+    const replaced = [...new Set(asked)].filter((family) => !this.#has(family));
+    return [
+      ...replaced.map((name) => ({ code: 'font_replaced' as const, name })),
+      ...this.#missing(characters).map((name) => ({ code: 'missing_glyph' as const, name })),
+    ];
+  }
+
+  #has(family: string): boolean {
+    if (isGeneric(family) || this.#families.has(family.toLowerCase())) return true;
+    return this.#families.has(withoutStyle(family).toLowerCase());
+  }
+
+  /** The code points without a glyph, each once. Characters that are never seen need none. */
+  #missing(characters: string): string[] {
+    const missing = new Set<number>();
+    for (const character of characters.normalize('NFC')) {
+      if (this.#covers(character) || UNSEEN.test(character)) continue;
+      // A letter with an accent is also drawn from its parts.
+      const parts = [...character.normalize('NFD')];
+      if (parts.length > 1 && parts.every((part) => this.#covers(part))) continue;
+      missing.add(character.codePointAt(0) ?? 0);
+    }
+    return Array.from(missing, (codePoint) => codePoint.toString(16).toUpperCase());
+  }
+
+  #covers(character: string): boolean {
+    const codePoint = character.codePointAt(0) ?? 0;
+    return ((this.#covered[codePoint >> 3] ?? 0) & (1 << (codePoint & 7))) !== 0;
+  }
+
+  async #readAll(configuration: string): Promise<void> {
+    const seen = new Set<string>();
+    for (const directory of fontDirectories(configuration)) await this.#readBelow(directory, seen, 0);
+  }
+
+  /** Reads the fonts of a directory and of those below it, each file once. One that cannot be read is passed over. */
+  async #readBelow(directory: string, seen: Set<string>, depth: number): Promise<void> {
+    const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      const path = join(directory, entry.name);
+      if (FONT_FILE.test(entry.name)) await this.#readFile(path, seen).catch(() => {});
+      else if (!entry.isFile() && depth < MAX_DEPTH) await this.#readBelow(path, seen, depth + 1);
+    }
+  }
+
+  async #readFile(path: string, seen: Set<string>): Promise<void> {
+    const real = await realpath(path);
+    if (seen.has(real)) return;
+    seen.add(real);
+    const file = await open(real);
+    try {
+      const faces = await readFaces((offset, length) => readAt(file, offset, length));
+      for (const face of faces) this.#add(face);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #add({ family, style, ranges }: FontFace): void {
+    const key = family.toLowerCase();
+    const known = this.#families.get(key) ?? { family, styles: [], scripts: [] };
+    const union = (one: string[], more: string[]) => [...new Set([...one, ...more])].sort();
+    this.#families.set(key, {
+      family: known.family,
+      styles: union(known.styles, [style]),
+      scripts: union(known.scripts, scriptsIn(ranges)),
+    });
+    for (const [first, last] of ranges) {
+      for (let codePoint = first; codePoint <= last; codePoint += 1)
+        this.#covered[codePoint >> 3] = (this.#covered[codePoint >> 3] ?? 0) | (1 << (codePoint & 7));
+    }
+  }
+}
+
+/** Spaces, controls, and marks that change how others are drawn. */
+const UNSEEN = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]$/u;
+
+async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+  return buffer.subarray(0, bytesRead);
+}

@@ -1,0 +1,44 @@
+/**
+ * Letters by which a font is known to have a script. A font has it when it has all of them; a few letters of each are
+ * enough, because fonts cover a script or leave it out.
+ */
+const LETTERS: Readonly<Record<string, string>> = {
+  Latin: 'AZazéñ',
+  Greek: 'ΑΩαω',
+  Cyrillic: 'АЯая',
+  Armenian: 'ԱՖաֆ',
+  Georgian: 'აჰ',
+  Hebrew: 'את',
+  Arabic: 'ابي',
+  Devanagari: 'अह',
+  Bengali: 'অহ',
+  Gurmukhi: 'ਅਹ',
+  Gujarati: 'અહ',
+  Tamil: 'அஹ',
+  Telugu: 'అహ',
+  Kannada: 'ಅಹ',
+  Malayalam: 'അഹ',
+  Sinhala: 'අහ',
+  Thai: 'กฮ',
+  Lao: 'ກຮ',
+  Khmer: 'កហ',
+  Myanmar: 'ကဟ',
+  Ethiopic: 'ሀፈ',
+  Hiragana: 'あん',
+  Katakana: 'アン',
+  Han: '一国語',
+  Hangul: '가힣',
+  Emoji: '😀🎉🚀',
+};
+
+const SCRIPTS = Object.entries(LETTERS).map(([script, letters]) => {
+  return { script, codePoints: Array.from(letters, (letter) => letter.codePointAt(0) ?? 0) };
+});
+
+type Ranges = ReadonlyArray<readonly [first: number, last: number]>;
+
+/** The names in Unicode of the scripts that ranges of code points cover; Emoji beside them. */
+export function scriptsIn(ranges: Ranges): string[] {
+  const has = (codePoint: number) => ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
+  return SCRIPTS.filter(({ codePoints }) => codePoints.every(has)).map(({ script }) => script);
+}

@@ -1,0 +1,44 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import type { Pass } from '../../../workers/protocol.ts';
+import type { DrawnText, Fonts } from '../../imaging/fonts/fonts.ts';
+import { component } from '../../platform/http/documented.ts';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+
+const FontFamily = component('FontFamily', {
+  family: Type.String(),
+  styles: Type.Array(Type.String(), { description: 'Such as `Bold Italic`.' }),
+  scripts: Type.Array(Type.String(), {
+    description:
+      'The scripts that its characters cover, by their names in Unicode, such as `Latin`; `Emoji` beside them.',
+  }),
+});
+
+export interface FontOptions {
+  fonts: Pick<Fonts, 'list' | 'findWarnings'>;
+}
+
+/** GET /fonts: the fonts that pages and text are drawn with. */
+export async function fontRoutes(app: FastifyInstance, { fonts }: FontOptions): Promise<void> {
+  app.get(
+    '/fonts',
+    {
+      config: { access: 'public', compress: true },
+      schema: {
+        summary: 'List the fonts',
+        description: 'The font families of this host, for pages and for text. Not paged.',
+        response: { 200: envelopeOf(Type.Array(FontFamily)) },
+      },
+    },
+    async () => success('Fonts listed.', await fonts.list()),
+  );
+}
+
+/** The text that the steps of a pass write. */
+export function textOf({ steps }: Pass): DrawnText {
+  const written = steps.filter(({ operation }) => operation === 'text').map(({ params }) => params);
+  return {
+    characters: written.map(({ text }) => String(text)).join(''),
+    families: written.flatMap(({ font }) => (typeof font === 'string' ? [font] : [])),
+  };
+}

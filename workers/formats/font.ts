@@ -1,0 +1,145 @@
+/**
+ * Reads of a TrueType or OpenType file, or of a collection, what a font is called and which characters it has. Only the
+ * tables `name` and `cmap` are read, so that a collection of 100 MB costs as little as a small font.
+ */
+
+/** Reads `length` bytes of a file from `offset`; fewer where the file ends. */
+export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
+
+export interface FontFace {
+  family: string;
+  /** Such as `Bold Italic`. */
+  style: string;
+  /** Ranges of code points, each from its first to its last. */
+  ranges: Array<readonly [first: number, last: number]>;
+}
+
+const SFNT = [0x00010000, 0x4f54544f, 0x74727565];
+const COLLECTION = 0x74746366;
+const MAX_FACES = 256;
+const MAX_TABLES = 128;
+const MAX_TABLE_BYTES = 8_000_000;
+const MAX_GROUPS = 200_000;
+const MAX_CODE_POINT = 0x10ffff;
+
+/** The faces of a font file; none for a file of another format. @throws RangeError for a file that is cut off. */
+export async function readFaces(readAt: ReadAt): Promise<FontFace[]> {
+  const head = await readAt(0, 12);
+  if (head.length < 12) return [];
+  const kind = head.readUInt32BE(0);
+  if (SFNT.includes(kind)) return present([await readFace(readAt, 0)]);
+  if (kind !== COLLECTION) return [];
+  const count = Math.min(head.readUInt32BE(8), MAX_FACES);
+  const offsets = await readAt(12, count * 4);
+  const faces: Array<FontFace | null> = [];
+  for (let index = 0; index < count; index += 1)
+    faces.push(await readFace(readAt, offsets.readUInt32BE(index * 4)));
+  return present(faces);
+}
+
+function present(faces: Array<FontFace | null>): FontFace[] {
+  return faces.filter((face) => face !== null);
+}
+
+async function readFace(readAt: ReadAt, offset: number): Promise<FontFace | null> {
+  const head = await readAt(offset, 12);
+  const count = Math.min(head.readUInt16BE(4), MAX_TABLES);
+  const directory = await readAt(offset + 12, count * 16);
+  const table = async (tag: string): Promise<Buffer | null> => {
+    for (let at = 0; at + 16 <= directory.length; at += 16) {
+      if (directory.toString('latin1', at, at + 4) !== tag) continue;
+      const length = Math.min(directory.readUInt32BE(at + 12), MAX_TABLE_BYTES);
+      return readAt(directory.readUInt32BE(at + 8), length);
+    }
+    return null;
+  };
+  const [names, characters] = [await table('name'), await table('cmap')];
+  if (names === null || characters === null) return null;
+  const named = namesIn(names);
+  const family = named.get(TYPOGRAPHIC_FAMILY) ?? named.get(FAMILY);
+  if (family === undefined) return null;
+  const style = named.get(TYPOGRAPHIC_STYLE) ?? named.get(STYLE) ?? 'Regular';
+  return { family, style, ranges: rangesIn(characters) };
+}
+
+const FAMILY = 1;
+const STYLE = 2;
+const TYPOGRAPHIC_FAMILY = 16;
+const TYPOGRAPHIC_STYLE = 17;
+const NAMES = [FAMILY, STYLE, TYPOGRAPHIC_FAMILY, TYPOGRAPHIC_STYLE];
+const WINDOWS = 3;
+const MACINTOSH = 1;
+const ENGLISH = 0x409;
+
+/** The English names of a font by their number. */
+function namesIn(table: Buffer): Map<number, string> {
+  const [count, texts] = [table.readUInt16BE(2), table.readUInt16BE(4)];
+  const names = new Map<number, string>();
+  for (let index = 0, at = 6; index < count && at + 12 <= table.length; index += 1, at += 12) {
+    const [platform, language, id] = [0, 4, 6].map((field) => table.readUInt16BE(at + field));
+    if (id === undefined || !NAMES.includes(id)) continue;
+    const start = texts + table.readUInt16BE(at + 10);
+    const bytes = table.subarray(start, start + table.readUInt16BE(at + 8));
+    if (platform === WINDOWS && language === ENGLISH) names.set(id, textOf(bytes));
+    if (platform === MACINTOSH && language === 0 && !names.has(id)) names.set(id, bytes.toString('latin1'));
+  }
+  return names;
+}
+
+/** Text in UTF-16, big-endian. */
+function textOf(bytes: Buffer): string {
+  const swapped = Buffer.from(bytes.subarray(0, bytes.length & ~1));
+  return swapped.swap16().toString('utf16le');
+}
+
+/** The characters of the best table: one of all of Unicode before one of its first plane. */
+function rangesIn(cmap: Buffer): FontFace['ranges'] {
+  const count = cmap.readUInt16BE(2);
+  let plane: FontFace['ranges'] = [];
+  for (let index = 0, at = 4; index < count && at + 8 <= cmap.length; index += 1, at += 8) {
+    const [platform, encoding] = [cmap.readUInt16BE(at), cmap.readUInt16BE(at + 2)];
+    if (platform !== 0 && !(platform === WINDOWS && (encoding === 1 || encoding === 10))) continue;
+    const table = cmap.subarray(cmap.readUInt32BE(at + 4));
+    const format = table.readUInt16BE(0);
+    if (format === 12) return groupsIn(table);
+    if (format === 4) plane = segmentsIn(table);
+  }
+  return plane;
+}
+
+function groupsIn(table: Buffer): FontFace['ranges'] {
+  const count = Math.min(table.readUInt32BE(12), MAX_GROUPS);
+  const ranges: FontFace['ranges'] = [];
+  for (let index = 0, at = 16; index < count; index += 1, at += 12) {
+    const [first, last, glyph] = [0, 4, 8].map((field) => table.readUInt32BE(at + field)) as Three;
+    // Glyph 0 is the one for what is missing.
+    if (last <= MAX_CODE_POINT && first <= last) ranges.push([glyph === 0 ? first + 1 : first, last]);
+  }
+  return ranges;
+}
+
+type Three = [number, number, number];
+
+function segmentsIn(table: Buffer): FontFace['ranges'] {
+  const twice = table.readUInt16BE(6);
+  const ranges: FontFace['ranges'] = [];
+  for (let at = 0; at < twice; at += 2) {
+    const last = table.readUInt16BE(14 + at);
+    const first = table.readUInt16BE(16 + twice + at);
+    const delta = table.readUInt16BE(16 + 2 * twice + at);
+    const offsetAt = 16 + 3 * twice + at;
+    const offset = table.readUInt16BE(offsetAt);
+    const glyphOf = (code: number): number => {
+      if (offset === 0) return (code + delta) & 0xffff;
+      const glyphAt = offsetAt + offset + 2 * (code - first);
+      return glyphAt + 2 <= table.length ? table.readUInt16BE(glyphAt) : 0;
+    };
+    for (let code = first; code <= last && code < 0xffff; code += 1) {
+      if (glyphOf(code) === 0) continue;
+      const before = ranges.at(-1);
+      if (before !== undefined && before[1] === code - 1) ranges[ranges.length - 1] = [before[0], code];
+      else ranges.push([code, code]);
+    }
+  }
+  return ranges;
+}

@@ -1,0 +1,44 @@
+import type { PageText } from './protocol.ts';
+
+/** Pieces of text beyond which a page is not read, so that it costs milliseconds at most. */
+const MAX_PIECES = 5_000;
+
+/**
+ * An expression that reads of the document what its text needs of fonts: `characters` beyond ASCII, each once, and
+ * `families`, each list as the style has it. What the document's own `@font-face` brings is left out, unless it did not
+ * load: its families are there, and nobody knows their characters. Invisible text, generated content and the values of
+ * fields are not read.
+ */
+export const READ_TEXT = `(() => {
+  const plain = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase();
+  const own = new Set();
+  for (const face of document.fonts) if (face.status !== 'error') own.add(plain(face.family));
+  const characters = new Set();
+  const families = new Set();
+  const read = new Map();
+  const look = (element) => {
+    if (!element.checkVisibility({ visibilityProperty: true })) return { isVisible: false };
+    const list = getComputedStyle(element).fontFamily;
+    const names = (list.match(/"[^"]*"|[^,]+/g) ?? []).map(plain);
+    if (!own.has(names[0])) families.add(list);
+    return { isVisible: true, isOwn: names.some((name) => own.has(name)) };
+  };
+  const walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+  for (let pieces = 0; pieces < ${MAX_PIECES} && walker.nextNode(); pieces += 1) {
+    const { data, parentElement: element } = walker.currentNode;
+    if (element === null || !/\\S/.test(data)) continue;
+    if (!read.has(element)) read.set(element, look(element));
+    const { isVisible, isOwn } = read.get(element);
+    if (!isVisible || isOwn || !/[^\\x00-\\x7f]/.test(data)) continue;
+    for (const character of data) if (character > '\\x7f') characters.add(character);
+  }
+  return { characters: [...characters].join(''), families: [...families] };
+})()`;
+
+/** The text of several documents as of one. */
+export function joined(texts: readonly PageText[]): PageText {
+  return {
+    characters: texts.map(({ characters }) => characters).join(''),
+    families: [...new Set(texts.flatMap(({ families }) => families))],
+  };
+}
