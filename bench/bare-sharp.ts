@@ -16,7 +16,7 @@ export interface BareRequest {
   inFlight: number;
   durationMs: number;
 }
-export interface BareAnswer {
+export interface BareResult {
   perSecond: number;
   durationsMs: number[];
 }
@@ -37,7 +37,7 @@ process.on('message', async ({ bareCase, inFlight, durationMs }: BareRequest) =>
   };
   await Promise.all(Array.from({ length: inFlight }, worker));
   const perSecond = (durationsMs.length * 1000) / (performance.now() - started);
-  process.send?.({ perSecond, durationsMs } satisfies BareAnswer);
+  process.send?.({ perSecond, durationsMs } satisfies BareResult);
 });
 
 /** Does the same as the service's resize: EXIF orientation applied, sRGB, no metadata, the encoder's default effort. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import { type Api, openApi } from './api.ts';
-import type { BareAnswer, BareCase } from './bare-sharp.ts';
+import type { BareCase, BareResult } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { engineAlone } from './engine-alone.ts';
 import { photograph } from './photograph.ts';
@@ -146,7 +146,7 @@ async function barePerSecond(picture: Uint8Array): Promise<number> {
   const { width: size, format, quality } = RESIZE;
   const bareCase: BareCase = { input: Buffer.from(picture).toString('base64'), size, format, quality };
   child.send({ bareCase, inFlight: 4, durationMs: BARE_MS });
-  const [{ perSecond }] = (await once(child, 'message')) as [BareAnswer];
+  const [{ perSecond }] = (await once(child, 'message')) as [BareResult];
   child.kill();
   return perSecond;
 }

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import autocannon from 'autocannon';
 import sharp from 'sharp';
 import { openApi } from './api.ts';
-import type { BareAnswer, BareCase, BareRequest } from './bare-sharp.ts';
+import type { BareCase, BareRequest, BareResult } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
-interface TransformMeasurement extends BareAnswer {
+interface TransformMeasurement extends BareResult {
   /** CPU milliseconds of the server, or of bare sharp, per call. */
   cpuMsEach: number;
 }
@@ -98,8 +98,8 @@ async function measure(
     plain.push(await withCpu(bare.pid ?? 0, () => barely(benchCase, inFlight, bare, ROUND_MS)));
     http.push(await withCpu(server.pid, () => overHttp(benchCase, sent, inFlight, server, ROUND_MS)));
   }
-  const perSecond = (answers: BareAnswer[]) => median(answers.map((answer) => answer.perSecond));
-  const times = (answers: BareAnswer[], share: number) =>
+  const perSecond = (answers: BareResult[]) => median(answers.map((answer) => answer.perSecond));
+  const times = (answers: BareResult[], share: number) =>
     median(answers.map(({ durationsMs }) => percentile(durationsMs, share)));
   const ratios = http.map((answer, index) => answer.perSecond / (plain[index]?.perSecond ?? Number.NaN));
   const cpuRatios = http.map(({ cpuMsEach }, index) => (plain[index]?.cpuMsEach ?? Number.NaN) / cpuMsEach);
@@ -119,7 +119,7 @@ async function measure(
   };
 }
 
-async function withCpu(pid: number, run: () => Promise<BareAnswer>): Promise<TransformMeasurement> {
+async function withCpu(pid: number, run: () => Promise<BareResult>): Promise<TransformMeasurement> {
   const before = cpuMs(pid);
   const answer = await run();
   return { ...answer, cpuMsEach: (cpuMs(pid) - before) / answer.durationsMs.length };
@@ -130,10 +130,10 @@ function barely(
   inFlight: number,
   bare: ChildProcess,
   durationMs: number,
-): Promise<BareAnswer> {
+): Promise<BareResult> {
   const bareCase = { input: input.toString('base64'), size, format, quality };
   return new Promise((resolve) => {
-    bare.once('message', (answer: BareAnswer) => resolve(answer));
+    bare.once('message', (answer: BareResult) => resolve(answer));
     bare.send({ bareCase, inFlight, durationMs } satisfies BareRequest);
   });
 }
@@ -144,7 +144,7 @@ async function overHttp(
   inFlight: number,
   server: BenchServer,
   durationMs: number,
-): Promise<BareAnswer> {
+): Promise<BareResult> {
   const durationsMs: number[] = [];
   const started = performance.now();
   const ended = Promise.withResolvers<void>();

@@ -1,5 +1,11 @@
 import { median, percentile, round, type SuiteRow } from '../suite.ts';
-import { bytesAt, checkedAnswer, type PeerAnswer, readAnswer, WrongAnswerError } from './responses.ts';
+import {
+  bytesAt,
+  checkedResponse,
+  type PeerResponse,
+  readResponse,
+  WrongResponseError,
+} from './responses.ts';
 import type { PeerCase, PeerSide } from './sides.ts';
 
 export interface Effort {
@@ -21,7 +27,7 @@ interface RoundResult {
 interface SideMeasurement {
   side: PeerSide;
   /** Null until its first right answer. */
-  answer: PeerAnswer | null;
+  answer: PeerResponse | null;
   rounds: RoundResult[];
   /** Why it is not measured; empty if it is. */
   note: string;
@@ -39,7 +45,7 @@ export async function measureCase(
   const all: SideMeasurement[] = sides.map((side) => ({ side, answer: null, rounds: [], note: '' }));
   for (const one of all)
     await unlessWrong(one, async () => {
-      one.answer = await checkedAnswer(one.side, peerCase, effort.quality);
+      one.answer = await checkedResponse(one.side, peerCase, effort.quality);
     });
   for (let number = 0; number <= effort.rounds; number += 1)
     for (const one of rotated(all, number))
@@ -68,7 +74,7 @@ async function unlessWrong(one: SideMeasurement, work: () => Promise<void>): Pro
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof WrongAnswerError)) throw error;
+    if (!(error instanceof WrongResponseError)) throw error;
     one.note = `Not measured: it ${error.message}.`;
   }
 }
@@ -89,7 +95,7 @@ async function runRound(
   const caller = async () => {
     while (performance.now() - startedMs < roundMs) {
       const sentMs = performance.now();
-      await readAnswer(side, peerCase, quality);
+      await readResponse(side, peerCase, quality);
       durationsMs.push(performance.now() - sentMs);
     }
   };

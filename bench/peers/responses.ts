@@ -4,14 +4,14 @@ import { ssimulacra2 } from '../../workers/image/likeness/ssimulacra2.ts';
 import type { PeerCase, PeerSide } from './sides.ts';
 
 /** A right answer: the picture in the format and width that were asked for. */
-export interface PeerAnswer {
+export interface PeerResponse {
   bytes: number;
   /** SSIMULACRA 2 against the source, scaled to the answer's size by Lanczos in all its pixels. */
   likeness: number;
 }
 
 /** An answer that cannot be measured. The message is a sentence without its subject. */
-export class WrongAnswerError extends Error {}
+export class WrongResponseError extends Error {}
 
 /** The name that sharp has for a format, if it is another. */
 const READ_AS: Record<string, string> = { heif: 'avif' };
@@ -20,28 +20,30 @@ const MAX_QUALITY = 100;
 const QUALITY_STEP = 4;
 const EXCERPT_LENGTH = 80;
 
-/** @throws WrongAnswerError for another status, no picture, or a picture of another format or width. */
-export async function checkedAnswer(
+/** @throws WrongResponseError for another status, no picture, or a picture of another format or width. */
+export async function checkedResponse(
   side: PeerSide,
   peerCase: PeerCase,
   quality: number,
-): Promise<PeerAnswer> {
+): Promise<PeerResponse> {
   const bytes = await readBytes(await requestPicture(side, peerCase, quality));
   const { format, width, height } = await readMetadata(bytes);
   const name = READ_AS[format] ?? format;
-  if (name !== peerCase.format) throw new WrongAnswerError(`answered ${name} instead of ${peerCase.format}`);
+  if (name !== peerCase.format)
+    throw new WrongResponseError(`answered ${name} instead of ${peerCase.format}`);
   if (width !== peerCase.width)
-    throw new WrongAnswerError(`answered a width of ${width} px instead of ${peerCase.width} px`);
+    throw new WrongResponseError(`answered a width of ${width} px instead of ${peerCase.width} px`);
   const likeness = ssimulacra2(await sourceAt(peerCase, { width, height }), await readRaster(sharp(bytes)));
   return { bytes: bytes.byteLength, likeness };
 }
 
-/** Asks and reads the whole answer. @throws WrongAnswerError for another status, or a type that is not a picture's. */
-export async function readAnswer(side: PeerSide, peerCase: PeerCase, quality: number): Promise<void> {
+/** Asks and reads the whole answer. @throws WrongResponseError for another status, or a type that is not a picture's. */
+export async function readResponse(side: PeerSide, peerCase: PeerCase, quality: number): Promise<void> {
   const response = await requestPicture(side, peerCase, quality);
   const bytes = await readBytes(response);
   const type = response.headers.get('content-type') ?? 'no type';
-  if (!type.startsWith('image/')) throw new WrongAnswerError(`answered ${bytes.byteLength} bytes of ${type}`);
+  if (!type.startsWith('image/'))
+    throw new WrongResponseError(`answered ${bytes.byteLength} bytes of ${type}`);
 }
 
 /**
@@ -54,7 +56,7 @@ export async function bytesAt(
   peerCase: PeerCase,
   quality: number,
 ): Promise<number | null> {
-  let last = await checkedAnswer(side, peerCase, quality);
+  let last = await checkedResponse(side, peerCase, quality);
   const direction = Math.sign(likeness - last.likeness);
   if (direction === 0) return last.bytes;
   for (
@@ -62,7 +64,7 @@ export async function bytesAt(
     next >= MIN_QUALITY && next <= MAX_QUALITY;
     next += direction * QUALITY_STEP
   ) {
-    const answer = await checkedAnswer(side, peerCase, next);
+    const answer = await checkedResponse(side, peerCase, next);
     if ((answer.likeness - likeness) * direction >= 0) return between(likeness, last, answer);
     last = answer;
   }
@@ -70,25 +72,25 @@ export async function bytesAt(
 }
 
 /** The size at a likeness between two answers, on a logarithmic scale of the size. */
-function between(likeness: number, one: PeerAnswer, other: PeerAnswer): number {
+function between(likeness: number, one: PeerResponse, other: PeerResponse): number {
   const share = (likeness - one.likeness) / (other.likeness - one.likeness);
   return one.bytes * (other.bytes / one.bytes) ** share;
 }
 
 async function requestPicture(side: PeerSide, peerCase: PeerCase, quality: number): Promise<Response> {
   const response = await side.ask(peerCase, quality).catch((error: Error) => {
-    throw new WrongAnswerError(
+    throw new WrongResponseError(
       `did not answer: ${(error.cause as Error | undefined)?.message ?? error.message}`,
     );
   });
   if (response.status === 200) return response;
   const excerpt = (await response.text()).slice(0, EXCERPT_LENGTH).replaceAll(/\s+/g, ' ').trim();
-  throw new WrongAnswerError(`answered ${response.status}${excerpt && `: ${excerpt}`}`);
+  throw new WrongResponseError(`answered ${response.status}${excerpt && `: ${excerpt}`}`);
 }
 
 function readBytes(response: Response): Promise<Buffer> {
   return response.arrayBuffer().then(Buffer.from, () => {
-    throw new WrongAnswerError('broke off its answer');
+    throw new WrongResponseError('broke off its answer');
   });
 }
 
@@ -96,7 +98,7 @@ async function readMetadata(bytes: Buffer): Promise<Metadata> {
   try {
     return await sharp(bytes).metadata();
   } catch {
-    throw new WrongAnswerError(`answered ${bytes.byteLength} bytes that are not a picture`);
+    throw new WrongResponseError(`answered ${bytes.byteLength} bytes that are not a picture`);
   }
 }
 

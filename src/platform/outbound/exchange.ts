@@ -74,7 +74,7 @@ export function exchange(
     if (response.statusCode === SWITCHING_PROTOCOLS) client.destroy(protocolSwitched());
     else resolve(response);
   });
-  refuseOtherAnswers(client);
+  refuseOtherResponses(client);
   client.on('error', fail);
   // Ends the exchange once; events after a response or an error are ignored.
   client.once('close', () =>
@@ -88,7 +88,7 @@ export function exchange(
  * Destroys a call whose peer switches protocols (101) or sends too many interim responses. The call's error is then an
  * OutboundError.
  */
-export function refuseOtherAnswers(client: ClientRequest): void {
+export function refuseOtherResponses(client: ClientRequest): void {
   client.once('upgrade', (_response, socket) => {
     socket.destroy();
     client.destroy(protocolSwitched());

@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { CodingError, readBody } from '../../platform/outbound/codings.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
-import { refuseOtherAnswers } from '../../platform/outbound/exchange.ts';
+import { refuseOtherResponses } from '../../platform/outbound/exchange.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { faultOf, redacted } from './error-class.ts';
 import { readJson } from './json.ts';
@@ -93,7 +93,7 @@ export async function dial(url: URL, call: HttpRequest, signal: AbortSignal): Pr
     url.protocol === 'https:'
       ? https.request(url, { method, headers, signal, agent: AGENTS['https:'] })
       : http.request(url, { method, headers, signal, agent: AGENTS['http:'] });
-  refuseOtherAnswers(client);
+  refuseOtherResponses(client);
   client.once('response', resolve);
   client.on('error', reject);
   client.end(body);

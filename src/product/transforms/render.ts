@@ -154,7 +154,7 @@ function requireTemplate({ templateId, css, width, height }: RenderBody): string
 }
 
 /**
- * The size at which a page is drawn, and the encoding of its picture.
+ * The size of a page, and the encoding of its picture.
  * @throws ApiError invalid_param on `format`, `scale` or `quality`.
  */
 function parseDrawing(
@@ -175,7 +175,7 @@ function parseDrawing(
   return { width, height, scale, encode: { format, ...present({ quality }) } };
 }
 
-/** A format as it is called here, of any of its usual names. */
+/** Resolves format aliases (jpg → jpeg). */
 function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === formatInOwnSpelling(sent));
   if (format !== undefined) return format;
@@ -189,7 +189,7 @@ const MAX_ASSET_BYTES = 64 * MEGABYTE;
 /** Formats that the service reads but a browser cannot draw. */
 const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
 
-/** The dependencies with which assetsOfPage reads the assets of one call. */
+/** The dependencies of assetsOfPage, which reads the assets of one call. */
 interface PageAssetOptions extends Pick<RenderOptions, 'imageWorkers'> {
   assets: Pick<AssetReader, 'read'>;
   terms: CallTerms;

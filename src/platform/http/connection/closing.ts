@@ -17,7 +17,7 @@ const POLL_MS = 20;
  * drops what is still received. If it were closed with unread bytes, TCP would reset it, and a client that is still
  * sending would never see the response.
  */
-export function closeAfterAnswer(socket: Socket): void {
+export function closeAfterResponse(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();
     const late = setTimeout(() => socket.destroy(), LINGER_MS).unref();

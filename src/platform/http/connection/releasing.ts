@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
-import { closeAfterAnswer } from './closing.ts';
+import { closeAfterResponse } from './closing.ts';
 
 /** A request to release connections expires after this time, because the load may have changed. */
 const VALID_MS = 2_000;
@@ -48,7 +48,7 @@ export class ReleasableConnections {
       ) {
         this.#remaining -= 1;
         reply.header('connection', 'close');
-        if (!request.raw.complete) closeAfterAnswer(request.socket);
+        if (!request.raw.complete) closeAfterResponse(request.socket);
         options.onReleased();
       }
       done();

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ApiError, invalidParam } from '../errors/errors.ts';
 import { failureBody } from '../errors/failures.ts';
-import { closeAfterAnswer } from './closing.ts';
+import { closeAfterResponse } from './closing.ts';
 
 /** The errors of Node's parser and of its timers for a connection. */
 interface ConnectionError extends Error {
@@ -87,7 +87,7 @@ function answerAndClose(socket: Socket, refusal: ApiError): void {
     '',
     body,
   ];
-  closeAfterAnswer(socket);
+  closeAfterResponse(socket);
   socket.write(lines.join('\r\n'));
   socket.destroySoon();
 }

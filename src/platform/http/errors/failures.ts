@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
 import { MEGABYTE } from '../../values/units.ts';
 import { drop } from '../bodies/streamed-body.ts';
-import { closeAfterAnswer } from '../connection/closing.ts';
+import { closeAfterResponse } from '../connection/closing.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';
@@ -48,7 +48,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
   // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
   if (!request.raw.complete) {
     drop(request.raw);
-    closeAfterAnswer(request.socket);
+    closeAfterResponse(request.socket);
   }
   if (hasEndlessBody(request)) reply.header('connection', 'close');
   // Hooks do not run for refusals by the router.

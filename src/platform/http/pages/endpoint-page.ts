@@ -54,19 +54,19 @@ export function endpointPage(call: string, operation: DocumentedOperation, docum
     ...curlLines(call, operation, reader),
     ...(named.length === 0 ? [] : ['## Parameters\n', ...named.map((one) => parameterLine(one, reader)), '']),
     ...bodies.flatMap(([type, media]) => bodyLines(type, media, reader)),
-    ...answersLines(answers, reader),
+    ...responsesLines(answers, reader),
   ].join('\n');
 }
 
 /** The responses by status; fields that are already listed are not repeated. */
-function answersLines(
+function responsesLines(
   answers: [status: string, DocumentedOperation['responses'][string]][],
   reader: SchemaReader,
 ): string[] {
   const listed = new Set<string>();
   return answers.flatMap(([status, { content = {} }]) =>
     Object.entries(content).flatMap(([type, media]) => {
-      const lines = answerLines(status, type, media, reader);
+      const lines = responseLines(status, type, media, reader);
       const fields = lines.filter((line) => line.startsWith('- '));
       const isKnown = fields.length > 0 && fields.every((line) => listed.has(line));
       for (const line of fields) listed.add(line);
@@ -136,7 +136,7 @@ function bodyLines(type: string, media: Media, reader: SchemaReader): string[] {
   return mediaLines(`Body as ${type}`, type, media, reader);
 }
 
-function answerLines(status: string, type: string, media: Media, reader: SchemaReader): string[] {
+function responseLines(status: string, type: string, media: Media, reader: SchemaReader): string[] {
   if (type.startsWith('image/')) return type === 'image/jpeg' ? [`## ${status}: the picture\n`] : [];
   if (!type.includes('json')) return [`## ${status}: ${type}\n`];
   return mediaLines(status, type, media, reader);
