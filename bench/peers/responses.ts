@@ -37,7 +37,7 @@ export async function checkedResponse(
   return { bytes: bytes.byteLength, likeness };
 }
 
-/** Asks and reads the whole answer. @throws WrongResponseError for another status, or a type that is not a picture's. */
+/** Asks and reads the whole body. @throws WrongResponseError for another status, or a type that is not a picture's. */
 export async function readResponse(side: PeerSide, peerCase: PeerCase, quality: number): Promise<void> {
   const response = await requestPicture(side, peerCase, quality);
   const bytes = await readBytes(response);
