@@ -40,7 +40,7 @@ export interface JobsContext extends JobStores {
   owner: string;
   /** Items that this process can work on at once. */
   widths: Record<WorkKind, () => number>;
-  /** Called when a job has ended, in whichever process; with the job where that was this one. */
+  /** Called when a job has ended, in any process; with the job if it was this process. */
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;
   now: () => Date;

@@ -78,7 +78,7 @@ export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
   });
 }
 
-/** @param missing every id that is no asset of the account. */
+/** @param missing every id that is not an asset of the account. */
 export function assetsMissing(missing: readonly string[]): ApiError {
   const [first, ...others] = missing;
   const more = others.length === 0 ? '' : ` and ${others.length} more, listed in details.missing`;

@@ -48,7 +48,7 @@ function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
   });
 }
 
-/** Number of items that run each segment, by variant and segment. Items of a resume begin behind finished segments. */
+/** Number of items that run each segment, by variant and segment. Items of a resume begin after finished segments. */
 function itemsPerSegment({
   definition: { variants },
   seeds,

@@ -15,9 +15,9 @@ export function newIntermediateKey(jobId: string): string {
 }
 
 /**
- * Removes the intermediate results of a job. It may run twice. Call it before the items of the job are erased, because
- * they name the objects inherited from the attempt before. Objects that the next attempt inherited stay, as do those
- * from which the previous attempt can still be resumed.
+ * Removes the intermediate results of a job. It may run twice. It must run before the items of the job are erased,
+ * because they name the objects inherited from the previous attempt. Objects that the next attempt inherited stay, as
+ * do those from which the previous attempt can still be resumed.
  */
 export async function removeIntermediates(
   { jobs, items, objects }: Pick<JobsContext, 'jobs' | 'items' | 'objects'>,

@@ -45,7 +45,7 @@ export interface Jobs extends Slice {
   typicalSeconds(op: string, model: string): number | undefined;
 }
 
-/** The work on items, each in a trace of its own. */
+/** The work on items, each in its own trace. */
 function tracedPerform(perform: Perform, tracing: Tracing): Perform {
   if (!tracing.isOn) return perform;
   return (item, job, signal) =>

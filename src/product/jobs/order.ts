@@ -3,7 +3,7 @@ import type { StepWarning } from '../catalogue/checks/warnings.ts';
 import type { Definition } from './definitions/definition.ts';
 import type { ItemDocument, JobDocument } from './job.ts';
 
-/** The type of a job, and its names as they are shown. */
+/** The type of a job, and its displayed names. */
 export type JobHead = Pick<
   JobDocument,
   'type' | 'op' | 'model' | 'collection' | 'presetId' | 'presetName' | 'presetVersion'

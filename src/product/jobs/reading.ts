@@ -19,7 +19,7 @@ export class Reading {
     this.#engine = engine;
   }
 
-  /** The job after its clean-up, where it has ended. */
+  /** The job after its clean-up, if it has ended. */
   async cleanedUp(job: JobDocument): Promise<JobDocument> {
     if (job.phase === 'ended') await this.#engine.completion.cleanUp(job);
     return job;
@@ -78,7 +78,7 @@ export class Reading {
     return rows;
   }
 
-  /** Cleans up the account's jobs that have ended, where rows that were counted by phase show any. */
+  /** Cleans up the account's jobs that have ended, if the counts by phase show any. */
   async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
     if (!rows.some(({ phase }) => phase === 'ended')) return;
     const ended = await this.#context.jobs.ended(accountId);

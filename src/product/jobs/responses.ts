@@ -49,7 +49,7 @@ export function jobOf(job: JobDocument, definition: Definition, items: readonly 
   };
 }
 
-/** The rows of a render stand in its items: those that are shown inline are shown here too. */
+/** The rows of a render are in its items: those that are shown inline are shown here too. */
 function parametersOf({ takes, parameters }: Definition, items: readonly ItemDocument[]) {
   if (takes !== 'rows') return parameters;
   return { items: items.map(({ row = '{}' }) => JSON.parse(row) as unknown) };

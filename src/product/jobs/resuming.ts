@@ -109,7 +109,7 @@ export class Resuming {
     }
   }
 
-  /** Submits the new attempt. Where another request was first, its attempt is the answer. */
+  /** Submits the new attempt. If another request was first, its attempt is the answer. */
   async #submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
     for (;;) {
       try {

@@ -56,7 +56,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     return jobOf(job, definition, first);
   }
 
-  /** Waits for a job of one item; with a batch, or without a wait, answers it as it is. */
+  /** Waits for a job of one item; returns a batch, or a job without a wait, at once. */
   async function waited(request: FastifyRequest, reply: FastifyReply, job: JobDocument) {
     const waitMs = waitOf(request);
     const isHeld = waitMs > 0 && job.totalItems === 1;

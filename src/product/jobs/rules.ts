@@ -4,14 +4,14 @@ import { hasEnded, type ItemDocument, type JobDocument, type Outcome, type Outco
 
 /** Tries of an item with retryable failures. */
 const MAX_TRIES = 3;
-/** Number of claims ended by the death of their process after which the item is taken to be the cause. */
+/** Number of claims that may end by the death of their process before the item is taken to be the cause. */
 const MAX_DEATHS = 2;
 /**
  * The same for claims whose lease expired without a known death: an item rarely pauses or ends a whole host.
  */
 const MAX_LAPSES = 5;
 const FIRST_RETRY_MS = 1_000;
-/** Number of lost threads or browsers after which the item that they worked on is taken to be the cause. */
+/** Number of threads or browsers that may be lost before the item that they worked on is taken to be the cause. */
 const MAX_LOST_WORKERS = 3;
 /** The pause of an item after a store outage. */
 const WAIT_MS = { first: 1_000, longest: 30_000 };
@@ -30,7 +30,7 @@ export interface FailedWork {
   mayPass: boolean;
   /** Milliseconds until a retry makes sense. Absent: the pause of the engine. */
   retryAfterMs?: number;
-  /** Whether this was the last try, where the work decides instead of the engine. */
+  /** Whether this was the last try, if the work decides instead of the engine. */
   isLast?: boolean;
   /** Whether the thread, process or browser was lost, perhaps because of another item. */
   lostWorker?: true;
@@ -76,7 +76,7 @@ export function waitMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
   return Math.min(WAIT_MS.first * 2 ** waits, WAIT_MS.longest);
 }
 
-/** The end of a claim whose lease has expired: `deaths` where its process was seen to end, else `lapses`. */
+/** The end of a claim whose lease has expired: `deaths` if its process was seen to end, else `lapses`. */
 export function endOfLease({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
@@ -87,7 +87,7 @@ export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEn
   return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
 }
 
-/** The outcome of a poison item. Segments that it finished before are paid: a resume begins behind them. */
+/** The outcome of a poison item. Segments that it finished before are paid: a resume begins after them. */
 export function poisoned(
   item: Pick<ItemDocument, 'startedAt' | 'progress' | 'ownerEnded'>,
   now: Date,

@@ -220,7 +220,7 @@ export class JobsStore {
 
   /**
    * Stores the token under which unused reservations of an ended job are released.
-   * @returns the one that counts: where several processes get here at once, that of the first.
+   * @returns the one that counts: if several processes get here at once, that of the first.
    */
   async keepReleaseToken(jobId: string, token: string): Promise<string> {
     await this.update(jobId, { releaseToken: null }, { $set: { releaseToken: token } });

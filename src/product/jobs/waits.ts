@@ -31,7 +31,7 @@ export class Waits {
   readonly #limit: () => number;
   readonly #draining: AbortSignal;
   /**
-   * Emits the id of each job that has ended, with the job where it is known. The first read refuses an id that is no
+   * Emits the id of each job that has ended, with the job if it is known. The first read refuses an id that is not a
    * job's, such as the name of an event of the emitter itself.
    */
   readonly #ends = new EventEmitter().setMaxListeners(0);

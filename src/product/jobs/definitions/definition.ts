@@ -2,13 +2,13 @@ import type { CheckedVariant } from '../../catalogue/plan/job.ts';
 import type { Taken } from '../../catalogue/plan/plan.ts';
 import type { PresetStep, Subject } from '../../catalogue/plan/step.ts';
 
-/** The work of a job as it was at the submit: later changes of presets, models and prices do not touch it. */
+/** The work of a job, as of its submit: later changes of presets, models and prices do not affect it. */
 export interface Definition {
   takes: Taken;
   produces: 'image' | 'json';
   /** As submitted: what a resume submits again. */
   steps?: PresetStep[];
-  /** As submitted; a render's rows stand in its items. */
+  /** As submitted; the rows of a render are in its items. */
   parameters?: Record<string, unknown>;
   /** As the model receives it. */
   prompt?: string;

@@ -33,8 +33,8 @@ export class JobAdmission {
   }
 
   /**
-   * Shows a hidden job, and has it run as soon as it is its turn.
-   * @param turn.isNext no other waits: with a slot that is free, it is shown running, in one update.
+   * Shows a hidden job, and lets it run when its turn comes.
+   * @param turn.isNext whether no other job waits: if a slot is free, the job is shown running, in one update.
    * @param turn.preclaim of its only item: it is begun where the job runs, else given back before it is shown.
    * @returns the job as it is then; null when it was given up meanwhile.
    */

@@ -18,10 +18,10 @@ interface CompletionOptions {
 }
 
 /**
- * Completes jobs, each once. One conditional update gives a job its final status and its charge: the one that records
- * its last outcomes where all of them succeeded (outcomes.ts), else one of its own. The clean-up follows from the
- * document alone: charge, quota, then the event. Each of its steps is guarded by a key of its own, so that the sweep
- * may repeat them.
+ * Completes jobs, each once. One conditional update gives a job its final status and its charge: the update that
+ * records its last outcomes if all of them succeeded (outcomes.ts), else a separate one. The clean-up follows from the
+ * document alone: charge, quota, then the event. Each of its steps is guarded by its own key, so that the sweep may
+ * repeat them.
  */
 export class Completion {
   readonly #context: JobsContext;
@@ -38,7 +38,7 @@ export class Completion {
     this.#signals = signals;
   }
 
-  /** Completes a job whose items have all ended, and cleans up; answers any other job as it is. */
+  /** Completes a job whose items have all ended, and cleans up; returns any other job unchanged. */
   completeIfOver(job: JobDocument): Promise<JobDocument> {
     return this.#completeAfter(job, () => this.#outcomes.publish(job));
   }
@@ -49,8 +49,8 @@ export class Completion {
   }
 
   /**
-   * The end of a job together with the recording of its last outcomes. Null where failures or cancelled items have to
-   * be read first, because the items show them only once their outcomes are published.
+   * The end of a job together with the recording of its last outcomes. Null if failures or cancelled items have to be
+   * read first, because the items show them only once their outcomes are published.
    */
   async prepareWithRecording(job: JobDocument, tally: OutcomeSums): Promise<JobEnd | null> {
     if (hasEnded(job)) return null;
@@ -65,7 +65,7 @@ export class Completion {
     return isComplete ? this.#prepare(counted) : null;
   }
 
-  /** The one update that completes a job. Null when the job is no longer as it was read. */
+  /** The one update that completes a job. Null when the job was changed since it was read. */
   async #complete(job: UnfinishedJob): Promise<JobDocument | null> {
     const { completedItems, failedItems } = job;
     const { transition, set } = await this.#prepare(job);

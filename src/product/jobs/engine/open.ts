@@ -10,7 +10,7 @@ import { Runner } from './runner.ts';
 import { Signals } from './signals.ts';
 import { JobSweeps } from './sweeps.ts';
 
-/** The interval at which a process polls the running jobs, because messages may be lost. */
+/** The interval between two polls of the running jobs, because messages may be lost. */
 const POLL_MS = 15_000;
 
 /** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */

@@ -35,7 +35,7 @@ export interface JobEnd {
   set: Partial<EndedJob>;
 }
 
-/** The end of a job together with the recording of its last outcomes; null where it has none yet. */
+/** The end of a job together with the recording of its last outcomes; null if it has none yet. */
 type PrepareEnd = (job: JobDocument, tally: OutcomeSums) => Promise<JobEnd | null>;
 
 /** Another process recorded first: the job is read again, and the rest is recorded. */
@@ -65,8 +65,7 @@ export class Outcomes {
   }
 
   /**
-   * Records decided outcomes of one job and publishes them. A job that they complete has ended then, and publishing is
-   * left to its clean-up.
+   * Records decided outcomes of one job and publishes them. If they complete the job, its clean-up publishes them.
    * @param view is brought up to date; without a job in it, the job is read first.
    * @returns the job after it; null when it is gone.
    */
@@ -133,7 +132,7 @@ export class Outcomes {
 
   /**
    * Publishes the last settlement of a job. Doing it twice is doing it once.
-   * @param known the items of the settlement, where they were read already.
+   * @param known the items of the settlement, if they were read already.
    */
   async publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
     await this.#publishEvents(job, known);
@@ -141,7 +140,8 @@ export class Outcomes {
   }
 
   /**
-   * The one update that counts a batch, and ends the job where it completes it. Null when another process was first.
+   * The one update that counts a batch, and ends the job if the batch completes it. Null when another process was
+   * first.
    */
   async #count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
     const tally = tallyOf(batch.map(({ outcome }) => outcome));
@@ -166,7 +166,7 @@ export class Outcomes {
   }
 }
 
-/** The event of an item's outcome; an item that a cancel stopped has none. */
+/** The event of an item's outcome; none for an item that a cancel stopped. */
 function itemEventTypeOf(status: OutcomeStatus): EventType | null {
   if (status === 'CANCELLED') return null;
   return status === 'COMPLETED' ? 'job.item.completed' : 'job.item.failed';

@@ -67,7 +67,7 @@ export class Prefetch {
 
   /**
    * Notes a claim. During a pause it is a single try, and the next one follows after another pause.
-   * @returns milliseconds until the next try; 0 outside of a pause.
+   * @returns milliseconds until the next try; 0 outside a pause.
    */
   begin(nowMs: number): number {
     if (this.#pauseMs > 0) this.#opensMs = nowMs + this.#pauseMs;

@@ -22,7 +22,7 @@ import { Prefetch } from './prefetch.ts';
 /** How long a claim is good, and how often it is renewed. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** How long work goes on once its process ends, before it is given back. */
+/** How long work continues when its process ends, before it is given back. */
 const FINISH_MS = 8_000;
 /** How long a stopping process waits for the store to take items back. Their leases run out by themselves. */
 const GIVE_BACK_MS = 2_000;
@@ -96,7 +96,7 @@ export class Runner {
 
   /**
    * Claims the only item of a job that is about to be stored.
-   * @returns null where it would not be worked on at once.
+   * @returns null if it would not be worked on at once.
    */
   preclaim = (newItem: ItemDocument, type: JobType): Preclaim | null => {
     const prefetch = this.#prefetches[workKindOf({ type, totalItems: 1 })];

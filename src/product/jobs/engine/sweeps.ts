@@ -32,9 +32,9 @@ const SWEEP_BATCH_SIZE = 200;
 const ITEMS_AT_A_TIME = 500;
 
 /**
- * Sweeps for jobs and items that dead processes, lost messages and time leave behind. Each sweep may run in any
- * process, twice and at once, because every step has a condition that lets it take effect once. It answers how many
- * documents it changed, and not how many it read: what it cannot move is left for the next round.
+ * Sweeps for jobs and items left over by dead processes, lost messages and expiry. Each sweep may run in any process,
+ * twice and at once, because every step has a condition that lets it take effect once. It returns how many documents it
+ * changed, not how many it read: those that it cannot move are left for the next round.
  */
 export class JobSweeps {
   readonly #context: JobsContext;

@@ -46,7 +46,7 @@ interface Piece {
   read(range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Changes with the layout, so that no download goes on with bytes of another one. */
+/** Changes with the layout, so that no download continues with bytes of another one. */
 const LAYOUT = 'stored, sums before the bytes';
 
 /*
@@ -55,7 +55,7 @@ const LAYOUT = 'stored, sums before the bytes';
  *   entry 0: local header, name, extra fields, bytes     <- offset 0
  *   entry 1: ...
  *   directory: one header for each entry, with its offset
- *   end: the place of the directory, also in 64 bits where 16 or 32 do not hold it
+ *   end: the place of the directory, also in 64 bits if 16 or 32 are too few
  */
 const LOCAL_BYTES = 30;
 const CENTRAL_BYTES = 46;
@@ -77,9 +77,9 @@ const FILE_MODE = 0o100644;
 const ENTRIES_AT_ONCE = 500;
 
 /**
- * A ZIP archive of files, which are stored as they are: pictures do not get smaller. Every byte follows from the names,
- * sizes and sums of the entries, whatever the time or the process. So a range of it is made without the rest, and opens
- * only the files that it touches.
+ * A ZIP archive of files, which are stored uncompressed: pictures do not get smaller. Every byte follows from the
+ * names, sizes and sums of the entries, whatever the time or the process. So a range of it is made without the rest,
+ * and opens only the files that it touches.
  * @param modifiedAt the time that every file carries.
  */
 export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: Date): Promise<Archive> {
@@ -93,7 +93,7 @@ export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: 
   const end = endOf(directory);
   const sizeBytes = directory.offset + directory.sizeBytes + end.length;
 
-  /** The pieces in their order, from the entry on in which `start` is. */
+  /** The pieces in their order, beginning with the entry that contains `start`. */
   function* piecesFrom(start: number): Generator<Piece> {
     const first = placed.findLastIndex(({ offset }) => offset <= start);
     for (const entry of start < directory.offset ? placed.slice(first) : []) {
@@ -138,7 +138,7 @@ export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: 
   };
 }
 
-/** The bytes of a range, piece by piece. Pieces outside of it are neither made nor read. */
+/** The bytes of a range, piece by piece. Pieces outside it are neither made nor read. */
 async function* readBytes(
   pieces: Iterable<Piece>,
   { start, end }: ByteRange,
@@ -171,7 +171,9 @@ async function* readContent(
   if (left !== 0) throw new Error(`The stored file of ${name} has not the size that is recorded.`);
 }
 
-/** Places the entries and makes the tag of the archive. Other work goes on between, for 10,000 entries take 30 ms. */
+/**
+ * Places the entries and makes the tag of the archive. Other work runs in between, because 10,000 entries take 30 ms.
+ */
 async function layOut(
   entries: readonly ArchiveEntry[],
   modifiedAt: Date,
@@ -294,7 +296,7 @@ interface Directory {
   entries: number;
 }
 
-/** The end of the archive, with the records of 64 bits where a number needs them. */
+/** The end of the archive, with the records of 64 bits if a number needs them. */
 function endOf({ offset, sizeBytes, entries }: Directory): Buffer {
   const end = Buffer.alloc(END_BYTES);
   end.write('PK\x05\x06', 'latin1');

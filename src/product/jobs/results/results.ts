@@ -9,7 +9,7 @@ export const MAX_ARCHIVE_FILES = 10_000;
 const ITEMS_A_READ = 1_000;
 /** The most files of archives whose layout is remembered: some 15 MB. */
 const REMEMBERED_FILES = 30_000;
-/** How long a layout is remembered: a source whose name stands in it may be deleted meanwhile. */
+/** How long a layout is remembered: a source whose name is in it may be deleted meanwhile. */
 const REMEMBERED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;

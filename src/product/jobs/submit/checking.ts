@@ -163,7 +163,7 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDr
   throw invalidParam('imageCount', message, { received: imageCount, min: 0, max: MAX_ITEMS });
 }
 
-/** The ids of the request. Each is an item, also where ids are equal. */
+/** The ids of the request. Each is an item, even if ids are equal. */
 function checkAssetIds({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageCount: number): string[] {
   const ids = assetIds.map((id, index) => {
     if (typeof id === 'string' && id.trim() !== '') return id;

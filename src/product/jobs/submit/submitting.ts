@@ -106,7 +106,7 @@ export class Submitting {
     }
   };
 
-  /** Stores a new job; returns the job of an earlier request under its key, where there is one. */
+  /** Stores a new job; returns the job of an earlier request under its key, if there is one. */
   async #insertHidden(job: JobDocument): Promise<JobDocument | null> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       try {
@@ -123,7 +123,7 @@ export class Submitting {
     throw inProgress();
   }
 
-  /** The job under this key; null when the key is free, also where its day has just ended. */
+  /** The job under this key; null when the key is free, also if its day has just ended. */
   async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
     const { jobs, now } = this.#context;
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
@@ -206,7 +206,7 @@ export class Submitting {
     return shown;
   }
 
-  /** Claims the only item of a job for this process, where it can work on the item at once. */
+  /** Claims the only item of a job for this process, if it can work on the item at once. */
   #preclaim(job: JobDocument, order: Order): Preclaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
     return (seed && this.#engine.runner.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;

@@ -19,13 +19,13 @@ export type SegmentResult =
       kind: 'image';
       bytes: Uint8Array<ArrayBuffer>;
       contentType: string;
-      /** The facts of the bytes, where they are known already. */
+      /** The facts of the bytes, if they are known already. */
       facts?: DescribedImage;
       achieved?: Record<string, number>;
     }
   | { kind: 'json'; output: unknown };
 
-/** Reads the input of a segment; null where an item has none. Called at most once, when it is needed. */
+/** Reads the input of a segment; null for an item without input. Called at most once, when it is needed. */
 export type Input = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
 /** The context of the work on one item. */
@@ -129,7 +129,7 @@ export class ItemWork {
       throw new Abandoned('The claim was lost between two segments.');
     }
     // An object of an earlier attempt stays, because that attempt can be read and resumed by itself. An object that
-    // cannot be deleted now goes with the job.
+    // cannot be deleted now is deleted with the job.
     if (before.objectKey !== null && before.objectKey !== item.inherits)
       await this.#context.objects.delete(before.objectKey).catch(() => undefined);
     return progress;
