@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
 import {
+  bareEnvironment,
   childrenOf,
   MAIN,
   startWholeService,
@@ -213,7 +214,7 @@ t.test('a service of one process', async (t) => {
   await t.test('a second server on one data directory says who holds it and exits 1', async (t) => {
     const second = spawnSync(process.execPath, [MAIN], {
       encoding: 'utf8',
-      env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: directory },
+      env: bareEnvironment({ PORT: '0', DATA_DIR: directory }),
     });
     t.equal(second.status, 1);
     t.match(second.stderr, new RegExp(`in use by another server \\(process ${service.pid}\\)`));
@@ -240,7 +241,7 @@ t.test('a service of one process', async (t) => {
 t.test('wrong settings: one sentence each, all at once, exit 1', async (t) => {
   const wrong = spawnSync(process.execPath, [MAIN], {
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, PORT: 'http', PROCESSES: '0', LOG_LEVEL: 'loud' },
+    env: bareEnvironment({ PORT: 'http', PROCESSES: '0', LOG_LEVEL: 'loud' }),
   });
   t.equal(wrong.status, 1);
   t.equal(wrong.stderr.trim().split('\n').length, 3);

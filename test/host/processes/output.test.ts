@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { MAIN, startWholeService, until } from '../../support/whole-service.ts';
+import { bareEnvironment, MAIN, startWholeService, until } from '../../support/whole-service.ts';
 
 t.test(
   'a reader that ends stops the log, not the service, and a key that nobody read is made again',
@@ -42,7 +42,7 @@ async function startWith(t: Test, stdout: 'pipe' | number) {
   const port = await freePort();
   const child = spawn(process.execPath, [MAIN], {
     stdio: ['ignore', stdout, 'pipe'],
-    env: { PATH: process.env.PATH, PORT: String(port), PROCESSES: '1', DATA_DIR: directory },
+    env: bareEnvironment({ PORT: String(port), PROCESSES: '1', DATA_DIR: directory }),
   });
   let complaints = '';
   child.stderr?.on('data', (chunk) => {

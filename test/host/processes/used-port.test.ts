@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { checkAddress } from '../../../src/host/processes/free-port.ts';
-import { MAIN, startWholeService, until } from '../../support/whole-service.ts';
+import { bareEnvironment, MAIN, startWholeService, until } from '../../support/whole-service.ts';
 
 t.test('a first start on a used port says so in one sentence, and loses no key', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-port-'));
@@ -17,7 +17,7 @@ t.test('a first start on a used port says so in one sentence, and loses no key',
   const { port } = holder.address() as AddressInfo;
   const refused = spawnSync(process.execPath, [MAIN], {
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, PORT: String(port), DATA_DIR: directory },
+    env: bareEnvironment({ PORT: String(port), DATA_DIR: directory }),
   });
   holder.close();
   t.equal(refused.status, 1);
@@ -35,7 +35,7 @@ t.test('a used METRICS_PORT is named at the start, and not by each process that 
   const { port } = holder.address() as AddressInfo;
   const refused = spawnSync(process.execPath, [MAIN], {
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, PORT: '0', METRICS_PORT: String(port), DATA_DIR: directory },
+    env: bareEnvironment({ PORT: '0', METRICS_PORT: String(port), DATA_DIR: directory }),
   });
   holder.close();
   t.equal(refused.status, 1);
