@@ -8,8 +8,8 @@ import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
 import { ACCOUNTS } from '../src/product/accounts/store.ts';
 import { JobQuota } from '../src/product/assets/job-quota.ts';
-import { createHolds } from '../src/product/billing/holds.ts';
-import { createMovements } from '../src/product/billing/movements.ts';
+import { Holds } from '../src/product/billing/holds.ts';
+import { Movements } from '../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../src/product/billing/store.ts';
 import { type JobsContext, openJobStores } from '../src/product/jobs/context.ts';
 import { Lifecycle } from '../src/product/jobs/lifecycle.ts';
@@ -50,9 +50,9 @@ export async function engineAlone(
   const context: JobsContext = {
     ...stores,
     ...{ coordination, now },
-    holds: createHolds({
+    holds: new Holds({
       ...{ store, now },
-      movements: createMovements(store, now),
+      movements: new Movements(store, now),
       plan: () => PLAN,
       topUpUrl: () => '',
     }),

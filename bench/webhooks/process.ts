@@ -10,7 +10,7 @@ import { Sweeper } from '../../src/platform/periodic-tasks.ts';
 import { channelToPrimary } from '../../src/platform/stores/embedded/channel-client.ts';
 import { connectStores } from '../../src/platform/stores/open.ts';
 import type { Gate } from '../../src/product/accounts/gate/gate.ts';
-import { openEvents } from '../../src/product/events/open.ts';
+import { OpenEvents } from '../../src/product/events/open.ts';
 import { openWebhooks } from '../../src/product/webhooks/open.ts';
 import { LOOPBACK_CERTIFICATE } from './certificate.ts';
 
@@ -27,7 +27,7 @@ const settings = readSettings(process.env);
 const stores = await connectStores(settings.stores, channelToPrimary());
 const now = () => new Date();
 const log = { warn: console.error, info: () => undefined };
-const events = await openEvents(stores);
+const events = await OpenEvents.open(stores);
 const webhooks = await openWebhooks({
   ...stores,
   capacity: new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders }),

@@ -23,7 +23,7 @@ import { retryUntil } from '../platform/stores/outages.ts';
 import { bootstrap } from '../product/accounts/bootstrap.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
 import { welcomeText } from '../product/accounts/welcome.ts';
-import { createMovements } from '../product/billing/movements.ts';
+import { Movements } from '../product/billing/movements.ts';
 import { BillingStore } from '../product/billing/store.ts';
 import { ItemsStore } from '../product/jobs/items-store.ts';
 import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedule.ts';
@@ -231,7 +231,7 @@ async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
 }
 
 async function makeFirstAccount({ accounts }: Settings, { documents, coordination }: Stores, hostId: string) {
-  const movements = createMovements(await BillingStore.open(documents), () => new Date());
+  const movements = new Movements(await BillingStore.open(documents), () => new Date());
   const grant = async (accountId: string, credits: number) => {
     const note = 'first start';
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0, note });

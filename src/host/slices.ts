@@ -20,7 +20,7 @@ import { type Assets, openAssets } from '../product/assets/open.ts';
 import { type Billing, openBilling } from '../product/billing/open.ts';
 import { planNamed, readPlans } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
-import { openEvents } from '../product/events/open.ts';
+import { OpenEvents } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
 import { type Jobs, openJobs } from '../product/jobs/open.ts';
@@ -161,7 +161,7 @@ export async function openSlices(
       settings: { ...settings.images, ...settings.renders },
     }),
   );
-  const events = await openEvents(platform);
+  const events = await OpenEvents.open(platform);
   // The webhooks stop after the jobs: the last events of jobs still become deliveries.
   added(
     await openWebhooks({

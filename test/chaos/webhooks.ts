@@ -12,7 +12,7 @@ import { readSettings } from '../../config/index.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { hostForProcesses } from '../../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
-import { openEvents } from '../../src/product/events/open.ts';
+import { OpenEvents } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
 import { newSecret } from '../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../src/product/webhooks/endpoints/store.ts';
@@ -38,7 +38,7 @@ const environment = {
   PROCESSES: '1',
 };
 const stores = await openStores(readSettings(environment).stores, hostForProcesses());
-const events = await openEvents(stores);
+const events = await OpenEvents.open(stores);
 const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.ts'));
 const [url] = (await once(receiver, 'message')) as [string];
 const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));

@@ -13,12 +13,12 @@ import { ACCOUNTS } from '../../src/product/accounts/store.ts';
 import { AssetQuota } from '../../src/product/assets/asset-quota.ts';
 import { AssetCollections } from '../../src/product/assets/collections.ts';
 import { JobQuota } from '../../src/product/assets/job-quota.ts';
-import { openAssetRecords } from '../../src/product/assets/records.ts';
-import { createRemoval } from '../../src/product/assets/removal.ts';
+import { AssetRecords } from '../../src/product/assets/records.ts';
+import { Removal } from '../../src/product/assets/removal.ts';
 import { AssetsStore } from '../../src/product/assets/store.ts';
-import { createOutputs } from '../../src/product/assets/uploads/outputs.ts';
-import { createHolds } from '../../src/product/billing/holds.ts';
-import { createMovements } from '../../src/product/billing/movements.ts';
+import { Outputs } from '../../src/product/assets/uploads/outputs.ts';
+import { Holds } from '../../src/product/billing/holds.ts';
+import { Movements } from '../../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../../src/product/billing/store.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
 import { type JobStores, type JobsContext, openJobStores } from '../../src/product/jobs/context.ts';
@@ -92,8 +92,8 @@ export async function openWorld({
     const owner = newId('run');
     const { documents: reached, life } = mortal(documents, failpoint);
     const billing = await BillingStore.open(reached);
-    const movements = createMovements(billing, now);
-    const holds = createHolds({
+    const movements = new Movements(billing, now);
+    const holds = new Holds({
       ...{ store: billing, movements, now },
       plan: () => LIMITED,
       topUpUrl: () => 'http://localhost/docs',
@@ -101,9 +101,9 @@ export async function openWorld({
     const store = await AssetsStore.open(reached, now);
     const quota = await AssetQuota.open(reached, now);
     const collections = await AssetCollections.open(reached, store, now);
-    const records = await openAssetRecords(store, coordination);
-    const removal = createRemoval({ store, records, quota, objects, log: QUIET });
-    const outputs = createOutputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
+    const records = await AssetRecords.open(store, coordination);
+    const removal = new Removal({ store, records, quota, objects, log: QUIET });
+    const outputs = new Outputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
     const stores = await openJobStores(reached, now);
@@ -169,7 +169,7 @@ export async function openWorld({
         processing: { period: '', used: 0, reservations: [] },
       });
       const grant = { reference: 'first', type: 'grant', credits, heldChange: 0 } as const;
-      await createMovements(billing, now).move(accountId, grant);
+      await new Movements(billing, now).move(accountId, grant);
       return { accountId, plan: LIMITED.id, apiKeyId: null, sessionId: 'ses_1' } as Caller;
     },
     start,

@@ -5,7 +5,7 @@ import { newId } from '../../src/platform/ids/ids.ts';
 import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
-import { openEvents } from '../../src/product/events/open.ts';
+import { OpenEvents } from '../../src/product/events/open.ts';
 import { ENDPOINTS_COLLECTION } from '../../src/product/events/subscriptions.ts';
 
 const AT = new Date('2026-05-04T03:02:01.000Z');
@@ -13,7 +13,7 @@ const AT = new Date('2026-05-04T03:02:01.000Z');
 async function openRoom(t: Test) {
   const documents = openEmbeddedDocuments(join(t.testdir(), 'documents.sqlite'));
   const coordination = await openEmbeddedCoordination(documents);
-  const events = await openEvents({ documents, coordination });
+  const events = await OpenEvents.open({ documents, coordination });
   t.teardown(async () => {
     await events.stop();
     await coordination.close();

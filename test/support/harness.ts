@@ -17,7 +17,7 @@ import { noTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
 import { createKey } from '../../src/product/accounts/accounts.ts';
 import { hashPassword } from '../../src/product/accounts/sign-in/passwords.ts';
 import { AccountsStore } from '../../src/product/accounts/store.ts';
-import { createMovements } from '../../src/product/billing/movements.ts';
+import { Movements } from '../../src/product/billing/movements.ts';
 import { BillingStore } from '../../src/product/billing/store.ts';
 
 export interface TestAccount {
@@ -181,7 +181,7 @@ async function makeAccount(
   await store.insert({ _id: id, email, name: email, plan, passwordHash, createdAt });
   const { apiKey, key } = await createKey(store, id, 'test key', now());
   if (credits > 0) {
-    const movements = createMovements(await BillingStore.open(documents), now);
+    const movements = new Movements(await BillingStore.open(documents), now);
     await movements.move(id, { reference: 'first', type: 'grant', credits, heldChange: 0 });
   }
   return { id, email, password, keyId: apiKey._id, key };

@@ -3,7 +3,7 @@ import type { Documents } from '../../platform/stores/documents/port.ts';
 import { createAccount, createKey } from '../../product/accounts/accounts.ts';
 import { Operator } from '../../product/accounts/operator.ts';
 import { type AccountDocument, AccountsStore } from '../../product/accounts/store.ts';
-import { createMovements } from '../../product/billing/movements.ts';
+import { Movements } from '../../product/billing/movements.ts';
 import { BillingStore } from '../../product/billing/store.ts';
 import { COLLECTIONS } from '../collections.ts';
 import {
@@ -171,7 +171,7 @@ async function removeAccountData(accountId: string, { documents, now }: CommandC
 }
 
 async function grant(accountId: string, credits: number, documents: Documents, now: () => Date) {
-  const movements = createMovements(await BillingStore.open(documents), now);
+  const movements = new Movements(await BillingStore.open(documents), now);
   const reference = `grant/${newId('led', now().getTime())}`;
   const note = 'granted by the operator';
   await movements.move(accountId, { reference, type: 'grant', credits, heldChange: 0, note });

@@ -17,22 +17,22 @@ import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
 import { type ChecksumOf, createChecksums } from './content/checksums.ts';
 import type { ByteRange } from './content/content.ts';
-import { createLinks } from './content/links.ts';
-import { type AssetReader, createAssetReader } from './content/reader.ts';
+import { Links } from './content/links.ts';
+import { AssetReader } from './content/reader.ts';
 import { openContent } from './content/reading.ts';
 import { contentRoutes } from './content/routes.ts';
 import { JobQuota } from './job-quota.ts';
 import { MAX_UPLOAD_BYTES, MAX_URL_BYTES } from './limits.ts';
-import { openAssetRecords } from './records.ts';
-import { createRemoval } from './removal.ts';
+import { AssetRecords } from './records.ts';
+import { Removal } from './removal.ts';
 import { assetRoutes } from './routes.ts';
 import { AssetsStore } from './store.ts';
 import { createAssetSweeps } from './sweeps.ts';
-import { createIncoming } from './uploads/incoming.ts';
-import { createIntake } from './uploads/intake.ts';
-import { createOutputs, type Outputs } from './uploads/outputs.ts';
+import { IncomingImages } from './uploads/incoming.ts';
+import { Intake } from './uploads/intake.ts';
+import { Outputs } from './uploads/outputs.ts';
 import { uploadRoutes } from './uploads/routes.ts';
-import { createUploads } from './uploads/uploads.ts';
+import { Uploads } from './uploads/uploads.ts';
 
 interface AssetsOptions {
   gate: Gate;
@@ -106,13 +106,13 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const store = await AssetsStore.open(documents, now);
   const quota = await AssetQuota.open(documents, now);
   const collections = await AssetCollections.open(documents, store, now);
-  const intake = createIntake(options);
-  const incoming = createIncoming(options.outbound);
-  const links = createLinks(options.signatures, options.publicUrl, now);
-  const records = await openAssetRecords(store, options.coordination);
-  const removal = createRemoval({ store, records, quota, objects, log });
-  const uploads = createUploads({ ...options, store, quota, collections, intake, removal });
-  const outputs = createOutputs({
+  const intake = new Intake(options);
+  const incoming = new IncomingImages(options.outbound);
+  const links = new Links(options.signatures, options.publicUrl, now);
+  const records = await AssetRecords.open(store, options.coordination);
+  const removal = new Removal({ store, records, quota, objects, log });
+  const uploads = new Uploads({ ...options, store, quota, collections, intake, removal });
+  const outputs = new Outputs({
     store,
     collections,
     removal,
@@ -129,7 +129,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       await app.register(collectionRoutes, { gate, collections });
     },
 
-    reader: createAssetReader(records, objects, MAX_URL_BYTES),
+    reader: new AssetReader(records, objects, MAX_URL_BYTES),
 
     countAssets: (accountId) => quota.stored(accountId),
 
@@ -139,7 +139,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     },
 
     jobs: {
-      read: createAssetReader(records, objects, MAX_UPLOAD_BYTES).read,
+      read: new AssetReader(records, objects, MAX_UPLOAD_BYTES).read,
       statuses: (accountId, ids) => store.statuses(accountId, ids),
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredPicture>();

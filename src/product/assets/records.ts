@@ -12,42 +12,49 @@ const KEEP_MS = 30_000;
  * A cache of the records of recently read assets. A stored asset changes only by its deletion, which is announced to
  * every process. A reader that finds no bytes for a record refreshes it.
  */
-export interface AssetRecords {
+export class AssetRecords {
+  readonly #store: AssetsStore;
+  readonly #coordination: Coordination;
+  readonly #records = new LRUCache<string, DoneAsset>({ max: MAX_RECORDS, ttl: KEEP_MS });
+  #unsubscribe: () => void = () => {};
+
+  private constructor(store: AssetsStore, coordination: Coordination) {
+    this.#store = store;
+    this.#coordination = coordination;
+  }
+
+  static async open(store: AssetsStore, coordination: Coordination): Promise<AssetRecords> {
+    const records = new AssetRecords(store, coordination);
+    records.#unsubscribe = await coordination.subscribe(GONE, (key) => records.#records.delete(key));
+    return records;
+  }
+
   /** @throws ApiError asset_not_found, invalid_state */
-  find(accountId: string, assetId: string): Promise<DoneAsset>;
+  async find(accountId: string, assetId: string): Promise<DoneAsset> {
+    return this.#records.get(keyOf(accountId, assetId)) ?? this.findStored(accountId, assetId);
+  }
+
   /** Reads the store and replaces the cached record. @throws as `find` */
-  findStored(accountId: string, assetId: string): Promise<DoneAsset>;
-  /** Announces to every process that an asset was deleted. */
-  ended(accountId: string, assetId: string): Promise<void>;
-  close(): void;
-}
-
-export async function openAssetRecords(
-  store: AssetsStore,
-  coordination: Coordination,
-): Promise<AssetRecords> {
-  const records = new LRUCache<string, DoneAsset>({ max: MAX_RECORDS, ttl: KEEP_MS });
-  const close = await coordination.subscribe(GONE, (key) => records.delete(key));
-  const keyOf = (accountId: string, assetId: string) => `${accountId}/${assetId}`;
-
-  async function findStored(accountId: string, assetId: string): Promise<DoneAsset> {
+  async findStored(accountId: string, assetId: string): Promise<DoneAsset> {
     const key = keyOf(accountId, assetId);
-    records.delete(key);
-    const asset = await findDone(store, accountId, assetId);
-    records.set(key, asset);
+    this.#records.delete(key);
+    const asset = await findDone(this.#store, accountId, assetId);
+    this.#records.set(key, asset);
     return asset;
   }
 
-  return {
-    findStored,
-    async find(accountId, assetId) {
-      return records.get(keyOf(accountId, assetId)) ?? findStored(accountId, assetId);
-    },
-    async ended(accountId, assetId) {
-      const key = keyOf(accountId, assetId);
-      records.delete(key);
-      await coordination.publish(GONE, key);
-    },
-    close,
-  };
+  /** Announces to every process that an asset was deleted. */
+  async ended(accountId: string, assetId: string): Promise<void> {
+    const key = keyOf(accountId, assetId);
+    this.#records.delete(key);
+    await this.#coordination.publish(GONE, key);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+}
+
+function keyOf(accountId: string, assetId: string): string {
+  return `${accountId}/${assetId}`;
 }

@@ -44,37 +44,66 @@ interface AllowanceOptions {
  * credits are held when it is past the limit. One conditional update does this, so no more runs are admitted than the
  * account can pay for. On an unlimited plan, no run is refused, so a run is counted after it has succeeded.
  */
-export interface Allowance {
+export class Allowance {
+  readonly #options: AllowanceOptions;
+
+  constructor(options: AllowanceOptions) {
+    this.#options = options;
+  }
+
   /**
    * Admits one run.
    * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
    */
-  begin(account: { accountId: string; plan: string }): Promise<Run>;
-  /** Releases the reservations of dead processes, for all accounts; returns how many. */
-  sweep(): Promise<number>;
-}
+  async begin({ accountId, plan: planId }: { accountId: string; plan: string }): Promise<Run> {
+    const terms = this.#options.plan(planId);
+    if (terms.processLimit === UNLIMITED) {
+      return {
+        succeed: async (use) => this.#options.syncRuns.record({ accountId, ...use, terms, counts: true }),
+        release: async () => undefined,
+      };
+    }
+    const reservation = await this.#reserve(accountId, terms);
+    if (reservation === null) throw insufficient(terms, this.#options.topUpUrl());
+    return {
+      succeed: async (use) => {
+        await this.#charge(accountId, reservation);
+        this.#options.syncRuns.record({ accountId, ...use, terms, counts: false });
+      },
+      release: () => this.#giveBack(accountId, reservation),
+    };
+  }
 
-export function createAllowance(options: AllowanceOptions): Allowance {
-  const { store, movements, syncRuns, plan, now } = options;
+  /** Releases the reservations of dead processes, for all accounts; returns how many. */
+  async sweep(): Promise<number> {
+    await turnBackPeriods(this.#options.store, this.#options.now());
+    const overdue = await this.#options.store.findWithExpiredReservations(this.#options.now(), SWEPT_AT_ONCE);
+    let freed = 0;
+    for (const account of overdue) freed += await this.#releaseExpired(account);
+    return freed;
+  }
 
   /** Counts the run and holds what it costs. Null when the account does not cover it. */
-  async function reserve(accountId: string, terms: PlanTerms): Promise<RunReservation | null> {
-    const period = periodOf(now());
-    const until = new Date(now().getTime() + RESERVATION_LIFE_MS).toISOString();
+  async #reserve(accountId: string, terms: PlanTerms): Promise<RunReservation | null> {
+    const period = periodOf(this.#options.now());
+    const until = new Date(this.#options.now().getTime() + RESERVATION_LIFE_MS).toISOString();
     const inside: RunReservation = { id: randomText(20), period, credits: 0, until };
     const past: RunReservation = { ...inside, credits: terms.overageCredits ?? 0 };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      if (await count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } })) return inside;
+      if (await this.#count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } }))
+        return inside;
       const usedUp = { 'processing.used': { $gte: terms.processLimit } };
-      if (await count(accountId, past, { ...usedUp, ...covering(past.credits) })) return past;
-      if (!(await freeAllowance(accountId, period))) return null;
+      if (await this.#count(accountId, past, { ...usedUp, ...covering(past.credits) })) return past;
+      if (!(await this.#freeAllowance(accountId, period))) return null;
     }
     return null;
   }
 
-  /** The period of the account may be one month ahead, when the clock of another host is: it is then used unchanged. */
-  async function count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
-    return store.change(
+  /**
+   * The period of the account may be one month ahead, when the clock of another host is: it is then used unchanged.
+   */
+  async #count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
+    return this.#options.store.change(
       accountId,
       { 'processing.period': { $gte: reservation.period }, ...condition },
       {
@@ -85,36 +114,40 @@ export function createAllowance(options: AllowanceOptions): Allowance {
   }
 
   /** Begins the next period, or releases the reservations of dead processes; false when there was nothing to do. */
-  async function freeAllowance(accountId: string, period: string): Promise<boolean> {
-    if (await store.beginPeriod(accountId, period)) return true;
-    const account = await store.find(accountId);
+  async #freeAllowance(accountId: string, period: string): Promise<boolean> {
+    if (await this.#options.store.beginPeriod(accountId, period)) return true;
+    const account = await this.#options.store.find(accountId);
     if (account === null) return false;
-    const freed = await releaseExpired(account);
-    return freed > 0 || hasAllowance(account, period, plan(account.plan));
+    const freed = await this.#releaseExpired(account);
+    return freed > 0 || hasAllowance(account, period, this.#options.plan(account.plan));
   }
 
-  async function releaseExpired(account: BillingAccount): Promise<number> {
-    const instant = now().toISOString();
+  async #releaseExpired(account: BillingAccount): Promise<number> {
+    const instant = this.#options.now().toISOString();
     const expired = account.processing.reservations.filter(({ until }) => until < instant);
-    for (const reservation of expired) await giveBack(account._id, reservation);
+    for (const reservation of expired) await this.#giveBack(account._id, reservation);
     return expired.length;
   }
 
   /** Subtracts a reservation from the count of its own period. */
-  async function giveBack(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
+  async #giveBack(accountId: string, { id, period, credits }: RunReservation): Promise<void> {
     const here = { 'processing.reservations': { $elemMatch: { id } } };
     const freed = { $pull: { 'processing.reservations': { id } }, $inc: { held: -credits } };
     const counted = { ...freed, $inc: { held: -credits, 'processing.used': -1 } };
-    const wasCounted = await store.change(accountId, { ...here, 'processing.period': period }, counted);
-    if (!wasCounted) await store.change(accountId, here, freed);
+    const wasCounted = await this.#options.store.change(
+      accountId,
+      { ...here, 'processing.period': period },
+      counted,
+    );
+    if (!wasCounted) await this.#options.store.change(accountId, here, freed);
   }
 
-  async function charge(accountId: string, { id, credits }: RunReservation): Promise<void> {
+  async #charge(accountId: string, { id, credits }: RunReservation): Promise<void> {
     if (credits === 0) {
-      await store.change(accountId, {}, { $pull: { 'processing.reservations': { id } } });
+      await this.#options.store.change(accountId, {}, { $pull: { 'processing.reservations': { id } } });
       return;
     }
-    await movements.move(accountId, {
+    await this.#options.movements.move(accountId, {
       reference: `run/${id}`,
       type: 'overage',
       credits: -credits,
@@ -122,35 +155,6 @@ export function createAllowance(options: AllowanceOptions): Allowance {
       reservationId: id,
     });
   }
-
-  return {
-    async begin({ accountId, plan: planId }) {
-      const terms = plan(planId);
-      if (terms.processLimit === UNLIMITED) {
-        return {
-          succeed: async (use) => syncRuns.record({ accountId, ...use, terms, counts: true }),
-          release: async () => undefined,
-        };
-      }
-      const reservation = await reserve(accountId, terms);
-      if (reservation === null) throw insufficient(terms, options.topUpUrl());
-      return {
-        async succeed(use) {
-          await charge(accountId, reservation);
-          syncRuns.record({ accountId, ...use, terms, counts: false });
-        },
-        release: () => giveBack(accountId, reservation),
-      };
-    },
-
-    async sweep() {
-      await turnBackPeriods(store, now());
-      const overdue = await store.findWithExpiredReservations(now(), SWEPT_AT_ONCE);
-      let freed = 0;
-      for (const account of overdue) freed += await releaseExpired(account);
-      return freed;
-    },
-  };
 }
 
 /** Whether a refusal is outdated, because the account can pay for a run by now. */

@@ -53,35 +53,103 @@ interface JobOutlook {
  * for the used part (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and releases the
  * rest (`release/<jobId>`). Each is made once, even if it is requested repeatedly.
  */
-export interface Holds {
+export class Holds {
+  readonly #options: HoldsOptions;
+
+  constructor(options: HoldsOptions) {
+    this.#options = options;
+  }
+
   /** Reads the account for the hold of a job that does not exist yet. */
-  snapshot: (accountId: string) => Promise<AccountSnapshot>;
+  snapshot(accountId: string): Promise<AccountSnapshot> {
+    return this.#options.movements.snapshot(accountId);
+  }
+
   /**
    * Holds the highest cost of a job.
    * @param snapshot the account as read before the job existed; it saves the look-up of an earlier hold.
    * @throws ApiError 402 insufficient_credit
    */
-  take(accountId: string, jobId: string, need: JobNeed, snapshot?: AccountSnapshot | null): Promise<JobHold>;
-  /** The highest price of a job, in credits, for the account as read. */
-  priceOf(snapshot: AccountSnapshot, need: JobNeed): number;
-  /** The expected result of `take`, for a dry run. */
-  outlook(accountId: string, need: JobNeed): Promise<JobOutlook>;
-  /** Charges for what a job used, and releases the rest of its hold. */
-  charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void>;
-  /** Releases the hold of an unfinished submit, and prevents it from taking a hold later. */
-  undo(accountId: string, jobId: string): Promise<void>;
-  /** For the sweep: removes records of movements of runs whose job ended long ago. */
-  sweep(): Promise<number>;
-}
+  async take(
+    accountId: string,
+    jobId: string,
+    need: JobNeed,
+    snapshot: AccountSnapshot | null = null,
+  ): Promise<JobHold> {
+    const period = periodOf(this.#options.now());
+    if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
+    let hold: JobHold | null = null;
+    const planned = (account: BillingAccount): Movement => {
+      if (account.processing.period < period) throw new PeriodIsOver();
+      hold = this.#holdOf(account, need, period);
+      const runs = { period: hold.period, change: hold.runs, past: hold.past };
+      const isUnlimited = this.#options.plan(account.plan).processLimit === UNLIMITED;
+      return { ...movementOf(jobId, 'hold'), heldChange: heldBy(hold), runs, isUnlimited };
+    };
+    const outcome = await this.#options.movements
+      .move(accountId, planned, snapshot)
+      .catch(async (error: unknown) => {
+        if (!(error instanceof PeriodIsOver)) throw error;
+        await this.#options.store.beginPeriod(accountId, period);
+        return this.#options.movements.move(accountId, planned);
+      });
+    if (outcome === 'moved' && hold !== null) return hold;
+    if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
+    throw notCovered(hold, this.#options.topUpUrl());
+  }
 
-export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOptions): Holds {
+  /** The highest price of a job, in credits, for the account as read. */
+  priceOf({ account }: AccountSnapshot, need: JobNeed): number {
+    return account === null ? 0 : heldBy(this.#holdOf(account, need, periodOf(this.#options.now())));
+  }
+
+  /** The expected result of `take`, for a dry run. */
+  async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
+    const account = await this.#options.store.find(accountId);
+    if (account === null) throw new Error(`The account ${accountId} is gone.`);
+    const period = periodOf(this.#options.now());
+    const hold = this.#holdOf(account, need, period);
+    return {
+      balance: account.balance,
+      sufficientCredit: availableOf(account) >= heldBy(hold),
+      processCountLeft: leftIn(period, account.processing, this.#options.plan(account.plan)),
+      overageRuns: hold.past,
+      overageCredits: hold.past * hold.overageCredits,
+    };
+  }
+
+  /** Charges for what a job used, and releases the rest of its hold. */
+  async charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
+    const { credits, overage } = chargeOf(hold, used);
+    if (credits > 0) await this.#options.movements.move(accountId, payment(jobId, 'charge', credits));
+    if (overage > 0) await this.#options.movements.move(accountId, payment(jobId, 'overage', overage));
+    const rest = heldBy(hold) - credits - overage;
+    const unused = hold.runs - used.runs;
+    if (rest <= 0 && unused <= 0) return;
+    const runs = { period: hold.period, change: -unused, past: 0 };
+    await this.#options.movements.move(accountId, {
+      ...movementOf(jobId, 'release'),
+      heldChange: -rest,
+      runs,
+    });
+  }
+
+  /** Releases the hold of an unfinished submit, and prevents it from taking a hold later. */
+  async undo(accountId: string, jobId: string): Promise<void> {
+    const nothing = movementOf(jobId, 'hold');
+    if ((await this.#options.movements.move(accountId, nothing)) !== 'already') return;
+    const row = await this.#options.movements.rowOfJob(accountId, nothing.reference);
+    if (row !== null) await this.charge(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
+  }
+
+  /** For the sweep: removes records of movements of runs whose job ended long ago. */
+  sweep(): Promise<number> {
+    return this.#options.store.forgetRunMovements(new Date(this.#options.now().getTime() - NOTE_LIFE_MS));
+  }
+
   /** Computes the hold: runs use the allowance first, and credits are held for the runs past it. */
-  function holdOf(
-    { plan: planId, processing }: BillingAccount,
-    { runs, credits }: JobNeed,
-    period: string,
-  ): JobHold {
-    const terms = plan(planId);
+  #holdOf({ plan: planId, processing }: BillingAccount, { runs, credits }: JobNeed, period: string): JobHold {
+    const terms = this.#options.plan(planId);
     const left = leftIn(period, processing, terms);
     return {
       runs,
@@ -91,73 +159,6 @@ export function createHolds({ store, movements, plan, topUpUrl, now }: HoldsOpti
       overageCredits: terms.overageCredits ?? 0,
     };
   }
-
-  async function charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
-    const { credits, overage } = chargeOf(hold, used);
-    if (credits > 0) await movements.move(accountId, payment(jobId, 'charge', credits));
-    if (overage > 0) await movements.move(accountId, payment(jobId, 'overage', overage));
-    const rest = heldBy(hold) - credits - overage;
-    const unused = hold.runs - used.runs;
-    if (rest <= 0 && unused <= 0) return;
-    const runs = { period: hold.period, change: -unused, past: 0 };
-    await movements.move(accountId, { ...movementOf(jobId, 'release'), heldChange: -rest, runs });
-  }
-
-  return {
-    snapshot: movements.snapshot,
-
-    async take(accountId, jobId, need, snapshot = null) {
-      const period = periodOf(now());
-      if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
-      let hold: JobHold | null = null;
-      const planned = (account: BillingAccount): Movement => {
-        if (account.processing.period < period) throw new PeriodIsOver();
-        hold = holdOf(account, need, period);
-        const runs = { period: hold.period, change: hold.runs, past: hold.past };
-        const isUnlimited = plan(account.plan).processLimit === UNLIMITED;
-        return { ...movementOf(jobId, 'hold'), heldChange: heldBy(hold), runs, isUnlimited };
-      };
-      const outcome = await movements.move(accountId, planned, snapshot).catch(async (error: unknown) => {
-        if (!(error instanceof PeriodIsOver)) throw error;
-        await store.beginPeriod(accountId, period);
-        return movements.move(accountId, planned);
-      });
-      if (outcome === 'moved' && hold !== null) return hold;
-      if (outcome === 'already') throw new Error(`The hold of ${jobId} was given up before it was taken.`);
-      throw notCovered(hold, topUpUrl());
-    },
-
-    priceOf({ account }, need) {
-      return account === null ? 0 : heldBy(holdOf(account, need, periodOf(now())));
-    },
-
-    async outlook(accountId, need) {
-      const account = await store.find(accountId);
-      if (account === null) throw new Error(`The account ${accountId} is gone.`);
-      const period = periodOf(now());
-      const hold = holdOf(account, need, period);
-      return {
-        balance: account.balance,
-        sufficientCredit: availableOf(account) >= heldBy(hold),
-        processCountLeft: leftIn(period, account.processing, plan(account.plan)),
-        overageRuns: hold.past,
-        overageCredits: hold.past * hold.overageCredits,
-      };
-    },
-
-    charge,
-
-    async undo(accountId, jobId) {
-      const nothing = movementOf(jobId, 'hold');
-      if ((await movements.move(accountId, nothing)) !== 'already') return;
-      const row = await movements.rowOfJob(accountId, nothing.reference);
-      if (row !== null) await charge(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
-    },
-
-    sweep() {
-      return store.forgetRunMovements(new Date(now().getTime() - NOTE_LIFE_MS));
-    },
-  };
 }
 
 /** Thrown when the count of the account belongs to an earlier month. */

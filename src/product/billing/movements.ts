@@ -73,69 +73,99 @@ const MAX_PAUSE_MS = 20;
  * concurrent movements, one succeeds in each round. The movements of one process queue, so N is the number of
  * processes.
  */
-export interface Movements {
+export class Movements {
+  readonly #store: BillingStore;
+  readonly #now: () => Date;
+  readonly #queues = new Map<string, Promise<unknown>>();
+  /** The last row that this process has written, by account. */
+  readonly #written = new LRUCache<string, string>({ max: 10_000 });
+  /** How often this process has moved each account. */
+  readonly #moves = new LRUCache<string, number>({ max: 10_000 });
+  /** Rows that are being written, by account. */
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(store: BillingStore, now: () => Date) {
+    this.#store = store;
+    this.#now = now;
+  }
+
   /** Reads an account for a movement under a reference that does not exist yet. */
-  snapshot(accountId: string): Promise<AccountSnapshot>;
+  async snapshot(accountId: string): Promise<AccountSnapshot> {
+    const before = this.#movesOf(accountId);
+    return { account: await this.#store.find(accountId), moves: before };
+  }
+
   /**
    * Moves credits once.
    * @param snapshot only for a reference that was created since then.
    * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
    */
-  move(accountId: string, movement: MovementPlan, snapshot?: AccountSnapshot | null): Promise<MovementResult>;
-  /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
-  rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null>;
-  /** Writes the row of the account's last movement, if a crash prevented that. */
-  writeOut(accountId: string): Promise<void>;
-}
+  move(
+    accountId: string,
+    movement: MovementPlan,
+    snapshot: AccountSnapshot | null = null,
+  ): Promise<MovementResult> {
+    return this.#queued(accountId, async () => {
+      for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts += 1) {
+        const outcome = await this.#attempt(accountId, movement, attempts === 1 ? snapshot : null);
+        if (outcome !== 'overtaken') return outcome;
+        await sleep(Math.random() * Math.min(attempts, MAX_PAUSE_MS));
+      }
+      throw new Error(`A movement of ${accountId} was overtaken ${MAX_ATTEMPTS} times.`);
+    });
+  }
 
-export function createMovements(store: BillingStore, now: () => Date): Movements {
-  const queues = new Map<string, Promise<unknown>>();
-  /** The last row that this process has written, by account. */
-  const written = new LRUCache<string, string>({ max: 10_000 });
-  /** How often this process has moved each account. */
-  const moves = new LRUCache<string, number>({ max: 10_000 });
-  /** Rows that are being written, by account. */
-  const writing = new Map<string, Promise<void>>();
+  /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
+  async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
+    const last = await this.#store.lastMovement(accountId);
+    return last?.reference === reference ? last : this.#store.rowUnder(accountId, reference, true);
+  }
+
+  /** Writes the row of the account's last movement, if a crash prevented that. */
+  async writeOut(accountId: string): Promise<void> {
+    const last = await this.#store.lastMovement(accountId);
+    if (last !== null) await this.#store.writeRow(last);
+  }
 
   /** Runs work after the account's earlier work of this process and its rows have ended, successfully or not. */
-  function queued<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const turn = (queues.get(accountId) ?? Promise.resolve()).then(work, work);
+  #queued<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#queues.get(accountId) ?? Promise.resolve()).then(work, work);
     const settled = turn
       .catch(() => undefined)
-      .then(() => writing.get(accountId))
+      .then(() => this.#writing.get(accountId))
       .finally(() => {
-        if (queues.get(accountId) === settled) queues.delete(accountId);
+        if (this.#queues.get(accountId) === settled) this.#queues.delete(accountId);
       });
-    queues.set(accountId, settled);
+    this.#queues.set(accountId, settled);
     return turn;
   }
 
-  function movesOf(accountId: string): number {
-    return moves.get(accountId) ?? 0;
+  #movesOf(accountId: string): number {
+    return this.#moves.get(accountId) ?? 0;
   }
 
-  async function attempt(
+  async #attempt(
     accountId: string,
     plan: MovementPlan,
     snapshot: AccountSnapshot | null,
   ): Promise<MovementResult | 'overtaken'> {
-    const isFresh = snapshot !== null && snapshot.moves === movesOf(accountId);
-    const account = isFresh ? snapshot.account : await store.find(accountId);
+    const isFresh = snapshot !== null && snapshot.moves === this.#movesOf(accountId);
+    const account = isFresh ? snapshot.account : await this.#store.find(accountId);
     if (account === null) return 'insufficient';
     const movement = typeof plan === 'function' ? plan(account) : plan;
     const last = account.movement;
     const { reference, jobId, reservationId } = movement;
     const isMade =
       last?.reference === reference ||
-      (!isFresh && (await store.rowUnder(accountId, reference, jobId !== undefined)) !== null);
+      (!isFresh && (await this.#store.rowUnder(accountId, reference, jobId !== undefined)) !== null);
     const isReserved = account.processing.reservations.some(({ id }) => id === reservationId);
     if (isMade || (reservationId !== undefined && !isReserved)) return 'already';
     // The balance may have risen since it was read, so it is read again before a refusal.
     const spent = spentBy(movement);
     if (spent > 0 && availableOf(account) < spent) return isFresh ? 'overtaken' : 'insufficient';
-    if (last !== null) await writeOutOnce(accountId, last);
-    const row = rowOf(account, movement, now());
-    const hasMoved = await store.change(accountId, unchanged(account, movement), {
+    if (last !== null) await this.#writeOutOnce(accountId, last);
+    const row = rowOf(account, movement, this.#now());
+    const hasMoved = await this.#store.change(accountId, unchanged(account, movement), {
       $inc: {
         balance: movement.credits,
         held: movement.heldChange,
@@ -144,9 +174,9 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
       $set: { movement: row },
       ...(reservationId !== undefined && { $pull: { 'processing.reservations': { id: reservationId } } }),
     });
-    moves.set(accountId, movesOf(accountId) + 1);
+    this.#moves.set(accountId, this.#movesOf(accountId) + 1);
     if (!hasMoved) return 'overtaken';
-    writeOutBehind(accountId, row);
+    this.#writeOutBehind(accountId, row);
     return 'moved';
   }
 
@@ -154,47 +184,19 @@ export function createMovements(store: BillingStore, now: () => Date): Movements
    * Writes a row that no caller waits for. The movement is made even if this fails: the next movement then writes the
    * row, and throws if it cannot.
    */
-  function writeOutBehind(accountId: string, row: LedgerRow): void {
-    const underWay = writeOutOnce(accountId, row)
+  #writeOutBehind(accountId: string, row: LedgerRow): void {
+    const underWay = this.#writeOutOnce(accountId, row)
       .catch(() => undefined)
-      .finally(() => writing.delete(accountId));
-    writing.set(accountId, underWay);
+      .finally(() => this.#writing.delete(accountId));
+    this.#writing.set(accountId, underWay);
   }
 
   /** Writes a row, unless this process has already written it. */
-  async function writeOutOnce(accountId: string, row: LedgerRow): Promise<void> {
-    if (written.get(accountId) === row.reference) return;
-    await store.writeRow(row);
-    written.set(accountId, row.reference);
+  async #writeOutOnce(accountId: string, row: LedgerRow): Promise<void> {
+    if (this.#written.get(accountId) === row.reference) return;
+    await this.#store.writeRow(row);
+    this.#written.set(accountId, row.reference);
   }
-
-  return {
-    async snapshot(accountId) {
-      const before = movesOf(accountId);
-      return { account: await store.find(accountId), moves: before };
-    },
-
-    move(accountId, movement, snapshot = null) {
-      return queued(accountId, async () => {
-        for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts += 1) {
-          const outcome = await attempt(accountId, movement, attempts === 1 ? snapshot : null);
-          if (outcome !== 'overtaken') return outcome;
-          await sleep(Math.random() * Math.min(attempts, MAX_PAUSE_MS));
-        }
-        throw new Error(`A movement of ${accountId} was overtaken ${MAX_ATTEMPTS} times.`);
-      });
-    },
-
-    async rowOfJob(accountId, reference) {
-      const last = await store.lastMovement(accountId);
-      return last?.reference === reference ? last : store.rowUnder(accountId, reference, true);
-    },
-
-    async writeOut(accountId) {
-      const last = await store.lastMovement(accountId);
-      if (last !== null) await store.writeRow(last);
-    },
-  };
 }
 
 /** The credits that a movement makes unavailable, which must be available before it. */

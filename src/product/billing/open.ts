@@ -4,14 +4,14 @@ import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import { type Allowance, createAllowance } from './allowance.ts';
+import { Allowance } from './allowance.ts';
 import { createDescription } from './description.ts';
-import { createHolds, type Holds } from './holds.ts';
-import { createMovements } from './movements.ts';
+import { Holds } from './holds.ts';
+import { Movements } from './movements.ts';
 import type { Plan } from './plans.ts';
 import { billingRoutes } from './routes.ts';
 import { BillingStore } from './store.ts';
-import { createSyncRuns } from './sync-runs.ts';
+import { SyncRuns } from './sync-runs.ts';
 import { syncUsage } from './sync-usage.ts';
 import type { UsageSource } from './usage.ts';
 
@@ -44,12 +44,12 @@ export interface Billing extends Slice {
 export async function openBilling(options: BillingOptions): Promise<Billing> {
   const { documents, gate, plan, topUpUrl, now, log } = options;
   const store = await BillingStore.open(documents);
-  const movements = createMovements(store, now);
-  const syncRuns = createSyncRuns(store, now, (error) =>
+  const movements = new Movements(store, now);
+  const syncRuns = new SyncRuns(store, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),
   );
-  const allowance = createAllowance({ store, movements, syncRuns, plan, topUpUrl, now });
-  const holds = createHolds({ store, movements, plan, topUpUrl, now });
+  const allowance = new Allowance({ store, movements, syncRuns, plan, topUpUrl, now });
+  const holds = new Holds({ store, movements, plan, topUpUrl, now });
   const usageSources = () => [syncUsage(store.usage), ...options.usageSources()];
 
   return {

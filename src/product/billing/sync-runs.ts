@@ -50,82 +50,121 @@ interface Batch {
  * of different minutes, accounts, ops and keys, and not on the number of calls. Beyond its bound, new counts are
  * dropped and reported.
  */
-export interface SyncRuns {
+export class SyncRuns {
+  readonly #store: BillingStore;
+  readonly #now: () => Date;
+  readonly #onError: (error: unknown) => void;
+  readonly #pause: (pauseMs: number) => Promise<void>;
+  readonly #writer = `w${randomText(12)}`;
+  #sequence = 0;
+  #waiting = new Map<string, MinuteCount>();
+  #rises = new Map<string, number>();
+  #dropped = 0;
+  #timer: NodeJS.Timeout | null = null;
+  /** The write under way. */
+  #writing: Promise<void> = Promise.resolve();
+  /** The write of everything that was counted meanwhile. */
+  #following: Promise<void> | null = null;
+  readonly #ending = Promise.withResolvers<void>();
+  #triesLeft = Number.POSITIVE_INFINITY;
+
+  constructor(
+    store: BillingStore,
+    now: () => Date,
+    onError: (error: unknown) => void,
+    pause: (pauseMs: number) => Promise<void> = sleep,
+  ) {
+    this.#store = store;
+    this.#now = now;
+    this.#onError = onError;
+    this.#pause = pause;
+  }
+
   /** Counts a run; it is stored within half a second. */
-  record(succeededRun: SucceededRun): void;
+  record({ accountId, op, apiKeyId, terms, counts }: SucceededRun): void {
+    const minute = this.#now().toISOString().slice(0, 16);
+    const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
+    const count = this.#waiting.get(key);
+    if (count !== undefined) count.calls += 1;
+    else if (this.#waiting.size === MAX_WAITING) this.#dropped += 1;
+    else
+      this.#waiting.set(key, {
+        accountId,
+        op,
+        apiKeyId,
+        minute,
+        calls: 1,
+        retentionDays: terms.retentionDays,
+      });
+    if (counts) this.#rises.set(accountId, (this.#rises.get(accountId) ?? 0) + 1);
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_AFTER_MS);
+  }
+
   /** Resolves when everything that this process counted so far is stored. */
-  flush(): Promise<void>;
+  flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#following ??= this.#writing.then(() => {
+      this.#following = null;
+      this.#writing = this.#writeWaiting();
+      return this.#writing;
+    });
+    return this.#following;
+  }
+
   /** Flushes for a reader, who waits half a second at most: without its store, the reading itself is refused. */
-  catchUp(): Promise<void>;
+  catchUp(): Promise<void> {
+    return Promise.race([this.flush(), sleep(FLUSH_AFTER_MS, undefined, { ref: false })]);
+  }
+
   /**
    * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
    * `onError`.
    */
-  end(): Promise<void>;
-}
-
-export function createSyncRuns(
-  store: BillingStore,
-  now: () => Date,
-  onError: (error: unknown) => void,
-  pause: (pauseMs: number) => Promise<void> = sleep,
-): SyncRuns {
-  const writer = `w${randomText(12)}`;
-  let sequence = 0;
-  let waiting = new Map<string, MinuteCount>();
-  let rises = new Map<string, number>();
-  let dropped = 0;
-  let timer: NodeJS.Timeout | null = null;
-  /** The write under way. */
-  let writing: Promise<void> = Promise.resolve();
-  /** The write of everything that was counted meanwhile. */
-  let following: Promise<void> | null = null;
-  const ending = Promise.withResolvers<void>();
-  let triesLeft = Number.POSITIVE_INFINITY;
-
-  function flush(): Promise<void> {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    following ??= writing.then(() => {
-      following = null;
-      writing = writeWaiting();
-      return writing;
-    });
-    return following;
+  end(): Promise<void> {
+    this.#triesLeft = LAST_TRIES;
+    this.#ending.resolve();
+    return this.flush();
   }
 
-  async function writeWaiting(): Promise<void> {
-    reportDropped();
-    if (waiting.size === 0) return;
-    sequence += 1;
-    const id = `${writer}-${sequence}`;
-    const batch = { id, sequence, period: periodOf(now()), counts: [...waiting.values()], rises };
-    waiting = new Map();
-    rises = new Map();
+  async #writeWaiting(): Promise<void> {
+    this.#reportDropped();
+    if (this.#waiting.size === 0) return;
+    this.#sequence += 1;
+    const id = `${this.#writer}-${this.#sequence}`;
+    const batch = {
+      id,
+      sequence: this.#sequence,
+      period: periodOf(this.#now()),
+      counts: [...this.#waiting.values()],
+      rises: this.#rises,
+    };
+    this.#waiting = new Map();
+    this.#rises = new Map();
     for (let tries = 1; ; tries += 1) {
       try {
-        await writeOnce(batch);
+        await this.#writeOnce(batch);
         return;
       } catch (error) {
-        triesLeft -= 1;
-        if (isReported(tries) || triesLeft <= 0) onError(error);
-        if (triesLeft <= 0) return;
+        this.#triesLeft -= 1;
+        if (isReported(tries) || this.#triesLeft <= 0) this.#onError(error);
+        if (this.#triesLeft <= 0) return;
         const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
-        await Promise.race([pause(pauseMs), ending.promise]);
+        await Promise.race([this.#pause(pauseMs), this.#ending.promise]);
       }
     }
   }
 
-  async function writeOnce(batch: Batch): Promise<void> {
+  async #writeOnce(batch: Batch): Promise<void> {
     await Promise.all([
-      ...Array.from(batch.rises, ([accountId, count]) => raise(accountId, count, batch)),
-      store.usage.add(batch.counts, { writer, sequence: batch.sequence }),
+      ...Array.from(batch.rises, ([accountId, count]) => this.#raise(accountId, count, batch)),
+      this.#store.usage.add(batch.counts, { writer: this.#writer, sequence: batch.sequence }),
     ]);
   }
 
-  async function raise(accountId: string, count: number, { id, period }: Batch): Promise<void> {
+  async #raise(accountId: string, count: number, { id, period }: Batch): Promise<void> {
     const addOnce = () =>
-      store.change(
+      this.#store.change(
         accountId,
         {
           'processing.period': { $gte: period },
@@ -138,36 +177,17 @@ export function createSyncRuns(
       );
     if (await addOnce()) return;
     // Either the period is over, or the batch was already added and the response was lost.
-    await store.beginPeriod(accountId, period);
+    await this.#store.beginPeriod(accountId, period);
     await addOnce();
   }
 
-  function reportDropped(): void {
-    if (dropped === 0) return;
-    onError(new Error(`${dropped} calls were not counted in usage: the documents store was away too long.`));
-    dropped = 0;
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
+    this.#onError(
+      new Error(`${this.#dropped} calls were not counted in usage: the documents store was away too long.`),
+    );
+    this.#dropped = 0;
   }
-
-  return {
-    record({ accountId, op, apiKeyId, terms, counts }) {
-      const minute = now().toISOString().slice(0, 16);
-      const key = `${accountId}/${minute}/${op}/${apiKeyId}`;
-      const count = waiting.get(key);
-      if (count !== undefined) count.calls += 1;
-      else if (waiting.size === MAX_WAITING) dropped += 1;
-      else
-        waiting.set(key, { accountId, op, apiKeyId, minute, calls: 1, retentionDays: terms.retentionDays });
-      if (counts) rises.set(accountId, (rises.get(accountId) ?? 0) + 1);
-      timer ??= setTimeout(flush, FLUSH_AFTER_MS);
-    },
-    flush,
-    catchUp: () => Promise.race([flush(), sleep(FLUSH_AFTER_MS, undefined, { ref: false })]),
-    end() {
-      triesLeft = LAST_TRIES;
-      ending.resolve();
-      return flush();
-    },
-  };
 }
 
 /** True after 8, 16, 32 … attempts: once per outage, and occasionally while it lasts. */

@@ -2,7 +2,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { EventType, OutboxEvent } from './event.ts';
 import { Outbox, type OutboxDocument } from './outbox.ts';
-import { openSubscriptions } from './subscriptions.ts';
+import { Subscriptions } from './subscriptions.ts';
 
 interface EventsOptions {
   documents: Documents;
@@ -33,32 +33,43 @@ export interface Events {
  * The outbox: events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
  * process fans out its own events; a sweep finds the events that a dead process left.
  */
-export interface OpenEvents extends Events {
-  outbox: Outbox;
-  subscriptionsChanged: (accountId: string) => Promise<void>;
+export class OpenEvents implements Events {
+  readonly outbox: Outbox;
+  readonly #subscriptions: Subscriptions;
+  readonly #coordination: Coordination;
+  #listener: EventsListener | null = null;
+
+  private constructor(outbox: Outbox, subscriptions: Subscriptions, coordination: Coordination) {
+    this.outbox = outbox;
+    this.#subscriptions = subscriptions;
+    this.#coordination = coordination;
+  }
+
+  static async open({ documents, coordination }: EventsOptions): Promise<OpenEvents> {
+    const outbox = await Outbox.open(documents);
+    return new OpenEvents(outbox, await Subscriptions.open(documents, coordination), coordination);
+  }
+
+  isWanted(accountId: string, type: EventType): Promise<boolean> {
+    return this.#subscriptions.isWanted(accountId, type);
+  }
+
+  async write(written: readonly OutboxEvent[]): Promise<void> {
+    const stored = await this.outbox.insert(written);
+    if (this.#listener !== null) this.#listener(stored);
+    // A lost wake-up costs seconds: the events are on disk, and a sweep looks for them.
+    else await this.#coordination.publish(WRITTEN, '').catch(() => undefined);
+  }
+
+  readonly subscriptionsChanged = (accountId: string): Promise<void> =>
+    this.#subscriptions.changed(accountId);
+
   /** Sets the listener that fans out the events of this process. */
-  onWritten(listen: EventsListener): void;
-  stop(): Promise<void>;
-}
+  onWritten(listen: EventsListener): void {
+    this.#listener = listen;
+  }
 
-export async function openEvents({ documents, coordination }: EventsOptions): Promise<OpenEvents> {
-  const outbox = await Outbox.open(documents);
-  const subscriptions = await openSubscriptions(documents, coordination);
-  let listener: EventsListener | null = null;
-
-  return {
-    isWanted: subscriptions.isWanted,
-    async write(written) {
-      const stored = await outbox.insert(written);
-      if (listener !== null) listener(stored);
-      // A lost wake-up costs seconds: the events are on disk, and a sweep looks for them.
-      else await coordination.publish(WRITTEN, '').catch(() => undefined);
-    },
-    outbox,
-    subscriptionsChanged: subscriptions.changed,
-    onWritten(listen) {
-      listener = listen;
-    },
-    stop: async () => subscriptions.close(),
-  };
+  async stop(): Promise<void> {
+    this.#subscriptions.close();
+  }
 }

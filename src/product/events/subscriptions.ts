@@ -19,54 +19,62 @@ const CHANGED = 'webhooks/subscriptions';
 const KEEP_MS = 2_000;
 const MAX_ACCOUNTS = 10_000;
 
-interface Subscriptions {
+/** Which accounts have endpoints for which events, cached for moments. */
+export class Subscriptions {
+  readonly #endpoints: Collection<Subscription>;
+  readonly #coordination: Coordination;
+  readonly #subscribed = new LRUCache<string, Promise<ReadonlySet<EventType>>>({
+    max: MAX_ACCOUNTS,
+    ttl: KEEP_MS,
+  });
+  #unsubscribe: () => void = () => {};
+
+  private constructor(endpoints: Collection<Subscription>, coordination: Coordination) {
+    this.#endpoints = endpoints;
+    this.#coordination = coordination;
+  }
+
+  static async open(documents: Documents, coordination: Coordination): Promise<Subscriptions> {
+    const endpoints = await documents.collection<Subscription>({ name: ENDPOINTS_COLLECTION, indexes: [] });
+    const subscriptions = new Subscriptions(endpoints, coordination);
+    subscriptions.#unsubscribe = await coordination.subscribe(CHANGED, (accountId) =>
+      subscriptions.#subscribed.delete(accountId),
+    );
+    return subscriptions;
+  }
+
   /**
    * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
    * an event without a receiver. A negative answer is never older than 2 s: outcomes of an endpoint's first 2 s may go
    * unannounced if the message of its registration was lost, and otherwise only those of the few milliseconds that the
    * message travels.
    */
-  isWanted(accountId: string, type: EventType): Promise<boolean>;
-  /** Notifies every process that the account's endpoints changed. */
-  changed(accountId: string): Promise<void>;
-  close(): void;
-}
-
-export async function openSubscriptions(
-  documents: Documents,
-  coordination: Coordination,
-): Promise<Subscriptions> {
-  const endpoints: Collection<Subscription> = await documents.collection({
-    name: ENDPOINTS_COLLECTION,
-    indexes: [],
-  });
-  const subscribed = new LRUCache<string, Promise<ReadonlySet<EventType>>>({
-    max: MAX_ACCOUNTS,
-    ttl: KEEP_MS,
-  });
-  const close = await coordination.subscribe(CHANGED, (accountId) => subscribed.delete(accountId));
-
-  async function read(accountId: string): Promise<ReadonlySet<EventType>> {
-    const enabled = await endpoints.find({ accountId, enabled: true }, { fields: ['events'] });
-    return new Set(enabled.flatMap(({ events }) => events));
+  async isWanted(accountId: string, type: EventType): Promise<boolean> {
+    return (await this.#readTypes(accountId)).has(type);
   }
 
-  function readTypes(accountId: string): Promise<ReadonlySet<EventType>> {
-    const kept = subscribed.get(accountId);
+  /** Notifies every process that the account's endpoints changed. */
+  async changed(accountId: string): Promise<void> {
+    this.#subscribed.delete(accountId);
+    await this.#coordination.publish(CHANGED, accountId);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #readTypes(accountId: string): Promise<ReadonlySet<EventType>> {
+    const kept = this.#subscribed.get(accountId);
     if (kept !== undefined) return kept;
-    const types = read(accountId);
-    subscribed.set(accountId, types);
+    const types = this.#read(accountId);
+    this.#subscribed.set(accountId, types);
     // A failed look-up is forgotten, so that the next call looks it up again.
-    types.catch(() => subscribed.delete(accountId));
+    types.catch(() => this.#subscribed.delete(accountId));
     return types;
   }
 
-  return {
-    isWanted: async (accountId, type) => (await readTypes(accountId)).has(type),
-    async changed(accountId) {
-      subscribed.delete(accountId);
-      await coordination.publish(CHANGED, accountId);
-    },
-    close,
-  };
+  async #read(accountId: string): Promise<ReadonlySet<EventType>> {
+    const enabled = await this.#endpoints.find({ accountId, enabled: true }, { fields: ['events'] });
+    return new Set(enabled.flatMap(({ events }) => events));
+  }
 }

@@ -18,7 +18,7 @@ import { deliveryRoutes } from './deliveries/routes.ts';
 import { rebuildSchedule } from './deliveries/schedule.ts';
 import { AttemptSlots } from './deliveries/slots.ts';
 import { DeliveriesStore } from './deliveries/store.ts';
-import { openTail } from './deliveries/tail.ts';
+import { Tail } from './deliveries/tail.ts';
 import { Disabling } from './endpoints/disabling.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
@@ -66,7 +66,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
-  const tail = await openTail(coordination);
+  const tail = await Tail.open(coordination);
   const metrics = new WebhookMetrics(endpoints, deliveries, now);
   const disabling = new Disabling({
     endpoints,

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { libuvThreads } from '../../../src/platform/concurrency/capacity.ts';
 import type { Objects } from '../../../src/platform/stores/objects/port.ts';
-import { createIntake } from '../../../src/product/assets/uploads/intake.ts';
+import { Intake } from '../../../src/product/assets/uploads/intake.ts';
 import { Prefetch } from '../../../src/product/jobs/engine/prefetch.ts';
 import { Waits } from '../../../src/product/jobs/waits.ts';
 import { smallCapacity } from '../../support/capacity.ts';
@@ -33,7 +33,7 @@ t.test(
       read: async () => new Uint8Array(1),
       get: async () => ({ body: Readable.from([new Uint8Array(1)]), sizeBytes: 1, contentType: 'image/png' }),
     } as unknown as Objects;
-    const { describe } = createIntake({ objects, imageWorkers, capacity });
+    const { describe } = new Intake({ objects, imageWorkers, capacity });
     const uploads = Array.from({ length: 12 }, (_, index) => describe(`acc_${index}`, 'key', never));
     for (const threads of [1, 3, 6]) {
       capacity.set('IMAGE_THREADS', threads);

@@ -7,7 +7,7 @@ import {
   bootstrap,
 } from '../../../src/product/accounts/bootstrap.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
-import { createMovements } from '../../../src/product/billing/movements.ts';
+import { Movements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
 import { startServer } from '../../support/harness.ts';
 
@@ -17,7 +17,7 @@ const UNSET = { BOOTSTRAP_EMAIL: 'owner@localhost', BOOTSTRAP_PASSWORD: '', BOOT
 async function startEmpty(t: Test) {
   const server = await startServer(t);
   const store = await AccountsStore.open(server.stores.documents);
-  const movements = createMovements(await BillingStore.open(server.stores.documents), () => now);
+  const movements = new Movements(await BillingStore.open(server.stores.documents), () => now);
   const grant = async (accountId: string, credits: number) => {
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0 });
   };

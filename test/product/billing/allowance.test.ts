@@ -1,10 +1,10 @@
 // needs: documents, mongodb
 import t, { type Test } from 'tap';
 import type { CollectionSpec, Documents } from '../../../src/platform/stores/documents/port.ts';
-import { type Allowance, createAllowance } from '../../../src/product/billing/allowance.ts';
-import { createMovements } from '../../../src/product/billing/movements.ts';
+import { Allowance } from '../../../src/product/billing/allowance.ts';
+import { Movements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { createSyncRuns } from '../../../src/product/billing/sync-runs.ts';
+import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
 import type { UsageDay } from '../../../src/product/billing/usage-store.ts';
 import { checkLedger, LIMITED, moneyOf, openAccount, planOf, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
@@ -17,8 +17,8 @@ const MINUTE_MS = 60_000;
 function processAt(t: Test, store: BillingStore, instant = '2026-03-31T23:59:00.000Z') {
   const clock = { nowMs: Date.parse(instant) };
   const now = () => new Date(clock.nowMs);
-  const movements = createMovements(store, now);
-  const syncRuns = createSyncRuns(store, now, (error) => {
+  const movements = new Movements(store, now);
+  const syncRuns = new SyncRuns(store, now, (error) => {
     throw error;
   });
   t.teardown(() => syncRuns.flush());
@@ -26,7 +26,7 @@ function processAt(t: Test, store: BillingStore, instant = '2026-03-31T23:59:00.
   return {
     clock,
     syncRuns,
-    allowance: createAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now }),
+    allowance: new Allowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now }),
   };
 }
 

@@ -1,10 +1,10 @@
 // needs: documents, mongodb
 import t from 'tap';
-import { createAllowance } from '../../../src/product/billing/allowance.ts';
-import { chargeOf, createHolds } from '../../../src/product/billing/holds.ts';
-import { createMovements } from '../../../src/product/billing/movements.ts';
+import { Allowance } from '../../../src/product/billing/allowance.ts';
+import { chargeOf, Holds } from '../../../src/product/billing/holds.ts';
+import { Movements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { createSyncRuns } from '../../../src/product/billing/sync-runs.ts';
+import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
 import type { Death } from '../../support/dying.ts';
 import { checkLedger, dyingStore, LIMITED, moneyOf, openAccount, planOf } from './money.ts';
 import { onEachStore } from './stores.ts';
@@ -14,7 +14,7 @@ const march = () => new Date('2026-03-04T05:06:07.890Z');
 const april = () => new Date('2026-04-01T00:00:00.000Z');
 
 function holdsOf(store: BillingStore, now = march) {
-  return createHolds({ store, movements: createMovements(store, now), plan: planOf, topUpUrl, now });
+  return new Holds({ store, movements: new Movements(store, now), plan: planOf, topUpUrl, now });
 }
 
 onEachStore(
@@ -124,9 +124,9 @@ onEachStore(t, 'runs given back in a later month leave its count alone', async (
 onEachStore(t, 'a period that a wrong clock began is turned back', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { plan: LIMITED.id });
   await store.change(accountId, {}, { $set: { 'processing.period': '2031-01' } });
-  const movements = createMovements(store, march);
-  const syncRuns = createSyncRuns(store, march, () => undefined);
-  await createAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: march }).sweep();
+  const movements = new Movements(store, march);
+  const syncRuns = new SyncRuns(store, march, () => undefined);
+  await new Allowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: march }).sweep();
   t.match(await moneyOf(store, accountId), { processing: { period: '2026-03' } });
 });
 

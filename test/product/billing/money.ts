@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import type { Collection, Documents } from '../../../src/platform/stores/documents/port.ts';
 import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
-import { createMovements, type Movement } from '../../../src/product/billing/movements.ts';
+import { type Movement, Movements } from '../../../src/product/billing/movements.ts';
 import type { PlanTerms } from '../../../src/product/billing/plans.ts';
 import { type BillingAccount, BillingStore, type LedgerRow } from '../../../src/product/billing/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
@@ -41,7 +41,7 @@ export async function openAccount(
     movement: null,
     processing: { period: '', used: 0, reservations: [] },
   });
-  if (credits > 0) await createMovements(store, () => new Date()).move(accountId, grant(credits));
+  if (credits > 0) await new Movements(store, () => new Date()).move(accountId, grant(credits));
   return { store, accountId };
 }
 
@@ -80,7 +80,7 @@ export async function ledgerOf(store: BillingStore, accountId: string): Promise<
 
 /** The law of the ledger: its credits sum to the balance, row by row, without a gap; answers the rows. */
 export async function checkLedger(t: Test, store: BillingStore, accountId: string): Promise<LedgerRow[]> {
-  await createMovements(store, () => new Date()).writeOut(accountId);
+  await new Movements(store, () => new Date()).writeOut(accountId);
   const { balance, held } = await moneyOf(store, accountId);
   const rows = await ledgerOf(store, accountId);
   let sum = 0;

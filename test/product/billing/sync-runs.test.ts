@@ -8,7 +8,7 @@ import {
   StoreUnavailableError,
 } from '../../../src/platform/stores/documents/port.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { createSyncRuns } from '../../../src/product/billing/sync-runs.ts';
+import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
 import { syncUsage } from '../../../src/product/billing/sync-usage.ts';
 import { readUsage } from '../../../src/product/billing/usage.ts';
 import type { Grouping } from '../../../src/product/billing/usage-window.ts';
@@ -37,7 +37,7 @@ async function callsIn(
 
 onEachStore(t, 'a batch counts every run of every account', async (t, { documents }) => {
   const [one, other] = [await openAccount(documents), await openAccount(documents)];
-  const syncRuns = createSyncRuns(one.store, () => new Date('2026-03-04T05:06:07.890Z'), fail);
+  const syncRuns = new SyncRuns(one.store, () => new Date('2026-03-04T05:06:07.890Z'), fail);
   for (let index = 0; index < 600; index += 1)
     syncRuns.record(run(index % 3 === 0 ? one.accountId : other.accountId));
   await syncRuns.flush();
@@ -55,7 +55,7 @@ onEachStore(t, 'a batch counts every run of every account', async (t, { document
 onEachStore(t, 'a batch behind the end of the month begins the new count', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents);
   let now = new Date('2026-03-31T23:59:59.999Z');
-  const syncRuns = createSyncRuns(store, () => now, fail);
+  const syncRuns = new SyncRuns(store, () => now, fail);
   for (const instant of [
     '2026-03-31T23:59:59.999Z',
     '2026-04-01T00:00:00.000Z',
@@ -76,7 +76,7 @@ onEachStore(t, 'what is stored grows with the hours and not with the calls', asy
   const { store, accountId } = await openAccount(documents);
   const ops = ['resize', 'crop', 'blur'];
   let now = new Date(0);
-  const processes = [1, 2].map(() => createSyncRuns(store, () => now, fail));
+  const processes = [1, 2].map(() => new SyncRuns(store, () => now, fail));
   for (let minute = 0; minute < 24 * 60; minute += 20) {
     now = new Date(Date.parse('2026-03-04') + minute * 60_000);
     for (const op of ops) {
@@ -148,7 +148,7 @@ onEachStore(
     for (let batch = 1; batch <= 3; batch += 1) {
       const now = () => new Date(`2026-0${batch > 1 ? 4 : 3}-04T05:06:07.890Z`);
       const noPause = async () => undefined;
-      const syncRuns = createSyncRuns(await BillingStore.open(stuttering(documents)), now, fail, noPause);
+      const syncRuns = new SyncRuns(await BillingStore.open(stuttering(documents)), now, fail, noPause);
       for (let index = 0; index < 10; index += 1) syncRuns.record(run(accountId));
       await syncRuns.flush();
       t.match(await moneyOf(store, accountId), { processing: { used: batch === 3 ? 20 : 10 } });
@@ -177,7 +177,7 @@ t.test('a store that stays away is tried until it is back, while new counts wait
   const { state, store } = await storeThatMayBeAway();
   const errors: unknown[] = [];
   const pauses: number[] = [];
-  const syncRuns = createSyncRuns(
+  const syncRuns = new SyncRuns(
     store,
     () => new Date(),
     (error) => errors.push(error),
@@ -204,7 +204,7 @@ t.test('the end of a process gives up a store that stays away', async (t) => {
   const { store } = await storeThatMayBeAway();
   const errors: unknown[] = [];
   const forever = () => new Promise<void>(() => undefined);
-  const syncRuns = createSyncRuns(
+  const syncRuns = new SyncRuns(
     store,
     () => new Date(),
     (error) => errors.push(error),

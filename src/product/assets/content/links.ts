@@ -6,26 +6,29 @@ import type { PutQuery } from '../schema.ts';
 type Grant = 'asset-content' | 'asset-put';
 
 /** Signed links to the content of an asset, which need no credential: the account is a signed part of each. */
-export interface Links {
-  sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string;
+export class Links {
+  readonly #signatures: Signatures;
+  readonly #publicUrl: () => string;
+  readonly #now: () => Date;
+
+  constructor(signatures: Signatures, publicUrl: () => string, now: () => Date) {
+    this.#signatures = signatures;
+    this.#publicUrl = publicUrl;
+    this.#now = now;
+  }
+
+  sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string {
+    const query = linkQuery(this.#signatures, { grant, id: assetId }, accountId, expiresAt);
+    return `${this.#publicUrl()}/api/v1/assets/${assetId}/content?${query}`;
+  }
+
   /**
    * The account that a link was made for.
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
    */
-  ownerOf(grant: Grant, assetId: string, query: PutQuery): string;
-}
-
-export function createLinks(signatures: Signatures, publicUrl: () => string, now: () => Date): Links {
-  return {
-    sign(grant, accountId, assetId, expiresAt) {
-      const query = linkQuery(signatures, { grant, id: assetId }, accountId, expiresAt);
-      return `${publicUrl()}/api/v1/assets/${assetId}/content?${query}`;
-    },
-
-    ownerOf(grant, assetId, query) {
-      return linkOwner(signatures, { grant, id: assetId }, query, now());
-    },
-  };
+  ownerOf(grant: Grant, assetId: string, query: PutQuery): string {
+    return linkOwner(this.#signatures, { grant, id: assetId }, query, this.#now());
+  }
 }
 
 /** What a link leads to: something of an account, and the right that the link grants. */

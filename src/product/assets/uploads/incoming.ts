@@ -28,27 +28,40 @@ const MAX_WAITING_FETCHES = 1_000;
 const checkUrlUpload = createCheck(UrlUpload, 'body');
 
 /** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
-export interface IncomingImages {
-  /**
-   * @param client aborts when the client disconnects.
-   * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
-   */
-  open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImage>;
-}
-
-export function createIncoming(outbound: Outbound): IncomingImages {
+export class IncomingImages {
+  readonly #outbound: Outbound;
   // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
-  const fetches = new Admission({
+  readonly #fetches = new Admission({
     slots: URL_FETCHES,
     budgetBytes: URL_FETCHES * MAX_URL_BYTES,
     limits: () => ({ calls: MAX_WAITING_FETCHES }),
   });
 
-  async function openUrl(url: string, accountId: string, client: AbortSignal): Promise<IncomingImage> {
-    const { release } = await fetches.acquire({ accountId, bytes: MAX_URL_BYTES, signal: client });
+  constructor(outbound: Outbound) {
+    this.#outbound = outbound;
+  }
+
+  /**
+   * @param client aborts when the client disconnects.
+   * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
+   */
+  async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImage> {
+    const body = request.body as Readable;
+    switch (mediaTypeOf(request)) {
+      case 'application/json':
+        return this.#openUrl(checkUrlUpload(await request.readJson()).url, accountId, client);
+      case 'multipart/form-data':
+        return openPart(request, body);
+      default:
+        return openRaw(request, body);
+    }
+  }
+
+  async #openUrl(url: string, accountId: string, client: AbortSignal): Promise<IncomingImage> {
+    const { release } = await this.#fetches.acquire({ accountId, bytes: MAX_URL_BYTES, signal: client });
     try {
       const options = { limitBytes: MAX_URL_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
-      const { bytes } = await outbound.fetchImage(url, options);
+      const { bytes } = await this.#outbound.fetchImage(url, options);
       checkIsImage(bytes, 'url');
       const end = async () => release();
       return { bytes: [bytes], filename: filenameIn(url), end, [Symbol.dispose]: release };
@@ -57,20 +70,6 @@ export function createIncoming(outbound: Outbound): IncomingImages {
       throw error;
     }
   }
-
-  return {
-    async open(request, accountId, client) {
-      const body = request.body as Readable;
-      switch (mediaTypeOf(request)) {
-        case 'application/json':
-          return openUrl(checkUrlUpload(await request.readJson()).url, accountId, client);
-        case 'multipart/form-data':
-          return openPart(request, body);
-        default:
-          return openRaw(request, body);
-      }
-    },
-  };
 }
 
 /**

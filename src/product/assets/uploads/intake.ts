@@ -34,48 +34,51 @@ function sizeOf({ imageThreads }: Capacity) {
 }
 
 /** Receives the bytes of uploads: they are streamed to the object store first, and then identified in a thread. */
-export interface Intake {
-  /**
-   * Streams the image to the object store. A failed stream stores nothing, and its error is thrown.
-   */
-  store(key: string, image: IncomingImage): Promise<Checksums>;
-  /**
-   * Reads stored bytes back and identifies them.
-   * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
-   */
-  describe(accountId: string, key: string, client: AbortSignal): Promise<DescribedImage>;
-}
-
-export function createIntake({ objects, imageWorkers, capacity }: IntakeOptions): Intake {
+export class Intake {
+  readonly #objects: Objects;
+  readonly #imageWorkers: ImageWorkers;
   /**
    * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
    * waiting upload holds no bytes in memory. Accounts take turns.
    */
-  const queue = new Admission({ ...sizeOf(capacity), limits: () => ({ calls: MAX_WAITING }) });
-  capacity.onChange(() => queue.resize(sizeOf(capacity)));
+  readonly #queue: Admission;
 
-  return {
-    async store(key, image) {
-      const sums: RunningSums = { hash: createHash('sha256'), crc32: 0 };
-      const body = Readable.from(summed(image.bytes, sums), { objectMode: false });
-      // The media type is a field of the asset, and the object is served through it only.
-      await objects.put(key, body, 'application/octet-stream');
-      await image.end();
-      return { digest: sums.hash.digest('hex'), crc32: sums.crc32 };
-    },
+  constructor(options: IntakeOptions) {
+    this.#objects = options.objects;
+    this.#imageWorkers = options.imageWorkers;
+    this.#queue = new Admission({ ...sizeOf(options.capacity), limits: () => ({ calls: MAX_WAITING }) });
+    options.capacity.onChange(() => this.#queue.resize(sizeOf(options.capacity)));
+  }
 
-    async describe(accountId, key, client) {
-      using ends = new DisposableStack();
-      const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
-      const deadline = new Deadline({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
-      ends.defer(() => deadline.end());
-      const { signal } = deadline;
-      const { release } = await queue.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
-      ends.defer(release);
-      const bytes = await objects.read(key, MAX_UPLOAD_BYTES);
-      if (bytes === null) throw storageUnreadable();
-      return await imageWorkers.describe({ bytes, accountId, deadlineMs, signal }).result;
-    },
+  /** Streams the image to the object store. A failed stream stores nothing, and its error is thrown. */
+  async store(key: string, image: IncomingImage): Promise<Checksums> {
+    const sums: RunningSums = { hash: createHash('sha256'), crc32: 0 };
+    const body = Readable.from(summed(image.bytes, sums), { objectMode: false });
+    // The media type is a field of the asset, and the object is served through it only.
+    await this.#objects.put(key, body, 'application/octet-stream');
+    await image.end();
+    return { digest: sums.hash.digest('hex'), crc32: sums.crc32 };
+  }
+
+  /**
+   * Reads stored bytes back and identifies them.
+   * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
+   */
+  readonly describe = async (
+    accountId: string,
+    key: string,
+    client: AbortSignal,
+  ): Promise<DescribedImage> => {
+    using ends = new DisposableStack();
+    const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
+    const deadline = new Deadline({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
+    ends.defer(() => deadline.end());
+    const { signal } = deadline;
+    const { release } = await this.#queue.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
+    ends.defer(release);
+    const bytes = await this.#objects.read(key, MAX_UPLOAD_BYTES);
+    if (bytes === null) throw storageUnreadable();
+    return await this.#imageWorkers.describe({ bytes, accountId, deadlineMs, signal }).result;
   };
 }
 

@@ -34,7 +34,13 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
  * visible when its item has been recorded with it, and is discarded when another attempt was recorded for the item. So
  * each completed item has exactly one asset, even if several processes worked on it. The job has reserved its quota.
  */
-export interface Outputs {
+export class Outputs {
+  readonly #options: OutputsOptions;
+
+  constructor(options: OutputsOptions) {
+    this.#options = options;
+  }
+
   /**
    * Stores an output, which is not visible yet.
    * @param bytes are not changed.
@@ -43,82 +49,72 @@ export interface Outputs {
    * @throws ApiError unsupported_format when it is not an image; internal_error with reason storage_full or
    *   store_unavailable when its bytes are not stored.
    */
-  make(
+  readonly make = async (
     labels: OutputLabels,
     bytes: Uint8Array<ArrayBuffer>,
     signal: AbortSignal,
     known?: DescribedImage,
-    repeated?: (step: () => Promise<void>) => Promise<void>,
-  ): Promise<AssetDocument>;
+    repeated: (step: () => Promise<void>) => Promise<void> = (step) => step(),
+  ): Promise<AssetDocument> => {
+    const { accountId, jobId, itemIndex, collection, expiresAt } = labels;
+    const { image, metadata } = known ?? (await this.#describe(accountId, bytes, signal));
+    const objectKey = newObjectKey();
+    const begin = { name: null, origin: 'job', jobId, itemIndex, collection, expiresAt } as const;
+    const asset: AssetDocument = {
+      ...newAsset(accountId, { ...begin, state: 'made', objectKey }, this.#options.now()),
+      status: 'DONE',
+      digest: hash('sha256', bytes, 'hex'),
+      crc32: crc32(bytes),
+      image,
+      metadata: JSON.stringify(metadata),
+    };
+    await repeated(async () => {
+      const inserted = this.#options.store.insert(asset).catch(unlessInserted);
+      await this.#options.objects
+        .put(objectKey, bytes, 'application/octet-stream', inserted)
+        .catch(async (cause: unknown) => {
+          await inserted;
+          throw asApiError(cause);
+        });
+    });
+    return asset;
+  };
+
   /** Makes outputs of one account visible whose items were recorded with them. It may be repeated. */
-  show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void>;
-  /** Removes an output that no item was recorded with; a failure is left to the sweep. */
-  discard(accountId: string, assetId: string): Promise<void>;
-  /** For the sweep: outputs that were made before an instant, and neither made visible nor discarded since. */
-  leftOver(before: Date, limit: number): Promise<AssetDocument[]>;
-  /** Removes at most `limit` outputs of a job whose records have expired; returns how many. */
-  removeByJob(accountId: string, jobId: string, limit: number): Promise<number>;
-}
-
-export function createOutputs(options: OutputsOptions): Outputs {
-  const { store, collections, removal, objects, imageWorkers, now } = options;
-
-  function describe(
-    accountId: string,
-    bytes: Uint8Array<ArrayBuffer>,
-    signal: AbortSignal,
-  ): Promise<DescribedImage> {
-    const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
-    return imageWorkers.describe({ bytes: bytes.slice(), accountId, deadlineMs, signal, work: 'job' }).result;
+  async show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void> {
+    if (assetIds.length === 0) return;
+    const shown = await this.#options.store.showMade(accountId, assetIds);
+    if (collection !== null && shown > 0) await this.#options.collections.touch(accountId, collection);
   }
 
-  return {
-    async make(labels, bytes, signal, known, repeated = (step) => step()) {
-      const { accountId, jobId, itemIndex, collection, expiresAt } = labels;
-      const { image, metadata } = known ?? (await describe(accountId, bytes, signal));
-      const objectKey = newObjectKey();
-      const begin = { name: null, origin: 'job', jobId, itemIndex, collection, expiresAt } as const;
-      const asset: AssetDocument = {
-        ...newAsset(accountId, { ...begin, state: 'made', objectKey }, now()),
-        status: 'DONE',
-        digest: hash('sha256', bytes, 'hex'),
-        crc32: crc32(bytes),
-        image,
-        metadata: JSON.stringify(metadata),
-      };
-      await repeated(async () => {
-        const inserted = store.insert(asset).catch(unlessInserted);
-        await objects
-          .put(objectKey, bytes, 'application/octet-stream', inserted)
-          .catch(async (cause: unknown) => {
-            await inserted;
-            throw asApiError(cause);
-          });
-      });
-      return asset;
-    },
+  /** Removes an output that no item was recorded with; a failure is left to the sweep. */
+  async discard(accountId: string, assetId: string): Promise<void> {
+    const asset = await this.#options.store.abandon(accountId, assetId, 'made');
+    if (asset !== null) await this.#options.removal.finish(asset);
+  }
 
-    async show(accountId, assetIds, collection) {
-      if (assetIds.length === 0) return;
-      const shown = await store.showMade(accountId, assetIds);
-      if (collection !== null && shown > 0) await collections.touch(accountId, collection);
-    },
+  /** For the sweep: outputs that were made before an instant, and neither made visible nor discarded since. */
+  leftOver(before: Date, limit: number): Promise<AssetDocument[]> {
+    return this.#options.store.madeBefore(before, limit);
+  }
 
-    async discard(accountId, assetId) {
-      const asset = await store.abandon(accountId, assetId, 'made');
-      if (asset !== null) await removal.finish(asset);
-    },
+  /** Removes at most `limit` outputs of a job whose records have expired; returns how many. */
+  async removeByJob(accountId: string, jobId: string, limit: number): Promise<number> {
+    const assets = await this.#options.store.ofJob(accountId, jobId, limit);
+    await this.#options.removal.removeAll(assets);
+    return assets.length;
+  }
 
-    leftOver(before, limit) {
-      return store.madeBefore(before, limit);
-    },
-
-    async removeByJob(accountId, jobId, limit) {
-      const assets = await store.ofJob(accountId, jobId, limit);
-      await removal.removeAll(assets);
-      return assets.length;
-    },
-  };
+  #describe(accountId: string, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<DescribedImage> {
+    const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
+    return this.#options.imageWorkers.describe({
+      bytes: bytes.slice(),
+      accountId,
+      deadlineMs,
+      signal,
+      work: 'job',
+    }).result;
+  }
 }
 
 /** The document was stored by an earlier run of the step, whose response was lost. */

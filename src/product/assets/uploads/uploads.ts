@@ -53,57 +53,127 @@ interface UploadedAsset {
  * before that last step. A crash before it leaves an arriving document, which the sweep removes with its object and its
  * quota.
  */
-export interface Uploads {
+export class Uploads {
+  readonly #options: UploadsOptions;
+
+  constructor(options: UploadsOptions) {
+    this.#options = options;
+  }
+
   /**
    * Stores an image. Bytes that the account has uploaded before return the existing asset.
    * @param client aborts when the client disconnects.
    * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
    */
-  receive(owner: Owner, labels: Labels, image: IncomingImage, client: AbortSignal): Promise<UploadedAsset>;
+  async receive(
+    owner: Owner,
+    labels: Labels,
+    image: IncomingImage,
+    client: AbortSignal,
+  ): Promise<UploadedAsset> {
+    const objectKey = newObjectKey();
+    const name = assetName(labels.name ?? undefined, image.filename);
+    const arriving = newAsset(
+      owner.accountId,
+      { ...labels, name, state: 'arriving', objectKey },
+      this.#options.now(),
+    );
+    await this.#options.store.insert(arriving);
+    let isNew = false;
+    try {
+      const sums = await this.#options.intake.store(objectKey, image);
+      let asset = await this.#findSameOrRefuseFull(owner, sums.digest);
+      if (asset === null) {
+        const facts = await this.#options.intake.describe(owner.accountId, objectKey, client);
+        asset = await this.#show(owner, arriving, contentOf(sums, facts));
+      }
+      isNew = asset._id === arriving._id;
+      return { asset, isNew };
+    } finally {
+      if (!isNew) await this.#options.removal.abandon(arriving);
+    }
+  }
+
   /**
    * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
    * @throws ApiError asset_count_exceeded
    */
-  reserveAsset(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument>;
+  async reserveAsset(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument> {
+    const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
+    const asset = newAsset(owner.accountId, begin, this.#options.now());
+    asset.expiresAt = putEnd(asset).toISOString();
+    await this.#reserveQuota(owner, asset._id, null);
+    await this.#options.store.insert(asset);
+    await this.confirm(asset);
+    return asset;
+  }
+
   /**
    * Stores the bytes of a reserved asset, once.
    * @param client aborts when the client disconnects.
    * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
    */
-  put(accountId: string, assetId: string, image: IncomingImage, client: AbortSignal): Promise<AssetDocument>;
-  /** The steps after an asset became visible. The sweep takes them when the process died before them. */
-  confirm(asset: AssetDocument): Promise<void>;
-}
+  async put(
+    accountId: string,
+    assetId: string,
+    image: IncomingImage,
+    client: AbortSignal,
+  ): Promise<AssetDocument> {
+    const objectKey = newObjectKey();
+    const expiresAt = this.#later(UNFINISHED_MS).toISOString();
+    const claimed = await this.#options.store.claimPut(accountId, assetId, { objectKey, expiresAt });
+    if (claimed === null) {
+      const asset = await this.#options.store.find(accountId, assetId);
+      throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
+    }
+    try {
+      const sums = await this.#options.intake.store(objectKey, image);
+      const content = contentOf(sums, await this.#options.intake.describe(accountId, objectKey, client));
+      const done = await this.#options.store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
+      if (done === null) throw assetNotFound(assetId);
+      return done;
+    } catch (error) {
+      // An upload that cannot be undone now expires like an asset that was never uploaded.
+      await this.#undoPut(claimed, objectKey, error).catch(() => undefined);
+      throw error;
+    }
+  }
 
-export function createUploads(options: UploadsOptions): Uploads {
-  const { store, quota, collections, intake, removal, objects, storedAssets, topUpUrl, now } = options;
-  const later = (ms: number) => new Date(now().getTime() + ms);
+  /** The steps after an asset became visible. The sweep takes them when the process died before them. */
+  async confirm({ _id, accountId, collection }: AssetDocument): Promise<void> {
+    if (collection !== null) await this.#options.collections.touch(accountId, collection);
+    await this.#options.quota.confirm(accountId, _id);
+  }
+
+  #later(ms: number): Date {
+    return new Date(this.#options.now().getTime() + ms);
+  }
 
   /**
    * Takes one unit of the quota, or returns the asset that another upload has created from these bytes meanwhile. While
    * other assets are being added or removed, it is not yet known whether a unit is free.
    * @throws ApiError asset_count_exceeded
    */
-  async function reserveQuota(
+  async #reserveQuota(
     { accountId, plan }: Owner,
     assetId: string,
     identity: string | null,
   ): Promise<AssetDocument | null> {
-    const limit = storedAssets(plan);
+    const limit = this.#options.storedAssets(plan);
     for (let attempts = 1; attempts <= MAX_QUOTA_ATTEMPTS; attempts += 1) {
-      const result = await quota.reserve(accountId, assetId, limit);
+      const result = await this.#options.quota.reserve(accountId, assetId, limit);
       if (result === 'reserved') return null;
-      const same = identity === null ? null : await store.findSame(accountId, identity);
+      const same = identity === null ? null : await this.#options.store.findSame(accountId, identity);
       if (same !== null) return same;
       if (result === 'full') break;
       await sleep(Math.random() * Math.min(attempts * 5, MAX_PAUSE_MS));
     }
-    throw await exceeded(accountId, limit);
+    throw await this.#exceeded(accountId, limit);
   }
 
-  async function exceeded(accountId: string, limit: number): Promise<ApiError> {
-    const left = Math.max(0, limit - (await quota.stored(accountId)));
-    return assetCountExceeded(limit, left, topUpUrl());
+  async #exceeded(accountId: string, limit: number): Promise<ApiError> {
+    const left = Math.max(0, limit - (await this.#options.quota.stored(accountId)));
+    return assetCountExceeded(limit, left, this.#options.topUpUrl());
   }
 
   /**
@@ -111,15 +181,12 @@ export function createUploads(options: UploadsOptions): Uploads {
    * unless the last unit of its quota was taken by another upload of the same bytes.
    * @throws ApiError asset_count_exceeded
    */
-  async function findSameOrRefuseFull(
-    { accountId, plan }: Owner,
-    digest: string,
-  ): Promise<AssetDocument | null> {
-    const limit = storedAssets(plan);
-    const same = await store.findSame(accountId, digest);
-    if (same !== null || !(await quota.isFull(accountId, limit))) return same;
-    const winner = await store.findSame(accountId, digest);
-    if (winner === null) throw await exceeded(accountId, limit);
+  async #findSameOrRefuseFull({ accountId, plan }: Owner, digest: string): Promise<AssetDocument | null> {
+    const limit = this.#options.storedAssets(plan);
+    const same = await this.#options.store.findSame(accountId, digest);
+    if (same !== null || !(await this.#options.quota.isFull(accountId, limit))) return same;
+    const winner = await this.#options.store.findSame(accountId, digest);
+    if (winner === null) throw await this.#exceeded(accountId, limit);
     return winner;
   }
 
@@ -127,95 +194,35 @@ export function createUploads(options: UploadsOptions): Uploads {
    * Makes an asset visible whose bytes are stored and described, unless the account already has one with these bytes.
    * @returns the visible asset with these bytes.
    */
-  async function show(owner: Owner, asset: AssetDocument, content: ContentFields): Promise<AssetDocument> {
-    const same = await reserveQuota(owner, asset._id, content.digest);
+  async #show(owner: Owner, asset: AssetDocument, content: ContentFields): Promise<AssetDocument> {
+    const same = await this.#reserveQuota(owner, asset._id, content.digest);
     if (same !== null) return same;
     try {
-      const shown = await store.keep(asset, { ...content, identity: content.digest });
+      const shown = await this.#options.store.keep(asset, { ...content, identity: content.digest });
       if (shown === null) throw assetNotFound(asset._id);
-      await confirm(shown);
+      await this.confirm(shown);
       return shown;
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
-      const winner = await store.findSame(asset.accountId, content.digest);
+      const winner = await this.#options.store.findSame(asset.accountId, content.digest);
       if (winner === null) throw error;
       return winner;
     }
-  }
-
-  async function confirm({ _id, accountId, collection }: AssetDocument): Promise<void> {
-    if (collection !== null) await collections.touch(accountId, collection);
-    await quota.confirm(accountId, _id);
   }
 
   /**
    * A PUT without an image fails its asset. After any other failure the URL can be used again. In both cases the
    * document is changed first, then the object is deleted, and only then may its key be removed from the document.
    */
-  async function undoPut(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {
-    const expiresAt = later(FAILED_LIFE_MS).toISOString();
-    const failed = await store.endPut(claimed, { status: 'FAILED', expiresAt });
+  async #undoPut(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {
+    const expiresAt = this.#later(FAILED_LIFE_MS).toISOString();
+    const failed = await this.#options.store.endPut(claimed, { status: 'FAILED', expiresAt });
     if (failed === null) return;
-    await objects.delete(objectKey);
+    await this.#options.objects.delete(objectKey);
     if (error instanceof ApiError && error.code === 'unsupported_format') return;
     const unused = { status: 'PENDING', objectKey: null, expiresAt: putEnd(claimed).toISOString() } as const;
-    await store.endPut(failed, unused);
+    await this.#options.store.endPut(failed, unused);
   }
-
-  return {
-    async receive(owner, labels, image, client) {
-      const objectKey = newObjectKey();
-      const name = assetName(labels.name ?? undefined, image.filename);
-      const arriving = newAsset(owner.accountId, { ...labels, name, state: 'arriving', objectKey }, now());
-      await store.insert(arriving);
-      let isNew = false;
-      try {
-        const sums = await intake.store(objectKey, image);
-        let asset = await findSameOrRefuseFull(owner, sums.digest);
-        if (asset === null) {
-          const facts = await intake.describe(owner.accountId, objectKey, client);
-          asset = await show(owner, arriving, contentOf(sums, facts));
-        }
-        isNew = asset._id === arriving._id;
-        return { asset, isNew };
-      } finally {
-        if (!isNew) await removal.abandon(arriving);
-      }
-    },
-
-    async reserveAsset(owner, labels) {
-      const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
-      const asset = newAsset(owner.accountId, begin, now());
-      asset.expiresAt = putEnd(asset).toISOString();
-      await reserveQuota(owner, asset._id, null);
-      await store.insert(asset);
-      await confirm(asset);
-      return asset;
-    },
-
-    async put(accountId, assetId, image, client) {
-      const objectKey = newObjectKey();
-      const expiresAt = later(UNFINISHED_MS).toISOString();
-      const claimed = await store.claimPut(accountId, assetId, { objectKey, expiresAt });
-      if (claimed === null) {
-        const asset = await store.find(accountId, assetId);
-        throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
-      }
-      try {
-        const sums = await intake.store(objectKey, image);
-        const content = contentOf(sums, await intake.describe(accountId, objectKey, client));
-        const done = await store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
-        if (done === null) throw assetNotFound(assetId);
-        return done;
-      } catch (error) {
-        // An upload that cannot be undone now expires like an asset that was never uploaded.
-        await undoPut(claimed, objectKey, error).catch(() => undefined);
-        throw error;
-      }
-    },
-
-    confirm,
-  };
 }
 
 /** When the upload URL of a reserved asset expires. */

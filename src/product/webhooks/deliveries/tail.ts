@@ -13,32 +13,40 @@ export interface TailedAttempt {
   body: string;
 }
 
-interface Tail {
-  /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
-  onAttempt(endpointId: string, headers: Record<string, string>, body: string): void;
-  close(): void;
-}
-
 /** The side of the processes that make attempts. */
-export async function openTail(coordination: Coordination): Promise<Tail> {
-  const listenedUntil = new Map<string, number>();
-  const close = await coordination.subscribe(LISTENERS, (endpointId) => {
-    listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);
-  });
-  return {
-    onAttempt(endpointId, headers, body) {
-      const untilMs = listenedUntil.get(endpointId);
-      if (untilMs === undefined) return;
-      if (untilMs < performance.now()) {
-        listenedUntil.delete(endpointId);
-        return;
-      }
-      const attempt: TailedAttempt = { headers, body };
-      // A listener may miss a message: the delivery does not depend on it.
-      coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt)).catch(() => undefined);
-    },
-    close,
+export class Tail {
+  readonly #coordination: Coordination;
+  readonly #listenedUntil = new Map<string, number>();
+  #unsubscribe: () => void = () => {};
+
+  private constructor(coordination: Coordination) {
+    this.#coordination = coordination;
+  }
+
+  static async open(coordination: Coordination): Promise<Tail> {
+    const tail = new Tail(coordination);
+    tail.#unsubscribe = await coordination.subscribe(LISTENERS, (endpointId) => {
+      tail.#listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);
+    });
+    return tail;
+  }
+
+  /** Sends an attempt to the listeners of its endpoint. Without listeners it does nothing. */
+  readonly onAttempt = (endpointId: string, headers: Record<string, string>, body: string): void => {
+    const untilMs = this.#listenedUntil.get(endpointId);
+    if (untilMs === undefined) return;
+    if (untilMs < performance.now()) {
+      this.#listenedUntil.delete(endpointId);
+      return;
+    }
+    const attempt: TailedAttempt = { headers, body };
+    // A listener may miss a message: the delivery does not depend on it.
+    this.#coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt)).catch(() => undefined);
   };
+
+  close(): void {
+    this.#unsubscribe();
+  }
 }
 
 /**
