@@ -27,8 +27,8 @@ import { type Jobs, openJobs } from '../product/jobs/open.ts';
 import { offeredModels, readModels } from '../product/models/models.ts';
 import { openModels } from '../product/models/open.ts';
 import { openPresets } from '../product/presets/open.ts';
-import { createAnswerSchemas } from '../product/providers/answer-schemas.ts';
-import { openProviders } from '../product/providers/open.ts';
+import { AnswerSchemas } from '../product/providers/answer-schemas.ts';
+import { ModelProviders } from '../product/providers/open.ts';
 import { offeredBy } from '../product/providers/registry.ts';
 import { tracedProviders } from '../product/providers/traced.ts';
 import { openTemplates } from '../product/templates/open.ts';
@@ -90,7 +90,7 @@ export async function openSlices(
     }),
     platform.tracing,
   );
-  const answerSchemas = createAnswerSchemas();
+  const answerSchemas = new AnswerSchemas();
 
   const accounts: Accounts = added(
     await openAccounts({
@@ -174,7 +174,7 @@ export async function openSlices(
       settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),
   );
-  const providers = openProviders({
+  const providers = new ModelProviders({
     ...platform,
     models,
     imageWorkers,

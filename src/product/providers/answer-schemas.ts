@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { OneAtATime } from '../../platform/queues/one-at-a-time.ts';
-import { lazyThread } from './threads.ts';
+import { Thread } from './threads.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;
@@ -29,73 +29,68 @@ interface SentSchema {
  * The JSON Schemas that callers give for the answers of models: compiled and checked in a thread, one at a time, by
  * turns of accounts.
  */
-export interface AnswerSchemas {
+export class AnswerSchemas {
+  readonly #thread = new Thread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
+  /** The problem of each schema; '' for none. */
+  readonly #known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
+  /** The queue for the thread. Accounts take turns in it. */
+  readonly #queue = new OneAtATime();
+
   /**
    * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
    * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account with
    *   too many waiting schemas.
    */
-  check(accountId: string, schemas: readonly SentSchema[]): Promise<void>;
+  async check(accountId: string, schemas: readonly SentSchema[]): Promise<void> {
+    if (this.#queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS) throw tooManyWaiting();
+    for (const { schema, param } of schemas) {
+      const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
+      const name = nameOf(task.schema);
+      const problem =
+        this.#known.get(name) ?? this.#remember(name, await this.#inThread(accountId, task), 'compile');
+      if (problem !== '') throw invalidParam(param, `The schema ${problem}.`);
+    }
+  }
+
   /**
    * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is valid.
    */
-  findProblem(accountId: string, schema: object, value: unknown): Promise<string | undefined>;
-  close(): Promise<void>;
-}
+  async findProblem(accountId: string, schema: object, value: unknown): Promise<string | undefined> {
+    const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
+    const name = nameOf(task.schema);
+    const before = this.#known.get(name) ?? '';
+    if (before !== '') return `the schema ${before}`;
+    const result = await this.#inThread(accountId, task);
+    const problem = this.#remember(name, result, 'check');
+    return problem === '' ? result?.broken : `the schema ${problem}`;
+  }
 
-export function createAnswerSchemas(): AnswerSchemas {
-  const thread = lazyThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
-  /** The problem of each schema; '' for none. */
-  const known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
-  /** The queue for the thread. Accounts take turns in it. */
-  const queue = new OneAtATime();
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
 
   /** Runs a task; undefined when it reached its limit of time or memory. */
-  async function inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
-    await queue.takeTurn(accountId);
+  async #inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
+    await this.#queue.takeTurn(accountId);
     try {
       // The time limit of a task begins when its thread runs.
-      await thread.run({ kind: 'start' }, new AbortController().signal);
+      await this.#thread.run({ kind: 'start' }, new AbortController().signal);
       const limit = AbortSignal.timeout(MAX_TASK_MS);
-      return await thread.run(task, limit).catch((error: unknown) => {
+      return await this.#thread.run(task, limit).catch((error: unknown) => {
         if (limit.aborted || isOutOfMemory(error)) return undefined;
         throw error;
       });
     } finally {
-      queue.endTurn();
+      this.#queue.endTurn();
     }
   }
 
   /** Caches a result; a schema that took too long is cached for a limited time. */
-  function remember(name: string, result: SchemaResult | undefined, work: 'compile' | 'check'): string {
+  #remember(name: string, result: SchemaResult | undefined, work: 'compile' | 'check'): string {
     const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
-    known.set(name, problem, result === undefined ? { ttl: REMEMBERED_MS } : {});
+    this.#known.set(name, problem, result === undefined ? { ttl: REMEMBERED_MS } : {});
     return problem;
   }
-
-  return {
-    async check(accountId, schemas) {
-      if (queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS) throw tooManyWaiting();
-      for (const { schema, param } of schemas) {
-        const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };
-        const name = nameOf(task.schema);
-        const problem = known.get(name) ?? remember(name, await inThread(accountId, task), 'compile');
-        if (problem !== '') throw invalidParam(param, `The schema ${problem}.`);
-      }
-    },
-
-    async findProblem(accountId, schema, value) {
-      const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
-      const name = nameOf(task.schema);
-      const before = known.get(name) ?? '';
-      if (before !== '') return `the schema ${before}`;
-      const result = await inThread(accountId, task);
-      const problem = remember(name, result, 'check');
-      return problem === '' ? result?.broken : `the schema ${problem}`;
-    },
-
-    close: thread.close,
-  };
 }
 
 function nameOf(text: string): string {

@@ -10,12 +10,6 @@ interface TextRead {
   lines: (Box & { text: string; confidence: number })[];
 }
 
-interface TextReader {
-  /** Rejects with the signal's reason when it aborts: the thread is then ended. */
-  read(picture: Uint8Array, signal: AbortSignal): Promise<TextRead>;
-  close(): Promise<void>;
-}
-
 const LANGUAGE = 'eng';
 /** The LSTM engine only, because the package has language data for it. */
 const NEURAL = 1;
@@ -27,48 +21,46 @@ const ASSUMED_DPI = '150';
  * Reads text with tesseract.js in its own thread, which is started for the first picture and ended after an idle time.
  * It reads one picture at a time. max_input_edge limits the picture, and so the memory of the thread.
  */
-export function createTextReader(): TextReader {
-  let worker: Promise<Worker> | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-  let idle: NodeJS.Timeout | undefined;
+export class TextReader {
+  #worker: Promise<Worker> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #idle: NodeJS.Timeout | undefined;
 
-  async function stop(): Promise<void> {
-    clearTimeout(idle);
-    const stopped = worker;
-    worker = undefined;
+  /** Rejects with the signal's reason when it aborts: the thread is then ended. */
+  read(picture: Uint8Array, signal: AbortSignal): Promise<TextRead> {
+    const turn = this.#last.then(() => this.#recognise(picture, signal));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    const stopped = this.#worker;
+    this.#worker = undefined;
     await stopped?.then(
       (one) => one.terminate(),
       () => undefined,
     );
   }
 
-  async function recognise(picture: Uint8Array, signal: AbortSignal): Promise<TextRead> {
+  async #recognise(picture: Uint8Array, signal: AbortSignal): Promise<TextRead> {
     signal.throwIfAborted();
-    clearTimeout(idle);
-    worker ??= start();
+    clearTimeout(this.#idle);
+    this.#worker ??= start();
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return await Promise.race([readBy(await worker, picture), aborted]);
+      return await Promise.race([readBy(await this.#worker, picture), aborted]);
     } catch (error) {
-      await stop();
+      await this.close();
       throw error;
     } finally {
       signal.removeEventListener('abort', abort);
-      idle = setTimeout(() => void stop(), IDLE_MS);
-      idle.unref();
+      this.#idle = setTimeout(() => void this.close(), IDLE_MS);
+      this.#idle.unref();
     }
   }
-
-  return {
-    read(picture, signal) {
-      const turn = last.then(() => recognise(picture, signal));
-      last = turn.catch(() => undefined);
-      return turn;
-    },
-    close: stop,
-  };
 }
 
 /** The language data is read from its package: nothing is downloaded, and nothing is cached elsewhere. */

@@ -1,7 +1,7 @@
 import type { CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
-import { createTextReader } from './local-text.ts';
+import { TextReader } from './local-text.ts';
 import { type Provider, rejected } from './provider.ts';
-import { lazyThread } from './threads.ts';
+import { Thread } from './threads.ts';
 
 const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
 const HEAP_MEGABYTES = 512;
@@ -21,8 +21,8 @@ export function isLocalInstalled(): boolean {
 
 /** The models that run on this machine: one reads text, the other reads bar codes and QR codes. */
 export function createLocal(): Provider {
-  const text = createTextReader();
-  const codes = lazyThread<CodesTask, CodesRead>(CODES_THREAD, HEAP_MEGABYTES);
+  const text = new TextReader();
+  const codes = new Thread<CodesTask, CodesRead>(CODES_THREAD, HEAP_MEGABYTES);
   return {
     async run({ providerModel, pictures: [picture] }, { signal }) {
       if (picture === undefined) throw rejected('A picture is needed to read from.');

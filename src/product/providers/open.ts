@@ -21,7 +21,7 @@ import {
 } from './provider.ts';
 import { providersOf } from './registry.ts';
 import { nextTryMs } from './retrying.ts';
-import { createSlots } from './slots.ts';
+import { ProviderSlots } from './slots.ts';
 
 /** One attempt of one item on a model. */
 export interface ModelCall extends ModelTask, Omit<CallContext, 'signal'> {
@@ -48,16 +48,6 @@ export type ModelOutcome =
       retryAfterMs?: number;
     };
 
-/** The only way to call models. */
-export interface Providers {
-  /** The most items that run or wait for a slot; further calls return `busy`. */
-  width: number;
-  /** Rejects only with the signal's reason when it aborts, and when `keep` or `pictures` rejects. */
-  run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
-  /** Ends the threads of the local models. */
-  stop(): Promise<void>;
-}
-
 export interface ProvidersOptions {
   settings: SettingsOf<typeof providersSettings>;
   models: Models;
@@ -80,48 +70,69 @@ const CODES = {
   misconfigured: 'service_misconfigured',
 } as const;
 
-export function openProviders(options: ProvidersOptions): Providers {
-  const { settings, models, imageWorkers, answerSchemas, coordination, hostId, processId, log } = options;
-  const { PROVIDER_TIMEOUT_SECONDS, PROVIDER_CONCURRENCY, PROVIDER_RETRY_SECONDS } = settings;
-  const providers = providersOf(options);
-  const meter = createProviderMeter(Object.keys(providers));
-  const slots = createSlots({ coordination, hostId, processId, limit: PROVIDER_CONCURRENCY });
+/** The only way to call models. */
+export interface Providers {
+  /** The most items that run or wait for a slot; further calls return `busy`. */
+  width: number;
+  /** Rejects only with the signal's reason when it aborts, and when `keep` or `pictures` rejects. */
+  run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
+  /** Ends the threads of the local models. */
+  stop(): Promise<void>;
+}
 
-  return {
-    width: 2 * PROVIDER_CONCURRENCY * Object.keys(providers).length,
-    async run(call, signal) {
-      const model = findModel(models, call.model);
-      const provider = model && providers[model.provider];
-      if (model === undefined || provider === undefined)
-        return failure('service_misconfigured', `The model ${call.model} is no longer offered.`);
-      const done = await slots.run(model.provider, call.accountId, () =>
-        timedAttempt(call, model, provider, signal),
-      );
-      return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
-    },
-    async stop() {
-      await Promise.all([
-        answerSchemas.close(),
-        ...Object.values(providers).map((provider) => provider.close?.()),
-      ]);
-    },
-  };
+/** The providers of the settings. */
+export class ModelProviders implements Providers {
+  readonly #options: ProvidersOptions;
+  readonly #providers: ReturnType<typeof providersOf>;
+  readonly #meter: ReturnType<typeof createProviderMeter>;
+  readonly #slots: ProviderSlots;
+  readonly width: number;
 
-  async function timedAttempt(
+  constructor(options: ProvidersOptions) {
+    this.#options = options;
+    const { coordination, hostId, processId, settings } = options;
+    const limit = settings.PROVIDER_CONCURRENCY;
+    this.#providers = providersOf(options);
+    this.#meter = createProviderMeter(Object.keys(this.#providers));
+    this.#slots = new ProviderSlots({ coordination, hostId, processId, limit });
+    this.width = 2 * limit * Object.keys(this.#providers).length;
+  }
+
+  async run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome> {
+    const model = findModel(this.#options.models, call.model);
+    const provider = model && this.#providers[model.provider];
+    if (model === undefined || provider === undefined)
+      return failure('service_misconfigured', `The model ${call.model} is no longer offered.`);
+    const done = await this.#slots.run(model.provider, call.accountId, () =>
+      this.#timedAttempt(call, model, provider, signal),
+    );
+    return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([
+      this.#options.answerSchemas.close(),
+      ...Object.values(this.#providers).map((provider) => provider.close?.()),
+    ]);
+  }
+
+  async #timedAttempt(
     call: ModelCall,
     model: Model,
     provider: Provider,
     signal: AbortSignal,
   ): Promise<ModelOutcome> {
     const startedMs = performance.now();
-    const deadline = AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1_000);
+    const deadline = AbortSignal.timeout(this.#options.settings.PROVIDER_TIMEOUT_SECONDS * 1_000);
     const ended = AbortSignal.any([deadline, signal]);
-    const outcome = await attempt(call, model, provider, ended).catch((error: unknown) => {
+    const outcome = await this.#attempt(call, model, provider, ended).catch((error: unknown) => {
       if (signal.aborted) throw signal.reason;
-      const late = unavailable(`The model did not answer within ${PROVIDER_TIMEOUT_SECONDS} s.`);
-      return classifyFailure(deadline.aborted ? late : error, call, model.provider);
+      const late = unavailable(
+        `The model did not answer within ${this.#options.settings.PROVIDER_TIMEOUT_SECONDS} s.`,
+      );
+      return this.#classifyFailure(deadline.aborted ? late : error, call, model.provider);
     });
-    meter(
+    this.#meter(
       model.provider,
       outcome.kind === 'failure' ? outcome.code : 'answered',
       performance.now() - startedMs,
@@ -129,25 +140,25 @@ export function openProviders(options: ProvidersOptions): Providers {
     return outcome;
   }
 
-  async function attempt(
+  async #attempt(
     call: ModelCall,
     model: Model,
     provider: Provider,
     signal: AbortSignal,
   ): Promise<ModelAnswer> {
-    const request = await prepareRequest(call, model, signal);
+    const request = await this.#prepareRequest(call, model, signal);
     const { requestId } = call;
     const keep = (id: string) => lostWhenRejected(() => call.keep(id));
     const context: CallContext = { signal, keep, ...present({ requestId }) };
     const findProblem = (schema: object, value: unknown) =>
-      answerSchemas.findProblem(call.accountId, schema, value);
+      this.#options.answerSchemas.findProblem(call.accountId, schema, value);
     return checkedAnswer(await provider.run(request, context), request, findProblem);
   }
 
-  async function prepareRequest(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
+  async #prepareRequest(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
     const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
     const files = await lostWhenRejected(() => call.pictures());
-    const preparing = { imageWorkers, accountId, signal };
+    const preparing = { imageWorkers: this.#options.imageWorkers, accountId, signal };
     const pictures = await Promise.all(files.map((bytes) => preparedPicture(bytes, model, preparing)));
     return {
       ...{ op, itemIndex, attempt },
@@ -159,29 +170,32 @@ export function openProviders(options: ProvidersOptions): Providers {
     };
   }
 
-  function classifyFailure(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
+  #classifyFailure(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
     if (error instanceof LostItem) throw error.cause;
     if (error instanceof ApiError) {
       // A picture could not be prepared: the item's input is at fault, or the image pool is unavailable for now.
-      const again = error.retryable ? nextTryMs(attempt, waitsFor('sandbox')) : undefined;
+      const again = error.retryable ? nextTryMs(attempt, this.#waitsFor('sandbox')) : undefined;
       return failure(error.code, error.message, again);
     }
     if (!(error instanceof ProviderFault)) {
-      log.error({ err: error, provider: name }, 'A model call failed for no known reason');
-      return failure('internal_error', 'The model call failed.', nextTryMs(attempt, waitsFor(name)));
+      this.#options.log.error({ err: error, provider: name }, 'A model call failed for no known reason');
+      return failure('internal_error', 'The model call failed.', nextTryMs(attempt, this.#waitsFor(name)));
     }
     const { errorClass, message, retryAfterMs } = error;
     if (errorClass === 'misconfigured') {
       const refused = 'A provider refuses this service: see its key, account and model names';
-      log.error({ provider: name, providerMessage: message }, refused);
+      this.#options.log.error({ provider: name, providerMessage: message }, refused);
     }
-    const again = errorClass === 'unavailable' ? nextTryMs(attempt, waitsFor(name), retryAfterMs) : undefined;
+    const again =
+      errorClass === 'unavailable' ? nextTryMs(attempt, this.#waitsFor(name), retryAfterMs) : undefined;
     return failure(CODES[errorClass], message, again);
   }
 
-  function waitsFor(name: ProviderName): readonly number[] {
+  #waitsFor(name: ProviderName): readonly number[] {
     const isHere = name === 'sandbox' || name === 'local';
-    return PROVIDER_RETRY_SECONDS.map((seconds) => (isHere ? SANDBOX_WAIT_MS : seconds * 1_000));
+    return this.#options.settings.PROVIDER_RETRY_SECONDS.map((seconds) =>
+      isHere ? SANDBOX_WAIT_MS : seconds * 1_000,
+    );
   }
 }
 

@@ -1,20 +1,6 @@
 import { FairQueue } from '../../platform/queues/fair-queue.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
-/**
- * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
- * while no other account used the provider recently. In contrast to the slots of calls
- * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
- */
-interface ProviderSlots {
-  /**
-   * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none. So
-   * a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
-   * @param owner the account that holds the slot.
-   */
-  run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined>;
-}
-
 /** The lease of a slot, which frees the slots of a dead process; a living process renews it long before. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
@@ -37,52 +23,72 @@ interface ProviderSlotsOptions {
   limit: number;
 }
 
-export function createSlots({ coordination, hostId, processId, limit }: ProviderSlotsOptions): ProviderSlots {
-  const waiting = new Map<string, FairQueue<() => void>>();
-  let counter = 0;
+/**
+ * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
+ * while no other account used the provider recently. In contrast to the slots of calls
+ * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
+ */
+export class ProviderSlots {
+  readonly #options: ProviderSlotsOptions;
+  readonly #waiting = new Map<string, FairQueue<() => void>>();
+  #counter = 0;
 
-  async function take(key: string, holder: string, owner: string): Promise<boolean> {
-    const request = { key, limit, holder, leaseMs: LEASE_MS, seenMs: SEEN_MS, waitMs: WAIT_MS };
-    if (await coordination.takeShared(request)) return true;
-    const queue = waiting.get(key) ?? new FairQueue();
-    if (queue.size >= limit && queue.sizeOf(owner) > 0) return false;
-    waiting.set(key, queue);
+  constructor(options: ProviderSlotsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none. So
+   * a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
+   * @param owner the account that holds the slot.
+   */
+  async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
+    this.#counter += 1;
+    const key = `providers/${this.#options.hostId}/${name}`;
+    const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#counter}/${owner}`;
+    if (!(await this.#take(key, holder, owner))) return undefined;
+    // If a slot cannot be renewed, the call continues, and at worst one more call runs than there are slots.
+    const renewal = setInterval(() => {
+      this.#options.coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
+    }, RENEW_MS);
+    renewal.unref();
+    try {
+      return { done: await work() };
+    } finally {
+      clearInterval(renewal);
+      await this.#giveBack(key, holder);
+    }
+  }
+
+  async #take(key: string, holder: string, owner: string): Promise<boolean> {
+    const request = {
+      key,
+      limit: this.#options.limit,
+      holder,
+      leaseMs: LEASE_MS,
+      seenMs: SEEN_MS,
+      waitMs: WAIT_MS,
+    };
+    if (await this.#options.coordination.takeShared(request)) return true;
+    const queue = this.#waiting.get(key) ?? new FairQueue();
+    if (queue.size >= this.#options.limit && queue.sizeOf(owner) > 0) return false;
+    this.#waiting.set(key, queue);
     for (let poll = 0; poll < POLLS; poll++) {
       await turnOrPoll(queue, owner);
-      if (await coordination.takeShared(request)) return true;
+      if (await this.#options.coordination.takeShared(request)) return true;
     }
     return false;
   }
 
-  async function giveBack(key: string, holder: string): Promise<void> {
+  async #giveBack(key: string, holder: string): Promise<void> {
     // A slot that could not be returned is freed by the end of its lease.
-    await coordination.releaseSlot(key, holder).catch(() => undefined);
-    const queue = waiting.get(key);
+    await this.#options.coordination.releaseSlot(key, holder).catch(() => undefined);
+    const queue = this.#waiting.get(key);
     const next = queue?.next();
     if (next === undefined) return;
     queue?.serve(next.owner, next.waiter);
     next.waiter();
   }
-
-  return {
-    async run(name, owner, work) {
-      counter += 1;
-      const key = `providers/${hostId}/${name}`;
-      const holder = `${hostId}/${processId}/provider-${counter}/${owner}`;
-      if (!(await take(key, holder, owner))) return undefined;
-      // If a slot cannot be renewed, the call continues, and at worst one more call runs than there are slots.
-      const renewal = setInterval(() => {
-        coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
-      }, RENEW_MS);
-      renewal.unref();
-      try {
-        return { done: await work() };
-      } finally {
-        clearInterval(renewal);
-        await giveBack(key, holder);
-      }
-    },
-  };
 }
 
 /** Waits until a slot is returned and it is the owner's turn, or until the next poll. */

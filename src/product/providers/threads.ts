@@ -1,39 +1,42 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 
-/** A thread that is started for its first task and stopped after an idle time. */
-interface Thread<T, R> {
-  /** Rejects with the signal's reason when it aborts; a task that is already running then continues to its end. */
-  run(task: T, signal: AbortSignal): Promise<R>;
-  close(): Promise<void>;
-}
-
 const IDLE_MS = 60_000;
 
-/**
- * A thread for one module.
- * @param heapMegabytes its memory limit. A thread that exceeds it is ended together with its task.
- */
-export function lazyThread<T, R>(module: URL, heapMegabytes?: number): Thread<T, R> {
-  let pool: Piscina<T, R> | undefined;
-  const start = () =>
-    new Piscina<T, R>({
-      filename: fileURLToPath(module),
+/** A thread for one module, which is started for its first task and stopped after an idle time. */
+export class Thread<T, R> {
+  readonly #module: URL;
+  readonly #heapMegabytes: number | undefined;
+  #pool: Piscina<T, R> | undefined;
+
+  /** @param heapMegabytes its memory limit. A thread that exceeds it is ended together with its task. */
+  constructor(module: URL, heapMegabytes?: number) {
+    this.#module = module;
+    this.#heapMegabytes = heapMegabytes;
+  }
+
+  /** Rejects with the signal's reason when it aborts; a task that is already running then continues to its end. */
+  async run(task: T, signal: AbortSignal): Promise<R> {
+    this.#pool ??= this.#start();
+    return this.#pool.run(task, { signal });
+  }
+
+  readonly close = async (): Promise<void> => {
+    await this.#pool?.destroy();
+  };
+
+  #start(): Piscina<T, R> {
+    return new Piscina<T, R>({
+      filename: fileURLToPath(this.#module),
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,
       // An idle thread keeps its event loop, because a reader has worker threads of its own.
       atomics: 'disabled',
       recordTiming: false,
-      ...(heapMegabytes !== undefined && { resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } }),
+      ...(this.#heapMegabytes !== undefined && {
+        resourceLimits: { maxOldGenerationSizeMb: this.#heapMegabytes },
+      }),
     });
-  return {
-    async run(task, signal) {
-      pool ??= start();
-      return pool.run(task, { signal });
-    },
-    async close() {
-      await pool?.destroy();
-    },
-  };
+  }
 }

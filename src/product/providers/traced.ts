@@ -5,10 +5,11 @@ import type { Providers } from './open.ts';
 export function tracedProviders(providers: Providers, tracing: Tracing): Providers {
   if (!tracing.isOn) return providers;
   return {
-    ...providers,
+    width: providers.width,
     run: (call, signal) =>
       tracing.span('provider', { 'darkroom.op': call.op, 'darkroom.model': call.model }, () =>
         providers.run(call, signal),
       ),
+    stop: () => providers.stop(),
   };
 }

@@ -9,7 +9,7 @@ import { fontRoutes } from './fonts.ts';
 import { metadataRoutes } from './metadata.ts';
 import type { MeteredCallOptions } from './metered-call.ts';
 import { type RenderOptions, renderRoutes } from './render.ts';
-import { createResultLinks, resultRoutes } from './results.ts';
+import { resultRoutes, TemporaryResults } from './results.ts';
 import { transformRoutes } from './transform.ts';
 
 interface TransformsOptions
@@ -29,7 +29,7 @@ interface Transforms extends Slice {
 
 /** Opens the synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
 export function openTransforms({ presets, settings, ...options }: TransformsOptions): Transforms {
-  const results = createResultLinks(options);
+  const results = new TemporaryResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
   return {
     async routes(app) {

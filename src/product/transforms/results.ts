@@ -22,33 +22,31 @@ interface TemporaryResultsOptions {
 }
 
 /** Results of `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
-export interface TemporaryResults {
+export class TemporaryResults {
+  readonly #options: TemporaryResultsOptions;
+
+  constructor(options: TemporaryResultsOptions) {
+    this.#options = options;
+  }
+
   /** Stores the bytes and returns their signed link. */
-  store(result: { data: Uint8Array; contentType: string }): Promise<string>;
+  async store({ data, contentType }: { data: Uint8Array; contentType: string }): Promise<string> {
+    const name = randomText(24);
+    await this.#options.objects.put(RESULTS_PREFIX + name, data, contentType);
+    const expiresAt = new Date(this.#options.now().getTime() + RESULT_LIFE_SECONDS * 1000);
+    return `${this.#options.publicUrl()}/results/${name}?${this.#options.signatures.sign('result', name, expiresAt)}`;
+  }
+
   /** Deletes a batch of results whose links have expired; returns their number. */
-  sweep(): Promise<number>;
-}
-
-export function createResultLinks({
-  objects,
-  signatures,
-  publicUrl,
-  now,
-}: TemporaryResultsOptions): TemporaryResults {
-  return {
-    async store({ data, contentType }) {
-      const name = randomText(24);
-      await objects.put(RESULTS_PREFIX + name, data, contentType);
-      const expiresAt = new Date(now().getTime() + RESULT_LIFE_SECONDS * 1000);
-      return `${publicUrl()}/results/${name}?${signatures.sign('result', name, expiresAt)}`;
-    },
-
-    async sweep() {
-      const keys = await objects.listOlder(RESULTS_PREFIX, now().getTime() - RESULT_KEPT_MS, SWEPT_AT_ONCE);
-      await Promise.all(keys.map((key) => objects.delete(key)));
-      return keys.length;
-    },
-  };
+  async sweep(): Promise<number> {
+    const keys = await this.#options.objects.listOlder(
+      RESULTS_PREFIX,
+      this.#options.now().getTime() - RESULT_KEPT_MS,
+      SWEPT_AT_ONCE,
+    );
+    await Promise.all(keys.map((key) => this.#options.objects.delete(key)));
+    return keys.length;
+  }
 }
 
 /** GET /results/{name}: the target of a signed link. */

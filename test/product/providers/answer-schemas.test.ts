@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { schemaProblem } from '../../../src/product/models/schema-bounds.ts';
-import { createAnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
+import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 
-const schemas = createAnswerSchemas();
+const schemas = new AnswerSchemas();
 t.teardown(() => schemas.close());
 const ACCOUNT = 'acc_a';
 

@@ -8,8 +8,8 @@ import type {
   SharedSlotTerms,
 } from '../../../src/platform/stores/coordination/port.ts';
 import { findModel, type Models, offeredModels, readModels } from '../../../src/product/models/models.ts';
-import { createAnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
-import { type ModelCall, type ModelOutcome, openProviders } from '../../../src/product/providers/open.ts';
+import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
+import { type ModelCall, type ModelOutcome, ModelProviders } from '../../../src/product/providers/open.ts';
 import { offeredBy } from '../../../src/product/providers/registry.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
@@ -38,8 +38,8 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
   });
   const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
   const lines: string[] = [];
-  const providers = openProviders({
-    answerSchemas: createAnswerSchemas(),
+  const providers = new ModelProviders({
+    answerSchemas: new AnswerSchemas(),
     settings: settings.providers,
     models,
     imageWorkers,

@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { createAnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
+import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
 import { answerFor } from '../../../src/product/providers/sandbox/answer.ts';
 import { directivesIn } from '../../../src/product/providers/sandbox/directives.ts';
@@ -145,7 +145,7 @@ t.test('an answer is made for schemas of many forms', async (t) => {
       $defs: { b: { $anchor: 'name', type: 'number' } },
     },
   ];
-  const answerSchemas = createAnswerSchemas();
+  const answerSchemas = new AnswerSchemas();
   t.teardown(() => answerSchemas.close());
   for (const schema of schemas) {
     const answer = answerFor(schema as Record<string, unknown>, facts);

@@ -6,6 +6,11 @@ import { storageUnreadable } from '../errors.ts';
 import type { AssetRecords } from '../records.ts';
 import { type DoneAsset, unreadable } from './reading.ts';
 
+/** An asset whose bytes can be read later, into memory of their own. */
+interface AssetFile extends StoredFile {
+  read(): Promise<Uint8Array<ArrayBuffer>>;
+}
+
 /** Assets as workers read them. */
 export class AssetReader {
   readonly #records: AssetRecords;
@@ -24,10 +29,7 @@ export class AssetReader {
    * storage_read.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`
    */
-  async find(
-    accountId: string,
-    assetId: string,
-  ): Promise<StoredFile & { read(): Promise<Uint8Array<ArrayBuffer>> }> {
+  async find(accountId: string, assetId: string): Promise<AssetFile> {
     const asset = await this.#records.find(accountId, assetId);
     const { image: facts } = asset;
     if (facts.bytes > this.#limitBytes) throw tooLarge('file', this.#limitBytes);
@@ -54,7 +56,7 @@ export class AssetReader {
     return { bytes: await read(), declaredType: facts.mimeType };
   };
 
-  #readBytes({ objectKey }: DoneAsset): Promise<Uint8Array<ArrayBuffer> | null> {
+  #readBytes({ objectKey }: DoneAsset): Promise<Uint8Array | null> {
     return this.#objects.read(objectKey, this.#limitBytes).catch(unreadable);
   }
 }

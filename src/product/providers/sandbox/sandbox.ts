@@ -9,7 +9,7 @@ import {
   rejected,
   unavailable,
 } from '../provider.ts';
-import { lazyThread } from '../threads.ts';
+import { Thread } from '../threads.ts';
 import { answerFor, factsOf } from './answer.ts';
 import { directivesIn } from './directives.ts';
 
@@ -26,7 +26,7 @@ const MAX_SEED = 4_294_967_295;
  * providers do.
  */
 export function createSandbox(): Provider {
-  const thread = lazyThread<SandboxTask, SandboxResult>(THREAD);
+  const thread = new Thread<SandboxTask, SandboxResult>(THREAD);
   return {
     async run(request, context) {
       const { prompt = '', itemIndex, attempt } = request;
