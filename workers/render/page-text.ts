@@ -1,7 +1,8 @@
 import type { PageText } from './protocol.ts';
 
-/** Pieces of text beyond which a page is not read, so that it costs milliseconds at most. */
-const MAX_PIECES = 5_000;
+/** Pieces of text, and characters, beyond which a page is not read, so that it costs milliseconds at most. */
+const MAX_PIECES = 2_000;
+const MAX_CHARACTERS = 50_000;
 
 /**
  * An expression that reads of the document what its text needs of fonts: `characters` beyond ASCII, each once, and
@@ -24,13 +25,16 @@ export const READ_TEXT = `(() => {
     return { isVisible: true, isOwn: names.some((name) => own.has(name)) };
   };
   const walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
-  for (let pieces = 0; pieces < ${MAX_PIECES} && walker.nextNode(); pieces += 1) {
+  let left = ${MAX_CHARACTERS};
+  for (let pieces = 0; pieces < ${MAX_PIECES} && left > 0 && walker.nextNode(); pieces += 1) {
     const { data, parentElement: element } = walker.currentNode;
     if (element === null || !/\\S/.test(data)) continue;
     if (!read.has(element)) read.set(element, look(element));
     const { isVisible, isOwn } = read.get(element);
     if (!isVisible || isOwn || !/[^\\x00-\\x7f]/.test(data)) continue;
-    for (const character of data) if (character > '\\x7f') characters.add(character);
+    const part = data.slice(0, left);
+    left -= part.length;
+    for (const character of part) if (character > '\\x7f') characters.add(character);
   }
   return { characters: [...characters].join(''), families: [...families] };
 })()`;
