@@ -1,20 +1,30 @@
 /** The longest compared name; a longer one is not a misspelling. */
 const MAX_NAME_CHARACTERS = 40;
 
-/** Names of other services for ours, unless the spelling is similar. */
+/** Our names, each with the ones that other services use for it. They come before names of a similar spelling. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   width: ['w'],
   height: ['h'],
   quality: ['q', 'level'],
   format: ['f', 'fmt', 'ext', 'output', 'type'],
   background: ['bg', 'fill'],
-  color: ['fill'],
+  color: ['fill', 'fontcolor', 'textcolor'],
   angle: ['deg', 'degrees', 'rotation'],
   rotate: ['rotation'],
-  sigma: ['strength', 'amount'],
+  sigma: ['strength', 'amount', 'radius'],
+  size: ['fontsize', 'radius', 'blocksize'],
+  font: ['fontfamily', 'typeface'],
+  x: ['left'],
+  y: ['top'],
+  regions: ['boxes', 'rects', 'rectangles', 'areas'],
   aspect: ['ratio'],
   fit: ['mode', 'crop'],
-  maxBytes: ['limit', 'maxsize'],
+  cover: ['crop', 'thumb'],
+  contain: ['pad', 'letterbox'],
+  inside: ['scaledown', 'max', 'limit', 'clip', 'fitin'],
+  fill: ['stretch', 'exact'],
+  maxBytes: ['limit', 'maxsize', 'maxfilesize', 'targetsize', 'target', 'bytes', 'filesize'],
+  minSsim: ['ssim'],
   text: ['label', 'message', 'watermark'],
   overlay: ['watermark'],
   axis: ['direction'],
@@ -49,6 +59,15 @@ export function nearest(wrong: string, known: readonly string[], lettersPerSlip 
     )
     .sort((one, other) => one.distance - other.distance);
   return best?.name;
+}
+
+/** The end of a message about several wrong names: ` Send x for left, y for top.`, or nothing. */
+export function meantInstead(wrong: readonly string[], known: readonly string[]): string {
+  const pairs = wrong.flatMap((name) => {
+    const meant = nearest(name, known);
+    return meant === undefined ? [] : [`${meant} for ${name}`];
+  });
+  return pairs.length === 0 ? '' : ` Send ${pairs.join(', ')}.`;
 }
 
 /** The end of a message about a wrong name: ` Did you mean width?`, or nothing. */

@@ -65,3 +65,52 @@ t.test('what is no other spelling is refused, and the nearest word is named', as
   for (const [name, given, param, message] of table)
     t.throws(() => checkParameters(op(name), given), { code: 'invalid_param', param, message });
 });
+
+t.test('a name or a value of other services leads to the one here, and to no other op', async (t) => {
+  const region = { left: 1, top: 2, w: 3, h: 4 };
+  const table: Array<[name: string, given: Record<string, unknown>, says: RegExp]> = [
+    ['blur', { radius: '5' }, /Did you mean sigma\?$/],
+    ['sharpen', { radius: '5' }, /Did you mean sigma\?$/],
+    ['median', { radius: '5' }, /Did you mean size\?$/],
+    ['crop', { left: '0' }, /Did you mean x\?$/],
+    [
+      'crop',
+      { left: '0', top: '0', w: '5', h: '5' },
+      / Send x for left, y for top, width for w, height for h\.$/,
+    ],
+    ['compress', { ssim: '0.98' }, /Did you mean minSsim\?$/],
+    ['compress', { target: '100kb' }, /Did you mean maxBytes\?$/],
+    ['text', { text: 'a', fontSize: '40' }, /Did you mean size\?$/],
+    ['text', { text: 'a', 'font-family': 'Inter' }, /Did you mean font\?$/],
+    ['resize', { width: 5, fit: 'crop' }, /Did you mean cover\?$/],
+    ['resize', { width: 5, fit: 'scale-down' }, /Did you mean inside\?$/],
+    ['resize', { width: 5, fit: 'stretch' }, /Did you mean fill\?$/],
+    [
+      'redact',
+      { regions: [region] },
+      /^regions\[0\]\.left .* Send x for left, y for top, width for w, height for h\.$/,
+    ],
+    ['redact', { boxes: [region] }, /Did you mean regions\?$/],
+    ['compress', { effort: 3, maxWidth: 5 }, /^maxWidth is not a parameter of compress/],
+  ];
+  for (const [name, given, says] of table)
+    t.throws(() => checkParameters(op(name), given), { message: says }, JSON.stringify(given));
+});
+
+t.test('a share is never read as pixels, and a number with a unit leads to the plain one', async (t) => {
+  const table: Array<[name: string, given: Record<string, unknown>, says: RegExp]> = [
+    ['resize', { width: '50%' }, /A share is not taken: read the size .* and send pixels\.$/],
+    ['crop', { x: 0, y: 0, width: 5, height: '12.5%' }, /A share is not taken/],
+    ['pad', { all: '10 %' }, /A share is not taken/],
+    ['convert', { format: 'jpeg', quality: '80%' }, /Send 80 without the unit\.$/],
+    ['alpha', { opacity: '50%' }, /Send 0\.5\.$/],
+    ['adjust', { brightness: '120%' }, /A share is not taken: send a number without a unit\.$/],
+    ['compress', { maxBytes: '200KB' }, /Send 200000\.$/],
+    ['compress', { maxBytes: '1.5 MiB' }, /Send 1572864\.$/],
+    ['compress', { maxBytes: '200MB' }, /is expected\.$/],
+    ['resize', { width: '300px' }, /Send 300 without the unit\.$/],
+    ['resize', { width: 5, density: '300dpi' }, /Send 300 without the unit\.$/],
+  ];
+  for (const [name, given, says] of table)
+    t.throws(() => checkParameters(op(name), given), { message: says }, JSON.stringify(given));
+});

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
-import { didYouMean } from '../../ids/nearest.ts';
+import { didYouMean, meantInstead } from '../../ids/nearest.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
 
 /**
@@ -59,6 +59,7 @@ export function sentInstead(sent: unknown, schema: Partial<TSchema>): string {
 }
 
 /**
+ * @param others further names that are not declared.
  * @param schema the schema of the object without this field. Its `instead` names what to send in place of a field, and
  *   its `elsewhere` names where a field of another call belongs.
  */
@@ -67,12 +68,13 @@ export function undeclared(
   name: string,
   schema: Partial<TSchema>,
   contract: ViolationSubject,
+  others: readonly string[] = [],
 ): string {
   const declared = Object.keys(schema.properties ?? {});
   if (name === '') return `A ${contract.noun} has no name: write name=value, or leave it out.`;
   const instead: unknown = Object.hasOwn(schema.instead ?? {}, name) ? schema.instead[name] : undefined;
   if (typeof instead === 'string') return `${param} is not a field here: ${instead}.`;
-  const hint = didYouMean(name, declared);
+  const hint = others.length === 0 ? didYouMean(name, declared) : meantInstead([name, ...others], declared);
   if (typeof schema.elsewhere === 'string')
     return `${param} is not a field here: ${schema.elsewhere}.${hint}`;
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
@@ -93,8 +95,12 @@ function remedyOf(value: unknown, schema: TSchema): string {
   if (!NUMBERS.includes(schema.type)) return '';
   const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
   if (digits === undefined) return '';
-  if (unit) return ` Send ${digits} without the unit.`;
   const number = Number(digits);
+  if (unit === '%') return shareRemedy(number, schema);
+  const factor = BYTES_OF[unit?.toLowerCase() ?? ''];
+  if (factor !== undefined)
+    return isAtMost(number * factor, schema) ? ` Send ${Math.round(number * factor)}.` : '';
+  if (unit) return ` Send ${digits} without the unit.`;
   if (isShareOfHundred(number, schema)) return ` Did you mean ${Math.round(number * 100)}?`;
   const isWritten = typeof value === 'string' && (schema.type === 'number' || Number.isInteger(number));
   return isWritten ? ` Send ${digits} without quotes.` : '';
@@ -105,7 +111,26 @@ function isListOfText({ type, items }: TSchema): boolean {
 }
 
 const NUMBERS = ['integer', 'number'];
-const NUMBER_AS_TEXT = /^(-?\d+(?:\.\d+)?)\s*(px|%|deg|°)?$/;
+const NUMBER_AS_TEXT = /^(-?\d+(?:\.\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?$/i;
+const BYTES_OF: Readonly<Record<string, number>> = {
+  k: 1e3,
+  kb: 1e3,
+  kib: 1024,
+  mb: 1e6,
+  mib: 1024 ** 2,
+};
+
+function isAtMost(value: number, { maximum = Number.POSITIVE_INFINITY }: TSchema): boolean {
+  return value <= maximum;
+}
+
+/** What to send for a number with a per cent sign. A whole number above 100 is one of pixels, and never a share. */
+function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): string {
+  if (maximum === 100) return ` Send ${percent} without the unit.`;
+  if (maximum === 1) return ` Send ${percent / 100}.`;
+  if (type === 'number') return ' A share is not taken: send a number without a unit.';
+  return ' A share is not taken: read the size of the picture (POST /api/v1/images/metadata), and send pixels.';
+}
 
 function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): boolean {
   return type === 'integer' && minimum === 1 && maximum === 100 && value > 0 && value < 1;

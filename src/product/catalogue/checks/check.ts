@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { nearest } from '../../../platform/ids/nearest.ts';
 import { OPS } from '../index.ts';
 import { type Checked, type Given, isPixelOp, type Op } from '../op.ts';
 import { firstViolation } from './contract.ts';
@@ -35,9 +36,13 @@ export function sentBare(key: string): SentField {
 /** The most ops that are named when a parameter belongs to others. */
 const MAX_NAMED_PROBLEMS = 3;
 
-/** A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it. */
+/**
+ * A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it, or when
+ * one of the op's own parameters was probably meant.
+ */
 function takenElsewhere(op: Op, key: string): string {
   if (!isPixelOp(op) || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
+  if (nearest(key, Object.keys(op.parameters.properties)) !== undefined) return '';
   const takers = Object.values<Op>(OPS).filter(
     (other) => isPixelOp(other) && Object.hasOwn(other.parameters.properties, key),
   );

@@ -33,8 +33,8 @@ export function firstViolation(schema: TSchema, value: unknown, owner: string): 
   const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
   // A misspelt name is reported rather than the name that is missing because of it.
-  const unknown = unknownKey(schema, value);
-  if (unknown !== undefined) return undeclaredKey([unknown], schema, owner);
+  const [unknown, ...others] = unknownKeys(schema, value);
+  if (unknown !== undefined) return undeclaredKey([unknown], schema, owner, others);
   // For a choice between schemas, ajv lists the failures of each schema first and that of the choice last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
@@ -42,14 +42,16 @@ export function firstViolation(schema: TSchema, value: unknown, owner: string): 
 
 function violationOf(error: ErrorObject, owner: string): Violation {
   const path = pathOf(error);
-  const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
+  const { missingProperty } = error.params as Record<string, string | undefined>;
   const schema = error.parentSchema as TSchema;
+  const [unknown, ...others] = unknownKeys(schema, error.data);
+  if (unknown !== undefined) {
+    const parent = path.slice(0, -1);
+    return undeclaredKey([...parent, unknown], schema, spell(parent) || owner, others);
+  }
   if (missingProperty !== undefined) {
     const message = missing(spell(path), schema.properties?.[missingProperty], contractOf(owner));
     return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
-  }
-  if (additionalProperty !== undefined) {
-    return undeclaredKey(path, schema, spell(path.slice(0, -1)) || owner);
   }
   const name = spell(path) || `What is sent to ${owner}`;
   const message = `${mismatch(name, error.data, schema, contractOf(owner))}${hintFor(error.data, schema)}`;
@@ -64,13 +66,19 @@ function contractOf(owner: string): ViolationSubject {
   return { owner, noun: 'parameter', formats: FORMAT_WORDS };
 }
 
-function unknownKey(schema: TSchema, value: unknown): string | undefined {
-  if (schema.additionalProperties !== false || !isObject(value)) return undefined;
-  return Object.keys(value).find((key) => !Object.hasOwn(schema.properties ?? {}, key));
+/** The names in an object that its schema does not declare. */
+function unknownKeys(schema: TSchema, value: unknown): string[] {
+  if (schema.additionalProperties !== false || !isObject(value)) return [];
+  return Object.keys(value).filter((key) => !Object.hasOwn(schema.properties ?? {}, key));
 }
 
-function undeclaredKey(path: readonly string[], schema: TSchema, owner: string): Violation {
-  const message = undeclared(spell(path), path.at(-1) ?? '', schema, contractOf(owner));
+function undeclaredKey(
+  path: readonly string[],
+  schema: TSchema,
+  owner: string,
+  others: readonly string[],
+): Violation {
+  const message = undeclared(spell(path), path.at(-1) ?? '', schema, contractOf(owner), others);
   return { key: path[0] ?? '', message, details: { allowed: Object.keys(schema.properties ?? {}) } };
 }
 
