@@ -25,16 +25,17 @@ export class Reading {
     return job;
   }
 
-  async findIfAny(accountId: string, jobId: string): Promise<JobDocument | null> {
-    const job = await this.#context.jobs.find(accountId, jobId);
-    return job && this.cleanedUp(job);
+  /** The job that was submitted under a key; null when it is gone. */
+  async findByKey(accountId: string, key: string): Promise<JobDocument | null> {
+    const job = await this.#context.jobs.findByKey(accountId, key);
+    return job?.shown === 1 ? this.cleanedUp(job) : null;
   }
 
   /** @throws ApiError job_not_found */
   async find(accountId: string, jobId: string): Promise<JobDocument> {
-    const job = await this.findIfAny(accountId, jobId);
+    const job = await this.#context.jobs.find(accountId, jobId);
     if (job === null) throw jobNotFound(jobId);
-    return job;
+    return this.cleanedUp(job);
   }
 
   /**

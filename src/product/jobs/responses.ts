@@ -4,7 +4,7 @@ import { expandPrompt } from '../catalogue/plan/subjects.ts';
 import type { Definition } from './definitions/definition.ts';
 import { hasEnded, type ItemDocument, type JobDocument } from './job.ts';
 import { outcomeOf } from './rules.ts';
-import { INLINE_ITEMS, type Job, type JobItem, type JobSummary } from './schema.ts';
+import type { Job, JobItem, JobSummary } from './schema.ts';
 
 /** A job as the API shows it in a listing. */
 export function summaryOf(job: JobDocument): JobSummary {
@@ -34,7 +34,10 @@ export function summaryOf(job: JobDocument): JobSummary {
   };
 }
 
-/** A job as the API shows it, with its first items. */
+/**
+ * A job as the API shows it.
+ * @param items its first ones; none leaves them out.
+ */
 export function jobOf(job: JobDocument, definition: Definition, items: readonly ItemDocument[]): Job {
   const { prompt, references, variants } = definition;
   const parameters = parametersOf(definition, items);
@@ -44,14 +47,15 @@ export function jobOf(job: JobDocument, definition: Definition, items: readonly 
     ...(references.length > 0 && { references }),
     ...(job.type === 'process' && { pipelines: variants.map(pipelineOf) }),
     ...(job.type === 'chain' && { segments: (variants[0]?.segments ?? []).map(segmentOf(definition)) }),
-    items: items.slice(0, INLINE_ITEMS).map((item) => itemOf(item, job, definition)),
-    ...(job.totalItems > INLINE_ITEMS && { itemsTruncated: true }),
+    ...(items.length > 0 && { items: items.map((item) => itemOf(item, job, definition)) }),
+    ...(job.totalItems > items.length && { itemsTruncated: true }),
   };
 }
 
 /** The rows of a render are in its items: those that are shown inline are shown here too. */
 function parametersOf({ takes, parameters }: Definition, items: readonly ItemDocument[]) {
   if (takes !== 'rows') return parameters;
+  if (items.length === 0) return undefined;
   return { items: items.map(({ row = '{}' }) => JSON.parse(row) as unknown) };
 }
 

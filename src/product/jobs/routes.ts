@@ -15,7 +15,6 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
 import { itemOf, jobOf, messageOf, summaryOf } from './responses.ts';
 import {
-  INLINE_ITEMS,
   Job,
   JobCount,
   JobEstimate,
@@ -31,8 +30,10 @@ import {
   ResumeQuery,
   ResumeRequest,
   SubmitQuery,
+  ViewQuery,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
+import { inView, type JobView, needsSummaryOnly, readListView, readView } from './view.ts';
 import { MAX_WAIT_MS, type Waits } from './waits.ts';
 
 interface JobRoutesOptions {
@@ -50,10 +51,17 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   const { items, definitions } = context;
   const { reading, submit, resuming } = lifecycle;
 
-  async function fullJob(job: JobDocument) {
+  // With `fields`, an answer lacks what its schema requires, which a generated serializer refuses.
+  app.setSerializerCompiler(() => JSON.stringify);
+
+  async function fullJob(job: JobDocument, view: JobView) {
     const { _id } = job;
-    const [definition, first] = await Promise.all([definitions.of(_id), items.first(_id, INLINE_ITEMS)]);
-    return jobOf(job, definition, first);
+    if (needsSummaryOnly(view)) return inView(summaryOf(job), view);
+    const [definition, first] = await Promise.all([
+      definitions.of(_id),
+      view.maxItems === 0 ? [] : items.first(_id, view.maxItems),
+    ]);
+    return inView(jobOf(job, definition, first), view);
   }
 
   /** Waits for a job of one item; returns a batch, or a job without a wait, at once. */
@@ -87,9 +95,14 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const { status, type } = request.query;
+      const view = readListView(request.query);
       const filters = { status, type, ...(await readFilters(accountId, request.query, presets)) };
       const { rows, meta } = await reading.list(accountId, filters, request.query);
-      return success('Jobs listed.', rows.map(summaryOf), meta);
+      return success(
+        'Jobs listed.',
+        rows.map((job) => inView(summaryOf(job), view)),
+        meta,
+      );
     },
   );
 
@@ -116,14 +129,14 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         needsFreeSpace: (request) => !isDryRun(request),
-        async replayed(request, reply, { status, body }) {
+        async replayed(request, reply, { status }) {
           // Only a submit that waited was answered so.
-          const jobId = status === 200 || status === 202 ? idIn(body) : undefined;
-          if (jobId === undefined) return undefined;
-          const job = await reading.findIfAny(gate.requireCaller(request).accountId, jobId);
+          const key = status === 200 || status === 202 ? keyOf(request) : null;
+          if (key === null) return undefined;
+          const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
           if (job === null) return undefined;
           reply.code(hasEnded(job) ? 200 : 202);
-          return success(messageOf(job), await fullJob(job));
+          return success(messageOf(job), await fullJob(job, readView(request.query as ViewQuery)));
         },
       },
       schema: {
@@ -138,18 +151,17 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
           202: envelopeOf(Job),
         },
       },
-      // The answer is one of two shapes, which a generated serializer cannot distinguish.
-      serializerCompiler: () => JSON.stringify,
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       waitOf(request);
+      const view = readView(request.query);
       const order = await checking(caller, request.body, isDryRun(request));
       if (isDryRun(request)) return estimated(caller, order);
       const submitted = await submit(caller, order, { key: keyOf(request) });
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
-      return reply.code(code).send(success(messageOf(job), await fullJob(job)));
+      return reply.code(code).send(success(messageOf(job), await fullJob(job, view)));
     },
   );
 
@@ -167,10 +179,11 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
+      const view = readView(request.query);
       const read = () => reading.find(accountId, request.params.jobId);
       const terms = { client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, readWait(request.query.wait), terms);
-      return success('Job read.', await fullJob(job));
+      return success('Job read.', await fullJob(job, view));
     },
   );
 
@@ -201,7 +214,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
   );
 
-  app.post<{ Params: JobPath }>(
+  app.post<{ Params: JobPath; Querystring: ViewQuery }>(
     '/jobs/:jobId/cancel',
     {
       config: { idempotency: 'kept' },
@@ -209,12 +222,14 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
         summary: 'Cancel a job',
         description: 'Items that have not started are cancelled at once; running items finish.',
         params: JobPath,
+        querystring: ViewQuery,
         response: { 200: envelopeOf(Job) },
       },
     },
     async (request) => {
+      const view = readView(request.query);
       const job = await lifecycle.cancel(gate.requireCaller(request).accountId, request.params.jobId);
-      return success(`The job is ${job.status}.`, await fullJob(job));
+      return success(`The job is ${job.status}.`, await fullJob(job, view));
     },
   );
 
@@ -239,12 +254,14 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       const { jobId } = request.params;
+      const view = readView(request.query, Object.keys(ResumedJob.properties));
       if (isDryRun(request)) return estimated(caller, await resuming.preview(caller, jobId));
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
       const { job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      const answer: ResumedJob = await fullJob(await reading.cleanedUp(job));
-      if (notRetryableItems.length > 0) answer.notRetryableItems = [...notRetryableItems];
+      const answer = await fullJob(await reading.cleanedUp(job), view);
+      if (notRetryableItems.length > 0)
+        Object.assign(answer, inView({ notRetryableItems: [...notRetryableItems] }, view));
       return reply.code(201).send(success(resumedMessage(notRetryableItems), answer));
     },
   );
@@ -283,10 +300,4 @@ function readWait(seconds: number | undefined): number {
 function queriedWait({ query }: FastifyRequest): number {
   const wait = Number((query as { wait?: unknown }).wait);
   return Number.isFinite(wait) ? wait : 0;
-}
-
-/** The id of the job in a stored answer. */
-function idIn(body: string): string | undefined {
-  const { data } = JSON.parse(body) as { data?: { id?: unknown } };
-  return typeof data?.id === 'string' ? data.id : undefined;
 }

@@ -109,12 +109,34 @@ export const JobRequest = Type.Object(
 );
 export type JobRequest = Static<typeof JobRequest>;
 
+const fields = Type.Optional(
+  text(
+    'Names of fields, separated by commas: each job has only these then, also those that are always there.',
+  ),
+);
+
+/** What an answer shows of a job, for the calls that answer with its items. */
+const view = {
+  fields,
+  items: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: INLINE_ITEMS,
+      description: `The most items that the answer shows; 0 leaves them out. Default ${INLINE_ITEMS}.`,
+    }),
+  ),
+};
+
+export const ViewQuery = Type.Object(view);
+export type ViewQuery = Static<typeof ViewQuery>;
+
 const wait = Type.Optional(int32('Seconds to wait for the end of the job; at most 60.'));
 
 export const SubmitQuery = Type.Object({
   dryRun: Type.Optional(flag('Checks and prices the job without creating it.')),
   dry_run: Type.Optional(flag('The same as dryRun.')),
   wait,
+  ...view,
 });
 export type SubmitQuery = Static<typeof SubmitQuery>;
 
@@ -135,10 +157,11 @@ export type ResumeRequest = Static<typeof ResumeRequest>;
 export const ResumeQuery = Type.Object({
   dryRun: Type.Optional(flag('Checks and prices the new attempt without creating it.')),
   dry_run: Type.Optional(flag('The same as dryRun.')),
+  ...view,
 });
 export type ResumeQuery = Static<typeof ResumeQuery>;
 
-export const JobQuery = Type.Object({ wait });
+export const JobQuery = Type.Object({ wait, ...view });
 export type JobQuery = Static<typeof JobQuery>;
 
 /** The query of a signed link to the results. */
@@ -169,6 +192,7 @@ export const JobListQuery = Type.Object({
   status: Type.Optional(JobStatusText),
   type: Type.Optional(JobTypeText),
   ...filters,
+  fields,
   ...PagingQuery,
 });
 export type JobListQuery = Static<typeof JobListQuery>;
@@ -264,7 +288,9 @@ export const Job = Type.Object(
     references: Type.Optional(Type.Array(Type.String())),
     pipelines: Type.Optional(Type.Array(JobPipeline)),
     segments: Type.Optional(Type.Array(JobSegment)),
-    items: Type.Array(JobItem, { description: `The first ${INLINE_ITEMS}.` }),
+    items: Type.Optional(
+      Type.Array(JobItem, { description: `The first ${INLINE_ITEMS}, or as many as the query asks for.` }),
+    ),
     itemsTruncated: Type.Optional(flag('True when there are more.')),
   },
   { title: 'Job' },

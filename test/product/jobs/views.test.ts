@@ -1,0 +1,111 @@
+// needs: server
+import t from 'tap';
+import { startServer } from '../../support/harness.ts';
+import { ended, submit, uploadPictures } from './jobs.ts';
+
+const server = await startServer(t);
+const account = await server.account({ credits: 100 });
+const { key } = account;
+const assetIds = await uploadPictures(server, account, 3);
+const small = { op: 'resize', parameters: { width: 8 }, assetIds };
+
+t.test('items=0 leaves the items of a job out, and a number shows as many', async (t) => {
+  const submitted = await submit(server, key, small, '?items=0');
+  t.equal(submitted.status, 201);
+  t.notHas(submitted.json.data, 'items');
+  t.match(submitted.json.data, { totalItems: 3, itemsTruncated: true, pipelines: Array });
+  const { id } = submitted.json.data;
+  await ended(server, key, id);
+  const read = async (query: string) => (await server.call(`/jobs/${id}${query}`, { key })).json.data;
+  t.notHas(await read('?items=0'), 'items');
+  const two = await read('?items=2');
+  t.same([two.items.map(({ index }: { index: number }) => index), two.itemsTruncated], [[0, 1], true]);
+  const all = await read('');
+  t.equal(all.items.length, 3);
+  t.notHas(all, 'itemsTruncated');
+  for (const items of ['-1', '101', 'none']) {
+    const { status, json } = await server.call(`/jobs/${id}?items=${items}`, { key });
+    t.match([status, json.error.param], [400, 'items'], items);
+  }
+});
+
+t.test('a render leaves its rows out with its items', async (t) => {
+  const rows = {
+    op: 'render_template',
+    templateId: 'builtin-template-social-card',
+    items: [{ title: 'One' }],
+  };
+  const { status, json } = await submit(server, key, rows, '?items=0');
+  t.equal(status, 201, JSON.stringify(json));
+  t.notHas(json.data, 'items');
+  t.notHas(json.data, 'parameters');
+});
+
+t.test('fields keeps these fields of each job, in every answer that has one', async (t) => {
+  const wanted = ['id', 'outcome', 'status'];
+  const query = '?fields=id,status,%20outcome';
+  const submitted = await submit(server, key, small, query);
+  t.same(Object.keys(submitted.json.data).sort(), ['id', 'status']);
+  const { id } = submitted.json.data;
+  await ended(server, key, id);
+  const read = await server.call(`/jobs/${id}${query}`, { key });
+  t.same(Object.keys(read.json.data).sort(), wanted);
+  t.match(read.json.data, { id, status: 'COMPLETED', outcome: 'all' });
+  const list = await server.call(`/jobs${query}&op=resize`, { key });
+  t.ok(list.json.data.length >= 1);
+  for (const row of list.json.data) t.same(Object.keys(row).sort(), wanted);
+  t.type(list.json.meta.total, 'number');
+  const mixed = await server.call(`/jobs/${id}?fields=items,pipelines&items=1`, { key });
+  t.same(Object.keys(mixed.json.data).sort(), ['items', 'pipelines']);
+  t.equal(mixed.json.data.items.length, 1);
+});
+
+t.test('cancel and resume answer in the view too', async (t) => {
+  const slow = { op: 'edit', prompt: 'Blue [sandbox:wait=2000]', assetIds };
+  const { json } = await submit(server, key, slow, '?fields=id');
+  t.same(Object.keys(json.data), ['id']);
+  const cancelled = await server.call(`/jobs/${json.data.id}/cancel?fields=status,totalItems`, {
+    key,
+    method: 'POST',
+  });
+  t.same(Object.keys(cancelled.json.data).sort(), ['status', 'totalItems']);
+
+  const refused = await submit(server, key, { op: 'edit', prompt: '[sandbox:reject]', assetIds });
+  await ended(server, key, refused.json.data.id);
+  const path = `/jobs/${refused.json.data.id}/resume?fields=id,attemptNumber,notRetryableItems`;
+  const resumed = await server.call(path, { key, method: 'POST' });
+  t.equal(resumed.status, 201, JSON.stringify(resumed.json));
+  t.match(resumed.json.data, { attemptNumber: 2, notRetryableItems: [0, 1, 2] });
+  t.same(Object.keys(resumed.json.data).sort(), ['attemptNumber', 'id', 'notRetryableItems']);
+});
+
+t.test('a repeat of a submit that waited answers with the state of now, without the id too', async (t) => {
+  const one = { ...small, assetIds: assetIds.slice(0, 1) };
+  const headers = { 'idempotency-key': 'view-1' };
+  const query = '?wait=30&fields=status&items=0';
+  const first = await server.call(`/jobs${query}`, { key, json: one, headers });
+  const again = await server.call(`/jobs${query}`, { key, json: one, headers });
+  t.match([first.status, again.status], [200, 200]);
+  t.equal(again.headers.get('idempotency-replayed'), 'true');
+  t.same(again.json.data, { status: 'COMPLETED' });
+});
+
+t.test(
+  'a name that no job has is refused with those that are allowed, and nothing is submitted',
+  async (t) => {
+    const before = (await server.call('/jobs', { key })).json.meta.total;
+    const cases = [
+      ['POST', '/jobs?fields=id,stats', 'stats', small],
+      ['POST', '/jobs?fields=', '', small],
+      ['GET', '/jobs?fields=items', 'items', undefined],
+      ['GET', '/jobs?fields=ID', 'ID', undefined],
+    ] as const;
+    for (const [method, path, received, json] of cases) {
+      const answer = await server.call(path, { key, method, ...(json && { json }) });
+      t.match([answer.status, answer.json.error.param], [400, 'fields'], path);
+      t.match(answer.json.error.details, { received, allowed: Array });
+      t.ok(answer.json.error.details.allowed.includes('status'));
+    }
+    t.equal((await server.call('/jobs', { key })).json.meta.total, before);
+  },
+);
