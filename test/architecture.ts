@@ -37,11 +37,50 @@ const OUTPUT_CALL = /\.(toUint8Array|toBuffer)\(/;
 /** A type that only repeats what a function happens to return. */
 const INFERRED_INTERFACE =
   /^export type (\w+)[^;]*?ReturnType<\s*typeof ((?:create|open|start|connect)\w*)/gm;
+/** An interface at the top of a file, and a function that returns one: the name, and the text or the maker. */
+const INTERFACE = /^(?:export )?interface (\w+)[^\n]*\{\n(.*?)^\}/gms;
+const RETURNED =
+  /^(?:export )?(?:async )?function (\w+)(?:(?!\n\}\n).)*?\): (?:Promise<)?(\w+)(?:<[^\n]*>)?>? \{$/gms;
+const FUNCTION_MEMBER = /^ {2}\w+\??(?:<[^\n]*>)?(?:\(|: \([^\n]*=>)/m;
+/**
+ * The interfaces that may stand beside the only function that makes them, with the reason. Any other one is a class,
+ * so that a call leads to the code that runs.
+ */
+const MADE_ONCE: Readonly<Record<string, string>> = {
+  App: 'the composition of a process, whose parts are classes',
+  Assets: 'what a slice offers: parts that are classes, and calls that lead to them',
+  Billing: 'what a slice offers: parts that are classes, and calls that lead to them',
+  Catalogue: 'what a slice offers: its data and two functions',
+  Jobs: 'what a slice offers: parts that are classes, and calls that lead to them',
+  Presets: 'what a slice offers: its routes and one function',
+  Templates: 'what a slice offers: its routes and one function',
+  Transforms: 'what a slice offers: its routes in two groups',
+  EmbeddedCoordination: 'a port with one more method; wrappers enumerate the methods of a port',
+  StoresToCopy: 'two ports, and how they are closed',
+  Outbound: 'traced.ts implements it too',
+  Archive: 'a stream that is made once, with what is known of it',
+  Multipart: 'a body that is read once; its parser calls closures',
+  HandedConnections: 'listeners of one worker process, and how they end',
+  JobBatch: 'a record of promises',
+  SentField: 'a record of a name and of how it is refused',
+  Source: 'a record of a file; a function per kind of source makes one',
+  SyncCall: 'a call that its handler ends; its members are closures over one request',
+  Brightness: 'what one pass over the pixels found, asked by two functions',
+  Browser: 'a process and the calls to it, which tests replace',
+  DrawingLimits: 'what ends the drawing of one page',
+  Rehearsed: 'the result of a search over a sample',
+  Renderer: 'one turn after the other in a thread',
+  SettingOperation: 'a declaration; each operation is a value of it',
+  StepOperation: 'a declaration; each operation is a value of it',
+};
+const MAX_MADE_ONCE = 25;
 const MAX_COMMENT_LINE = 120;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
 const root = join(import.meta.dirname, '..');
 const violations: string[] = [];
+/** The names of MADE_ONCE that the files have. */
+const madeOnce = new Set<string>();
 /** Which folders of its own floor a folder imports. */
 const folderImports = new Map<string, string[]>();
 const files = ['src', 'workers', 'config'].flatMap(filesBelow);
@@ -54,7 +93,13 @@ for (const file of files) {
   for (const target of importsOf(file)) checkImport(file, target);
   checkOutput(file);
   checkInterfaces(file);
+  checkMadeOnce(file);
 }
+for (const name of Object.keys(MADE_ONCE))
+  if (!madeOnce.has(name))
+    violations.push(`MADE_ONCE names ${name}, which no file has beside its only maker: remove it`);
+if (madeOnce.size > MAX_MADE_ONCE)
+  violations.push(`${madeOnce.size} interfaces are made in one place: at most ${MAX_MADE_ONCE} may be`);
 for (const file of everyFile) {
   checkComments(file);
   checkNames(file, misnamedBounds);
@@ -170,6 +215,19 @@ function checkInterfaces(file: string): void {
 
 function checkNames(file: string, find: (source: string) => Misnamed[]): void {
   for (const { line, sentence } of find(sourceOf(file))) violations.push(`${file}:${line}: ${sentence}`);
+}
+
+/** One implementation with mutable state is a class: "go to definition" then shows the code that runs. */
+function checkMadeOnce(file: string): void {
+  const source = sourceOf(file);
+  const returned = [...source.matchAll(RETURNED)].map(([, maker = '', type = '']) => ({ maker, type }));
+  for (const [, name = '', members = ''] of source.matchAll(INTERFACE)) {
+    const [made, ...others] = returned.filter(({ type }) => type === name);
+    if (made === undefined || others.length > 0 || !FUNCTION_MEMBER.test(members)) continue;
+    if (name in MADE_ONCE) madeOnce.add(name);
+    else
+      violations.push(`${file}: only ${made.maker} makes ${name}: write the class ${name} instead of both`);
+  }
 }
 
 /** The formatter leaves comments as they are. */

@@ -5,7 +5,7 @@ import { TooLate } from '../../../workers/image/failure.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
 import { rehearse, sampleOf } from '../../../workers/image/search/rehearsal.ts';
 import { reachTarget, type Search } from '../../../workers/image/search/target.ts';
-import { trialTime } from '../../../workers/image/search/time.ts';
+import { TrialTime } from '../../../workers/image/search/time.ts';
 import type { OutputFormat } from '../../../workers/protocol.ts';
 
 const DEADLINE_MS = 10_000;
@@ -67,7 +67,7 @@ t.test(
   async (t) => {
     let now = 0;
     let isKept = false;
-    const time = trialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now }, () => isKept);
+    const time = new TrialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now }, () => isKept);
     now = 4_500;
     t.equal(time.hasTime(), true, 'nothing is kept: the next may end at 9 s');
     isKept = true;

@@ -11,7 +11,7 @@ import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
 import { type CommonSettings, type EncoderSetting, settingsFor } from './settings.ts';
 import { assertReachable } from './smallest-file.ts';
-import { LAST_CALL_MS, trialTime } from './time.ts';
+import { LAST_CALL_MS, TrialTime } from './time.ts';
 import { type SettingSequence, type Trial, tryOut } from './trials.ts';
 
 /** A file; its height is that of all frames together. */
@@ -162,7 +162,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
   let trials = 0;
   const isNearer = (one: Trial, other: Trial) =>
     row.pick === 'last' ? one.value < other.value : one.value > other.value;
-  const time = trialTime(search, () => best !== undefined);
+  const time = new TrialTime(search, () => best !== undefined);
   const isSettled = await time.within(() =>
     tryOut({
       ...row,
