@@ -113,6 +113,7 @@ export class ImageWorkers {
     return this.#pools.expect(accountId, bytes);
   }
 
+  /** The pools as they are now. */
   stats(): Record<PoolName, AdmissionStats> {
     return this.#pools.stats();
   }

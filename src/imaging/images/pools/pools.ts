@@ -226,7 +226,8 @@ export class Pools {
     const { accountId, header, inBatch, work } = call;
     const { name: pool, reason, paceKind, estimateMs } = choice;
     const { log, meter, workerTime, lateWork } = this.#options;
-    const [outcome, cpuMs] = await Promise.all([run.ended, run.busyMs]);
+    const outcome = await run.ended;
+    const cpuMs = await run.busyMs;
     if (cpuMs === null) return outcome;
     // Work that was refused or abandoned ended early, and is no measure of the pace unless it was slow.
     if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
