@@ -22,6 +22,8 @@ type IdPrefix = keyof typeof NOUNS;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_CHARACTERS = 8;
 const RANDOM_CHARACTERS = 16;
+/** The last time that an id can hold, in the year 8888. */
+const LAST_ID_MS = 62 ** TIME_CHARACTERS - 1;
 
 /**
  * An id such as `tpl_0VyQ3k1Zb7…`: 8 characters of creation time in milliseconds (base 62, so that ids sort
@@ -29,6 +31,11 @@ const RANDOM_CHARACTERS = 16;
  */
 export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   return `${prefix}_${base62(nowMs, TIME_CHARACTERS)}${randomText(RANDOM_CHARACTERS)}`;
+}
+
+/** What every id that was made at this time or later is not less than, and every earlier one is. */
+export function leastIdAt(prefix: IdPrefix, atMs: number): string {
+  return `${prefix}_${base62(Math.min(Math.max(0, atMs), LAST_ID_MS), TIME_CHARACTERS)}`;
 }
 
 /**

@@ -26,7 +26,7 @@ import { MAX_UPLOAD_BYTES, MAX_URL_BYTES } from './limits.ts';
 import { AssetRecords } from './records.ts';
 import { Removal } from './removal.ts';
 import { assetRoutes } from './routes.ts';
-import { AssetsStore } from './store.ts';
+import { type AssetSelection, AssetsStore } from './store.ts';
 import { createAssetSweeps } from './sweeps.ts';
 import { IncomingImages } from './uploads/incoming.ts';
 import { Intake } from './uploads/intake.ts';
@@ -71,6 +71,8 @@ export interface AssetsForJobs {
   read: AssetReader['read'];
   /** Those of the ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
+  /** The ids of at most `limit` DONE images, oldest first. */
+  select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
   /** Those of the ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
   /** The number of outputs that a job has. They only get fewer once it has ended. */
@@ -141,6 +143,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     jobs: {
       read: new AssetReader(records, objects, MAX_UPLOAD_BYTES).read,
       statuses: (accountId, ids) => store.statuses(accountId, ids),
+      select: (accountId, selection, limit) => store.select(accountId, selection, limit),
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredPicture>();
         for (const asset of await store.findMany(accountId, ids)) {

@@ -11,7 +11,7 @@ const CONTROL_CHARACTERS = /\p{Cc}/gu;
  * @param param the name of the parameter in the call.
  * @throws ApiError invalid_param
  */
-export function collectionName(name: string, param: 'collection' | 'name'): string {
+export function collectionName(name: string, param: 'collection' | 'name' | 'from.collection'): string {
   const fits = name !== '' && !isLongerThan(name, MAX_COLLECTION_CHARACTERS) && name === name.trim();
   if (fits && !CONTROL_CHARACTER.test(name)) return name;
   throw invalidParam(

@@ -1,4 +1,5 @@
 import { type ListPage, readPage } from '../../platform/http/paging/paging.ts';
+import { leastIdAt } from '../../platform/ids/ids.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -24,7 +25,15 @@ export const ASSETS: DeclaredCollection = { name: 'assets', indexes: INDEXES, on
 
 const NEWEST_FIRST = order('-_id');
 const IN_ITEM_ORDER = order('itemIndex', '_id');
+const OLDEST_FIRST = order('_id');
 const IDS_A_READ = 1_000;
+
+/** Images by what is known of them. The instants are included. */
+export interface AssetSelection {
+  collection?: string;
+  createdFrom?: string;
+  createdTo?: string;
+}
 
 /** The assets of the accounts. Methods that take an account return only its own assets. */
 export class AssetsStore {
@@ -62,6 +71,27 @@ export class AssetsStore {
     const filter = { accountId, state: 'kept', ...filters };
     const sort = jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
     return readPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
+  }
+
+  /** The ids of at most `limit` DONE images, oldest first. Ids begin with the time of their creation. */
+  async select(
+    accountId: string,
+    { collection, createdFrom, createdTo }: AssetSelection,
+    limit: number,
+  ): Promise<string[]> {
+    const created = present({
+      $gte: createdFrom && leastIdAt('ast', Date.parse(createdFrom)),
+      $lt: createdTo && leastIdAt('ast', Date.parse(createdTo) + 1),
+    });
+    const filter = {
+      accountId,
+      state: 'kept',
+      status: 'DONE',
+      ...present({ collection }),
+      ...(Object.keys(created).length > 0 && { _id: created }),
+    };
+    const found = await this.#assets.find(filter, { sort: OLDEST_FIRST, limit, fields: ['_id'] });
+    return found.map(({ _id }) => _id);
   }
 
   /** The number of outputs of a job. */

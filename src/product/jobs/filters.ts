@@ -18,18 +18,35 @@ const LAST_MS = Date.UTC(10_000, 0) - 1;
  */
 export async function readFilters(
   accountId: string,
-  { preset, op, rootJobId, createdFrom, createdTo }: JobFilterQuery,
+  { preset, op, rootJobId, ...sent }: JobFilterQuery,
   presets: Pick<Presets, 'find'>,
 ): Promise<JobFilters> {
   return {
     ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
-    ...present({
-      op,
-      rootJobId,
-      createdFrom: readBound('createdFrom', createdFrom, 0),
-      createdTo: readBound('createdTo', createdTo, LAST_OF_DAY_MS),
-    }),
+    ...present({ op, rootJobId }),
+    ...readWindow(sent),
   };
+}
+
+/** The moments between which something was created, both included, as instants in text. */
+export interface CreationWindow {
+  createdFrom?: string;
+  createdTo?: string;
+}
+
+/**
+ * Reads a window of creation: epoch milliseconds, dates or instants.
+ * @param prefix of the names of its fields in messages.
+ * @throws ApiError invalid_param on createdFrom or createdTo.
+ */
+export function readWindow(
+  { createdFrom, createdTo }: { createdFrom?: string | number; createdTo?: string | number },
+  prefix = '',
+): CreationWindow {
+  return present({
+    createdFrom: readBound(`${prefix}createdFrom`, createdFrom, 0),
+    createdTo: readBound(`${prefix}createdTo`, createdTo, LAST_OF_DAY_MS),
+  });
 }
 
 async function presetFilter(accountId: string, reference: string, presets: Pick<Presets, 'find'>) {
@@ -39,12 +56,9 @@ async function presetFilter(accountId: string, reference: string, presets: Pick<
 }
 
 /** @param intoDayMs offset within the day, for dates without a time. */
-function readBound(
-  param: 'createdFrom' | 'createdTo',
-  text: string | undefined,
-  intoDayMs: number,
-): string | undefined {
-  if (text === undefined) return undefined;
+function readBound(param: string, sent: string | number | undefined, intoDayMs: number): string | undefined {
+  if (sent === undefined) return undefined;
+  const text = String(sent);
   const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
   const instant = new Date(Math.min(atMs, LAST_MS));
   if (Number.isNaN(instant.getTime())) {

@@ -64,6 +64,26 @@ const INSTEAD = {
   data: 'the rows of a template are items, a list with an object of values for each picture',
 };
 
+const bodyMoment = (description: string) =>
+  Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
+
+/** The images of a job by what is known of them, instead of by their ids. */
+const Selection = Type.Object(
+  {
+    collection: Type.Optional(text('Of this collection.')),
+    createdFrom: bodyMoment('Stored at or after: epoch milliseconds, an ISO-8601 date or an instant (UTC).'),
+    createdTo: bodyMoment('At or before, in the same forms; a bare date includes the whole day.'),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_ITEMS,
+        description: `The oldest of them; without it, more than ${MAX_ITEMS} are refused.`,
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'Selects DONE images, oldest first, in place of assetIds.' },
+);
+
 /** Body of POST /jobs. The catalogue checks the work, and names the field at fault. */
 export const JobRequest = Type.Object(
   {
@@ -74,6 +94,7 @@ export const JobRequest = Type.Object(
         description: `One item per asset; at most ${MAX_ITEMS}.`,
       }),
     ),
+    from: Type.Optional(Selection),
     parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),
     prompt: Type.Optional(text('AI ops; at most 32,000 characters.')),
     count: Type.Optional(number('generate: 1 to 10 items.')),

@@ -22,6 +22,7 @@ import {
 } from '../errors.ts';
 import type { ItemSeed, JobHead, Order } from '../order.ts';
 import { type JobRequest, MAX_ITEMS } from '../schema.ts';
+import { refuseOtherInputs, selectAssets } from './selection.ts';
 
 export interface CheckingOptions {
   models: Models;
@@ -83,9 +84,12 @@ export function createChecking({
     const found = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
     const checked = checkJob(work, { models, stored: found?.version });
     const imageCount = checkImageCount(body, checked, isDryRun);
-    const assetIds = checkAssetIds(body, checked, imageCount);
+    const { from } = body;
+    if (from !== undefined) refuseOtherInputs(body, checked);
+    const sentIds = from === undefined ? checkAssetIds(body, checked, imageCount) : [];
     const template = await findTemplate(accountId, checked, body);
-    await refuseMissing(accountId, assetIds, checked.named);
+    await refuseMissing(accountId, sentIds, checked.named);
+    const assetIds = from === undefined ? sentIds : await selectAssets(accountId, from, assets);
     await answerSchemas.check(accountId, checked.schemas);
 
     const { takes, produces, count, subjects, references } = checked;
@@ -164,7 +168,11 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDr
 }
 
 /** The ids of the request. Each is an item, even if ids are equal. */
-function checkAssetIds({ assetIds = [] }: JobRequest, { takes }: CheckedJob, imageCount: number): string[] {
+function checkAssetIds(
+  { assetIds = [], collection }: JobRequest,
+  { takes }: CheckedJob,
+  imageCount: number,
+): string[] {
   const ids = assetIds.map((id, index) => {
     if (typeof id === 'string' && id.trim() !== '') return id;
     throw invalidParam('assetIds', `assetIds[${index}] is not an id: send ids of your own assets.`, {
@@ -177,11 +185,16 @@ function checkAssetIds({ assetIds = [] }: JobRequest, { takes }: CheckedJob, ima
     throw invalidParam('assetIds', message, { limit: MAX_ITEMS, received: count });
   }
   if (takes === 'assets' && count === 0) {
-    throw invalidParam('assetIds', 'assetIds is missing: send the ids of the assets to work on.', {
-      missing: ['assetIds'],
-    });
+    const message = `assetIds is missing: send the ids of the assets to work on, or from to select them${selectionLike(collection)}.`;
+    throw invalidParam('assetIds', message, { missing: ['assetIds'] });
   }
   return ids;
+}
+
+/** The end of a message: how to select a collection that was sent as that of the results. */
+function selectionLike(collection: string | undefined): string {
+  if (collection === undefined) return '';
+  return `: collection is where the results go, and from: {"collection": ${JSON.stringify(collection)}} takes the images of one`;
 }
 
 /** The segment of a job that is one run of a model per item; undefined for any other. */
