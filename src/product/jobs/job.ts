@@ -146,6 +146,8 @@ export interface ItemDocument {
   jobId: string;
   accountId: string;
   index: number;
+  /** Its index in the first attempt. Absent on an item of that one. */
+  rootIndex?: number;
   assetId: string | null;
   /** Index of its variant in the definition. */
   variant: number;

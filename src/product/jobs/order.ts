@@ -10,7 +10,10 @@ export type JobHead = Pick<
 >;
 
 /** An item before it has a job. */
-export type ItemSeed = Pick<ItemDocument, 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'>;
+export type ItemSeed = Pick<
+  ItemDocument,
+  'rootIndex' | 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'
+>;
 
 /** A checked submit: the job, its work, and its needs. */
 export interface Order {

@@ -38,6 +38,13 @@ export class Reading {
     return this.cleanedUp(job);
   }
 
+  /** Every attempt of a job that is still kept, the first one first. */
+  async attempts({ accountId, rootJobId }: JobDocument): Promise<JobDocument[]> {
+    const attempts = await this.#context.jobs.attempts(accountId, rootJobId);
+    attempts.sort((one, other) => one.attemptNumber - other.attemptNumber);
+    return Promise.all(attempts.map((job) => this.cleanedUp(job)));
+  }
+
   /**
    * A job whose items are selected by status next: counted items have their final status then.
    * @throws ApiError job_not_found

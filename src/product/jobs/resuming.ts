@@ -170,10 +170,11 @@ function notRetryableOf(remaining: readonly ItemDocument[]): number[] {
   return failedForGood.slice(0, MAX_NAMED_ITEMS).map(({ index }) => index);
 }
 
-function seedOf({ assetId, variant, row, progress }: ItemDocument): ItemSeed {
+function seedOf({ index, rootIndex = index, assetId, variant, row, progress }: ItemDocument): ItemSeed {
   return {
     assetId,
     variant,
+    rootIndex,
     ...present({
       row,
       progress: progress && { ...progress, runs: 0, credits: 0 },

@@ -185,8 +185,14 @@ export type ResumeQuery = Static<typeof ResumeQuery>;
 export const JobQuery = Type.Object({ wait, ...view });
 export type JobQuery = Static<typeof JobQuery>;
 
-/** The query of a signed link to the results. */
+/** Which results, and the query of a signed link to them. */
 export const ResultsQuery = Type.Object({
+  attempts: Type.Optional(
+    oneOf(
+      ['all'],
+      'Every completed item of the job and its resumes, by its index in the first attempt; the last result of each.',
+    ),
+  ),
   owner: Type.Optional(text('Of a signed link.')),
   expires: Type.Optional(text('Of a signed link.')),
   signature: Type.Optional(text('Of a signed link.')),

@@ -127,6 +127,11 @@ export class JobsStore {
     await this.#jobs.updateOne({ _id: jobId, accountId }, { $unset: { idempotencyKey: '' } });
   }
 
+  /** Every attempt of one job, in no order. A job is resumed a bounded number of times. */
+  async attempts(accountId: string, rootJobId: string): Promise<JobDocument[]> {
+    return this.#jobs.find(this.#filtered(accountId, { rootJobId }));
+  }
+
   /** The attempt that resumes a job, shown or not. */
   async findChild(accountId: string, parentJobId: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ accountId, parentJobId });

@@ -59,6 +59,51 @@ async function unpacked(t: Test, zip: Buffer): Promise<Map<string, Buffer>> {
   );
 }
 
+async function namesIn(t: Test, path: string): Promise<string[]> {
+  const { status, bytes } = await server.call(path, { key });
+  t.equal(status, 200, path);
+  return [...(await unpacked(t, bytes)).keys()].sort();
+}
+
+t.test('files are named by their variant too, safely', async (t) => {
+  const variants = [
+    { name: 's' },
+    { name: '../m:1', parameters: { width: 30 } },
+    { parameters: { width: 35 } },
+  ];
+  const jobId = await jobOf(t, { ...SMALL, variants, assetIds });
+  t.same(await namesIn(t, `/jobs/${jobId}/results.zip`), [
+    '0-Straße_1-s.webp',
+    '1-Straße_1-.._m_1.webp',
+    '2-Straße_1-2.webp',
+    '3-sky.large-s.webp',
+    '4-sky.large-.._m_1.webp',
+    '5-sky.large-2.webp',
+  ]);
+  t.equal(fileName('0', [null, '\u202e\n/'], 'png'), '0-___.png');
+  t.ok(fileName('0', ['a'.repeat(500), 'b'.repeat(500)], 'png').length < 255);
+});
+
+t.test('attempts=all is every completed item of a job and its resumes, by its first index', async (t) => {
+  const ids = [...assetIds, await upload('third.png', { r: 1, g: 2, b: 3 })];
+  const edit = { op: 'edit', model: 'sandbox-image', assetIds: ids };
+  const first = await jobOf(t, { ...edit, prompt: 'Bluer [sandbox:reject@0,2]' });
+  const resumed = await server.call(`/jobs/${first}/resume`, { key, method: 'POST' });
+  t.equal(resumed.status, 201, JSON.stringify(resumed.json));
+  const second = resumed.json.data.id;
+  await ended(server, key, second);
+  // In the second attempt, the item of index 1 is the third picture, and index 0 is rejected again.
+  t.same(await namesIn(t, `/jobs/${first}/results.zip`), ['1-sky.large.png']);
+  t.same(await namesIn(t, `/jobs/${second}/results.zip`), ['1-third.png']);
+  for (const jobId of [first, second])
+    t.same(await namesIn(t, `/jobs/${jobId}/results.zip?attempts=all`), ['1-sky.large.png', '2-third.png']);
+  const { json } = await server.call(`/jobs/${second}/results/link`, { key });
+  const path = json.data.url.slice(json.data.url.indexOf('/jobs/'));
+  t.equal((await server.call(`${path}&attempts=all`, {})).status, 200, 'by a link too');
+  const wrong = await server.call(`/jobs/${first}/results.zip?attempts=every`, { key });
+  t.match([wrong.status, wrong.json.error.param], [400, 'attempts']);
+});
+
 t.test('all results of a job come as one archive, named by index and source', async (t) => {
   const jobId = await jobOf(t, { ...SMALL, assetIds });
   const { status, headers, bytes } = await server.call(`/jobs/${jobId}/results.zip`, { key });
@@ -171,6 +216,6 @@ t.test(
       ['\u202Egnp.exe', '7-_gnp.jpg'],
       ['x'.repeat(300), `7-${'x'.repeat(100)}.jpg`],
     ];
-    for (const [sourceName, name] of names) t.equal(fileName('7', sourceName, 'jpeg'), name);
+    for (const [sourceName, name] of names) t.equal(fileName('7', [sourceName, undefined], 'jpeg'), name);
   },
 );

@@ -16,12 +16,14 @@ const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
 const MAX_NAME_CHARACTERS = 100;
 
 interface Result {
+  /** Of the item in the first attempt. */
   index: number;
   sourceId: string | null;
   resultId: string;
+  variant: string | undefined;
 }
 
-type ResultsContext = Pick<JobsContext, 'items' | 'assets'>;
+type ResultsContext = Pick<JobsContext, 'definitions' | 'items' | 'assets'>;
 
 /** The pictures that a job made, as one archive. */
 export class JobResults {
@@ -37,16 +39,24 @@ export class JobResults {
   }
 
   /**
-   * The archive of a job that has ended, in the order of its items. Results that were deleted since are left out.
-   * @throws ApiError invalid_state when the job has not ended, made no picture, or made too many.
+   * The archive of one job, or of all attempts of one, in the order of the items. Each has ended. Results that were
+   * deleted since are left out.
+   * @param jobs one job, or every attempt, the first one first.
+   * @throws ApiError invalid_state when a job has not ended, or they made no picture, or too many.
    */
-  async openArchive(job: JobDocument): Promise<Archive> {
-    if (!hasEnded(job)) throw resultsNotReady(job.status);
-    const key = `${job._id}/${await this.#context.assets.countOfJob(job.accountId, job._id)}`;
+  async openArchive(jobs: readonly JobDocument[]): Promise<Archive> {
+    const ended = jobs.map((job) => {
+      if (!hasEnded(job)) throw resultsNotReady(job.status);
+      return job;
+    });
+    const { assets } = this.#context;
+    const counts = await Promise.all(ended.map(({ accountId, _id }) => assets.countOfJob(accountId, _id)));
+    const key = ended.map(({ _id }, index) => `${_id}/${counts[index]}`).join(' ');
     const known = this.#archives.get(key);
     if (known !== undefined) return known;
-    const archive = this.#layOut(job);
-    this.#archives.set(key, archive, { size: Math.max(1, job.totalItems) });
+    const archive = this.#layOut(ended);
+    const totalItems = ended.reduce((sum, job) => sum + job.totalItems, 0);
+    this.#archives.set(key, archive, { size: Math.max(1, totalItems) });
     archive.catch(() => this.#archives.delete(key));
     return archive;
   }
@@ -62,48 +72,68 @@ export class JobResults {
     if (first?.outcome?.resultAssetId === undefined) throw noResults();
   }
 
-  async #madeBy({ _id }: EndedJob): Promise<Result[]> {
-    const made: Result[] = [];
-    const fields = ['index', 'assetId', 'outcome'] as const;
-    for await (const part of this.#context.items.parts(_id, ['COMPLETED'], ITEMS_A_READ, fields)) {
-      for (const { index, assetId: sourceId, outcome } of part) {
-        const resultId = outcome?.resultAssetId;
-        if (resultId !== undefined) made.push({ index, sourceId, resultId });
+  /** The results of some attempts, by the index of their item in the first one: the last attempt wins. */
+  async #madeBy(attempts: readonly EndedJob[]): Promise<Result[]> {
+    const made = new Map<number, Result>();
+    const fields = ['index', 'rootIndex', 'assetId', 'variant', 'outcome'] as const;
+    for (const { _id } of attempts) {
+      const { variants } = await this.#context.definitions.of(_id);
+      for await (const part of this.#context.items.parts(_id, ['COMPLETED'], ITEMS_A_READ, fields)) {
+        for (const { index: own, rootIndex, assetId: sourceId, variant, outcome } of part) {
+          const resultId = outcome?.resultAssetId;
+          const index = attempts.length > 1 ? (rootIndex ?? own) : own;
+          if (resultId !== undefined)
+            made.set(index, { index, sourceId, resultId, variant: variants[variant]?.name });
+        }
+        if (made.size > MAX_ARCHIVE_FILES) throw tooManyResults(MAX_ARCHIVE_FILES);
       }
-      if (made.length > MAX_ARCHIVE_FILES) throw tooManyResults(MAX_ARCHIVE_FILES);
     }
-    return made;
+    return [...made.values()].sort((one, other) => one.index - other.index);
   }
 
-  async #layOut(job: EndedJob): Promise<Archive> {
-    const made = await this.#madeBy(job);
+  async #layOut(jobs: readonly EndedJob[]): Promise<Archive> {
+    const [first] = jobs;
+    if (first === undefined) throw noResults();
+    const { accountId, totalItems } = first;
+    const made = await this.#madeBy(jobs);
     const ids = made.flatMap(({ sourceId, resultId }) =>
       sourceId === null ? [resultId] : [sourceId, resultId],
     );
-    const pictures = await this.#context.assets.pictures(job.accountId, ids);
-    const digits = String(Math.max(0, job.totalItems - 1)).length;
-    const entries = made.flatMap(({ index, sourceId, resultId }): ArchiveEntry[] => {
+    const pictures = await this.#context.assets.pictures(accountId, ids);
+    const digits = String(Math.max(0, totalItems - 1)).length;
+    const entries = made.flatMap(({ index, sourceId, resultId, variant }): ArchiveEntry[] => {
       const picture = pictures.get(resultId);
       if (picture === undefined) return [];
       const { digest, sizeBytes, format } = picture;
       const sourceName = pictures.get(sourceId ?? '')?.name ?? null;
-      const name = fileName(String(index).padStart(digits, '0'), sourceName, format);
+      const name = fileName(String(index).padStart(digits, '0'), [sourceName, variant], format);
       const checksum = (signal: AbortSignal) => this.#context.assets.checksum(picture, signal);
       return [
         { name, digest, sizeBytes, checksum, open: (range) => this.#context.assets.open(picture, range) },
       ];
     });
     if (entries.length === 0) throw noResults();
-    return openArchive(entries, new Date(job.completedAt));
+    return openArchive(
+      entries,
+      new Date(Math.max(...jobs.map(({ completedAt }) => Date.parse(completedAt)))),
+    );
   }
 }
 
-/** `007-beach.webp`: the item's index, the name of its source, and the extension of its result. */
-export function fileName(index: string, sourceName: string | null, format: string): string {
-  const stem = (sourceName ?? '')
-    .replace(/\.[^.]{1,5}$/, '')
-    .replace(UNSAFE_IN_NAMES, '_')
-    .slice(0, MAX_NAME_CHARACTERS)
-    .toWellFormed();
-  return `${index}${stem === '' ? '' : `-${stem}`}.${FILE_EXTENSIONS[format] ?? format}`;
+/**
+ * `007-beach-small.webp`: the item's index, the name of its source, its variant, and the extension of its result.
+ * @param names the name of the source, then that of the variant.
+ */
+export function fileName(
+  index: string,
+  [sourceName, variant]: readonly [string | null, string | undefined],
+  format: string,
+): string {
+  const stem = (sourceName ?? '').replace(/\.[^.]{1,5}$/, '');
+  const parts = [index, safe(stem), safe(variant ?? '')].filter((part) => part !== '');
+  return `${parts.join('-')}.${FILE_EXTENSIONS[format] ?? format}`;
+}
+
+function safe(name: string): string {
+  return name.replace(UNSAFE_IN_NAMES, '_').slice(0, MAX_NAME_CHARACTERS).toWellFormed();
 }

@@ -33,7 +33,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       config: { access: 'public', ignoresCredential: isLink, responseType: TYPE, fixedWord: true },
       schema: {
         summary: 'Download all results of a job',
-        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index and by the name of their source; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
+        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobPath,
         querystring: ResultsQuery,
@@ -41,13 +41,17 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     },
     async (request, reply) => {
       const job = await reading.find(readerOf(request), request.params.jobId);
-      const { sizeBytes, etag, stream } = await results.openArchive(job);
-      const { expires } = request.query;
+      const { attempts, expires } = request.query;
+      const jobs = attempts === 'all' ? await reading.attempts(job) : [job];
+      const { sizeBytes, etag, stream } = await results.openArchive(jobs);
       const file = {
         type: TYPE,
         sizeBytes,
         etag,
-        ends: [Date.parse(job.expiresAt), expires === undefined ? null : Number(expires)],
+        ends: [
+          ...jobs.map(({ expiresAt }) => Date.parse(expiresAt)),
+          expires === undefined ? null : Number(expires),
+        ],
         headers: { 'content-disposition': `attachment; filename="${job._id}.zip"` },
         async open(range: ByteRange | null) {
           await takeSlots(request, reply, job.accountId);
