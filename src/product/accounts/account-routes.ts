@@ -16,7 +16,13 @@ export async function accountRoutes(
 ): Promise<void> {
   app.get(
     '/account',
-    { schema: { summary: 'Read your account', response: { 200: envelopeOf(Account) } } },
+    {
+      schema: {
+        summary: 'Read your account',
+        description: 'The account of the credential, with its plan.',
+        response: { 200: envelopeOf(Account) },
+      },
+    },
     async (request) => success('Account read.', await describe(gate.requireCaller(request).accountId)),
   );
 }

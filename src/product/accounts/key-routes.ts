@@ -20,7 +20,11 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     '/api-keys/self',
     {
       config: { idempotency: 'kept' },
-      schema: { summary: 'Revoke the key that makes this call', response: { 204: Type.Null() } },
+      schema: {
+        summary: 'Revoke the key that makes this call',
+        description: 'It is refused from the next call on.',
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       const { accountId, apiKeyId } = gate.requireCaller(request);
@@ -35,7 +39,11 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     '/api-keys',
     {
       config: { access: 'session' },
-      schema: { summary: 'List API keys', response: { 200: envelopeOf(Type.Array(ApiKey)) } },
+      schema: {
+        summary: 'List API keys',
+        description: 'Those that are not revoked, without the key itself.',
+        response: { 200: envelopeOf(Type.Array(ApiKey)) },
+      },
     },
     async (request) => {
       const keys = await store.findLiveKeys(gate.requireCaller(request).accountId);
@@ -48,7 +56,12 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     {
       // A key needs no name, and a call that gives none needs no body.
       config: { access: 'session', idempotency: 'unkept', body: 'optional' },
-      schema: { summary: 'Issue an API key', body: NewApiKeyBody, response: { 201: envelopeOf(NewApiKey) } },
+      schema: {
+        summary: 'Issue an API key',
+        description: 'The answer contains the key, only this once.',
+        body: NewApiKeyBody,
+        response: { 201: envelopeOf(NewApiKey) },
+      },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
@@ -62,7 +75,12 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     '/api-keys/:keyId',
     {
       config: { access: 'session', idempotency: 'kept' },
-      schema: { summary: 'Revoke an API key', params: KeyPath, response: { 204: Type.Null() } },
+      schema: {
+        summary: 'Revoke an API key',
+        description: 'It is refused from the next call on.',
+        params: KeyPath,
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       const { keyId } = request.params;

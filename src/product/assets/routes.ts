@@ -42,7 +42,14 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
 
   app.get<{ Params: AssetParams }>(
     '/assets/:assetId',
-    { schema: { summary: 'Read an asset', params: AssetParams, response: { 200: envelopeOf(Asset) } } },
+    {
+      schema: {
+        summary: 'Read an asset',
+        description: 'Its facts and labels, without its bytes.',
+        params: AssetParams,
+        response: { 200: envelopeOf(Asset) },
+      },
+    },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       return success('Asset read.', assetOf(await findAsset(store, accountId, request.params.assetId)));
@@ -54,6 +61,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     {
       schema: {
         summary: 'Make a link to the content of an asset',
+        description: 'The signed url needs no credential until it expires.',
         params: AssetParams,
         querystring: LinkQuery,
         response: { 200: envelopeOf(Link) },
@@ -73,7 +81,12 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     '/assets/:assetId',
     {
       config: { idempotency: 'kept' },
-      schema: { summary: 'Delete an asset', params: AssetParams, response: { 204: Type.Null() } },
+      schema: {
+        summary: 'Delete an asset',
+        description: 'Removes its bytes too.',
+        params: AssetParams,
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);

@@ -26,7 +26,13 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
 
   app.get(
     '/credits',
-    { schema: { summary: 'Read the credits', response: { 200: envelopeOf(Credits) } } },
+    {
+      schema: {
+        summary: 'Read the credits',
+        description: 'The balance, and what running jobs hold of it.',
+        response: { 200: envelopeOf(Credits) },
+      },
+    },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       return success('Credits read.', creditsOf(await store.findCredits(accountId)));

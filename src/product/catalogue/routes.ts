@@ -49,6 +49,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       config: { access: 'public', compress: true },
       schema: {
         summary: 'List every op',
+        description: 'With parameters, price and an example each.',
         response: { 200: envelopeOf(Type.Array(OpDefinition)) },
       },
     },
@@ -65,6 +66,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       config: { access: 'public' },
       schema: {
         summary: 'Read one op',
+        description: 'Its parameters, price and an example.',
         params: Type.Object({ op: Type.String({ description: "The op's name." }) }),
         response: { 200: envelopeOf(OpDefinition) },
       },
@@ -82,6 +84,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       config: { access: 'public', compress: true },
       schema: {
         summary: 'Read the operating rules for agents',
+        description: 'One text of Markdown, also at /docs/guidelines.md.',
         response: { 200: envelopeOf(Guidelines) },
       },
     },
@@ -105,7 +108,11 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
     '/pricing/image-models',
     {
       config: { access: 'public' },
-      schema: { summary: 'Read the price list', response: { 200: envelopeOf(PriceList) } },
+      schema: {
+        summary: 'Read the price list',
+        description: 'Of image models, without a credential.',
+        response: { 200: envelopeOf(PriceList) },
+      },
     },
     async () => success('The price list.', list),
   );

@@ -22,6 +22,7 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
     {
       schema: {
         summary: 'List the models of a mode',
+        description: 'Those that this service can run, with their parameters and prices.',
         querystring: ModelsQuery,
         response: { 200: envelopeOf(Type.Array(ModelDTO)) },
       },

@@ -59,6 +59,8 @@ export async function templateRoutes(
       config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Create a template',
+        description:
+          'HTML and CSS with {{ placeholders }}, checked when they are written. Starts at version 1.',
         body: NewTemplate,
         response: { 201: envelopeOf(TemplateData) },
       },
@@ -97,6 +99,7 @@ export async function templateRoutes(
     {
       schema: {
         summary: 'Read a template',
+        description: 'With html and css, or one version of it by id@version.',
         params: TemplateParams,
         response: { 200: envelopeOf(TemplateData) },
       },

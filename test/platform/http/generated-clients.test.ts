@@ -1,9 +1,15 @@
 // needs: server, clients
+import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
-import { heyApiClient, openapiTypescriptClient, SILENT } from '../../support/services/client-generators.ts';
+import {
+  heyApiClient,
+  openapiTypescriptClient,
+  pythonClient,
+  SILENT,
+} from '../../support/services/client-generators.ts';
 
 const server = await startServer(t);
 const { json: document } = await server.call('//openapi.json');
@@ -60,7 +66,7 @@ if (job.object !== 'job') throw new Error('a submit answered ' + job.object);
 const path = { jobId: job.id };
 const read = await client.GET('/api/v1/jobs/{jobId}', { params: { path, query: { wait: 60 } } });
 const refused = await client.GET('/api/v1/jobs/{jobId}', { params: { path: { jobId: 'job_0' } } });
-const results = read.data?.data.items.map((item) => item.resultAssetId);
+const results = read.data?.data.items?.map((item) => item.resultAssetId);
 console.log(JSON.stringify({ status: read.data?.data.status, results, refusal: refused.error?.error.code }));
 `;
 
@@ -121,4 +127,55 @@ t.test('a client made by hey-api of ?form=multipart sends and receives pictures'
   const told = JSON.parse(pictures.stdout);
   t.match(await sharp(Buffer.from(told.bytes, 'base64')).metadata(), { width: 4, format: 'png' });
   t.match(told, { id: /^ast_/, runs: 1 });
+});
+
+const PYTHON = `
+import io, json, sys
+from darkroom import AuthenticatedClient
+from darkroom.api.assets import read_asset_content, upload_asset
+from darkroom.api.images import transform_image
+from darkroom.models.transform_image_body import TransformImageBody
+from darkroom.models.transform_image_format import TransformImageFormat
+from darkroom.models.transform_image_op import TransformImageOp
+from darkroom.models.upload_asset_body import UploadAssetBody
+from darkroom.types import File
+
+_, url, key, given, small = sys.argv
+client = AuthenticatedClient(base_url=url, token=key, prefix="ApiKey")
+picture = lambda: File(payload=open(given, "rb"), file_name="red.png", mime_type="image/png")
+
+made = transform_image.sync(
+    client=client, body=TransformImageBody(file=picture()), op=TransformImageOp.RESIZE, width=4,
+    format_=TransformImageFormat.WEBP,
+)
+with open(small, "wb") as file:
+    file.write(made.payload.read())
+asset = upload_asset.sync(client=client, body=UploadAssetBody(file=picture())).data
+content = read_asset_content.sync(client=client, asset_id=asset.id).payload.read()
+refused = transform_image.sync(client=client, body=TransformImageBody(file=picture()), op=TransformImageOp.RESIZE)
+print(json.dumps({
+    "id": asset.id, "same": content == open(given, "rb").read(),
+    "refused": [refused.error.code, refused.error.param],
+}))
+`;
+
+t.test('a client made by openapi-python-client uploads, transforms and saves a picture', async (t) => {
+  const { json: form } = await server.call('//openapi.json?form=multipart');
+  const client = await pythonClient(t, form);
+  if (client === null) {
+    t.plan(0, 'openapi-python-client could not be installed');
+    return;
+  }
+  const left = client.findings.match(/^WARNING.*$/gm) ?? [];
+  t.match(left, [/PUT .*assetId.*content/], 'only the raw body of a signed upload url is left out');
+  t.equal(left.length, 1);
+  const { key } = await server.account();
+  const folder = t.testdir({ 'red.png': Buffer.from(await redSquare()) });
+  const [given, small] = [join(folder, 'red.png'), join(folder, 'small.webp')];
+  const ran = await client.run(PYTHON, [server.url, key, given, small]);
+  t.match(ran, { code: 0, stderr: '' });
+  t.match(JSON.parse(ran.stdout), { id: /^ast_/, same: true, refused: ['invalid_param', 'width'] });
+  t.match(await sharp(small).metadata(), { width: 4, format: 'webp' });
+  const { data } = await sharp(small).raw().toBuffer({ resolveWithObject: true });
+  t.ok((data[0] ?? 0) > 240 && (data[1] ?? 255) < 20, 'it is red');
 });

@@ -16,6 +16,7 @@ interface Schema {
 
 interface Operation {
   operationId: string;
+  description?: string;
   tags: string[];
   parameters?: Array<{ name?: string; in?: string; schema?: Record<string, unknown>; $ref?: string }>;
   requestBody?: {
@@ -43,8 +44,9 @@ t.test('every operation has a name of its own, a known tag and the one form of a
   const names = operations.map(({ operationId }) => operationId);
   t.equal(new Set(names).size, names.length);
   const tags = document.tags.map(({ name }: { name: string }) => name);
-  for (const { at, operationId, tags: own, responses } of operations) {
+  for (const { at, operationId, description, tags: own, responses } of operations) {
     t.match(operationId, /^[a-z][A-Za-z]+$/, at);
+    t.match(description, /^[A-Z].* .*\w/, `${at} has a description`);
     t.equal(own.length, 1, `${at} has a tag`);
     t.ok(
       own.every((tag) => tags.includes(tag)),
@@ -239,6 +241,12 @@ t.test('?form=multipart keeps what its operations refer to, and nothing else', a
   const referred = JSON.stringify(form).match(/#\/components\/[^"]+/g);
   t.same(held.sort(), [...new Set(referred)].sort());
   t.notOk(form.components.schemas.TransformRequest, 'JSON that this form leaves out');
+  t.notMatch(JSON.stringify(form), /contentMediaType/, 'bytes are described as in OpenAPI 3.0');
+  const { requestBody, responses } = form.paths['/api/v1/images/transform'].post;
+  const binary = { type: 'string', format: 'binary' };
+  t.match(requestBody.content['multipart/form-data'].schema.properties.file, binary);
+  t.same(responses[200].content, { 'application/octet-stream': { schema: binary } });
+  t.match(Object.keys(responses), ['200', '400', '413', '4XX', '5XX']);
 });
 
 t.test('/docs is our own page, which takes a bare key', async (t) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { cached } from '../../../bench/services/cache.ts';
+import { pipInstalled } from './pip.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 3 * 60_000;
@@ -15,6 +16,7 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const COMPILER = { typescript: '5.9.3' };
 const OPENAPI_TYPESCRIPT = { 'openapi-typescript': '7.13.0', 'openapi-fetch': '0.17.0' };
 const HEY_API = { '@hey-api/openapi-ts': '0.99.0' };
+const OPENAPI_PYTHON_CLIENT = '0.29.1';
 const NODE_TYPES = join(import.meta.dirname, '../../../node_modules/@types');
 /** The generators read these too: hey-api writes its imports as `nodenext` asks. */
 const COMPILER_OPTIONS = {
@@ -46,7 +48,7 @@ export interface ClientProject {
   start(name: string, args: readonly string[]): Promise<Outcome>;
 }
 
-/** Installs both generators once; null if that cannot be done. */
+/** Installs both generators of TypeScript once; null if that cannot be done. */
 export async function installGenerators(): Promise<true | null> {
   const folders = [await installed(OPENAPI_TYPESCRIPT), await installed(HEY_API)];
   return folders.includes(null) ? null : true;
@@ -80,6 +82,39 @@ export async function heyApiClient(t: Test, document: object): Promise<ClientPro
   return project;
 }
 
+/** A folder with a generated package, where programs that import it run. It goes when the test ends. */
+export interface PythonProject {
+  /** What the generator said that is to be looked at. */
+  findings: string;
+  run(source: string, args: readonly string[]): Promise<Outcome>;
+}
+
+/**
+ * A client made by openapi-python-client, as the package `darkroom`. Installed once.
+ * @returns null if there is no Python, or nothing can be installed.
+ */
+export async function pythonClient(t: Test, document: object): Promise<PythonProject | null> {
+  const otherwise = 'the Python client is NOT tested.';
+  const tool = await pipInstalled('openapi-python-client', OPENAPI_PYTHON_CLIENT, otherwise);
+  if (tool === null) return null;
+  const { python, env } = tool;
+  const cwd = await mkdtemp(join(tmpdir(), 'darkroom-python-'));
+  t.teardown(() => rm(cwd, { recursive: true, force: true }));
+  await writeFile(join(cwd, 'openapi.json'), JSON.stringify(document));
+  // The generator formats what it made with a program beside it.
+  const path = { PATH: `${join(tool.folder, 'bin')}:${env.PATH}` };
+  const named = ['--path', 'openapi.json', '--meta', 'none', '--output-path', 'darkroom'];
+  const args = [join(tool.folder, 'bin/openapi-python-client'), 'generate', ...named];
+  const { stdout, stderr } = await run(python, args, { cwd, env: { ...env, ...path } });
+  return {
+    findings: stdout + stderr,
+    async run(source, args) {
+      await writeFile(join(cwd, 'program.py'), source);
+      return outcomeOf(['program.py', ...args], cwd, { program: python, env });
+    },
+  };
+}
+
 /** @param packages the folder node_modules that programs of the client find. */
 async function projectOf(t: Test, packages: string, document: object) {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-client-'));
@@ -102,10 +137,14 @@ async function projectOf(t: Test, packages: string, document: object) {
   return { folder, project };
 }
 
-/** Runs a script of Node; a failure is an outcome too. */
-async function outcomeOf(args: readonly string[], cwd: string): Promise<Outcome> {
+/** Runs a script, of Node where no other program is named; a failure is an outcome too. */
+async function outcomeOf(
+  args: readonly string[],
+  cwd: string,
+  { program = process.execPath, env = process.env } = {},
+): Promise<Outcome> {
   try {
-    return { code: 0, ...(await run(process.execPath, args, { cwd, maxBuffer: MAX_OUTPUT_BYTES })) };
+    return { code: 0, ...(await run(program, args, { cwd, env, maxBuffer: MAX_OUTPUT_BYTES })) };
   } catch (error) {
     const { code, signal, stdout, stderr } = error as Outcome & { signal: string | null };
     return { code: code ?? signal ?? 'unknown', stdout, stderr };

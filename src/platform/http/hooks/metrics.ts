@@ -55,7 +55,10 @@ export function installMetrics(
     '/metrics',
     {
       config: { responseType: 'text/plain', compress: true },
-      schema: { summary: 'Metrics for Prometheus' },
+      schema: {
+        summary: 'Metrics for Prometheus',
+        description: 'In its text format, behind the token of the metrics if one is set.',
+      },
     },
     async (request, reply) => {
       if (!mayRead(request.headers.authorization, token)) {

@@ -6,6 +6,9 @@ import { pathExampleOf } from './examples.ts';
 /** A part of the document as plain JSON. */
 export type Node = { [key: string]: unknown };
 
+/** The schema of bytes in OpenAPI 3.1. */
+export const BYTES = { contentMediaType: 'application/octet-stream' };
+
 /** The part of a route's config that its description needs. It passes through the generator and is then removed. */
 export const ROUTE_NOTES = 'x-route';
 export interface RouteNotes {

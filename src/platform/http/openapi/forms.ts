@@ -1,29 +1,52 @@
 import { didYouMean } from '../../ids/nearest.ts';
 import { invalidParam } from '../errors/errors.ts';
-import { type Node, operationsOf } from './document.ts';
+import { type BYTES, type Node, operationsOf } from './document.ts';
 
-type MediaTypes = Record<string, unknown>;
+type MediaTypes = Record<string, { schema: unknown }>;
+
+/** Bytes as OpenAPI 3.0 describes them, which generators of every age read. */
+const BINARY = { type: 'string', format: 'binary' };
 
 /**
- * The document for generators that use the first of several media types: files are sent as multipart, and pictures are
- * returned as bytes. The alternative JSON forms and unused components are left out.
+ * The document for generators that use the first of several media types, or know only how OpenAPI 3.0 describes bytes:
+ * files are sent as multipart, and pictures are returned as bytes. The alternative JSON forms and unused components are
+ * left out, and so is the default answer, which such generators take for that of a success.
  */
 export function multipartForm(document: Node): Node {
   const copy = structuredClone(document);
   for (const { operation } of operationsOf(copy)) {
-    const { requestBody, responses = {} } = operation as {
+    const { requestBody, responses } = operation as {
       requestBody?: { content: MediaTypes };
-      responses?: Record<string, { content?: MediaTypes }>;
+      responses: Record<string, { content?: MediaTypes }>;
     };
     const form = requestBody?.content['multipart/form-data'];
     if (requestBody !== undefined && form !== undefined)
       requestBody.content = { 'multipart/form-data': form };
     for (const response of Object.values(responses)) {
-      const pictures = Object.entries(response.content ?? {}).filter(([type]) => type.startsWith('image/'));
-      if (pictures.length > 0) response.content = Object.fromEntries(pictures);
+      if (Object.values(response.content ?? {}).some(({ schema }) => isBytes(schema)))
+        response.content = { 'application/octet-stream': { schema: BINARY } };
     }
+    const { default: failure, ...others } = responses;
+    operation.responses = { ...others, '5XX': failure };
   }
-  return { ...copy, components: componentsOf(copy, document.components as Record<string, Node>) };
+  const { components, ...rest } = withBinary(copy) as Node;
+  return { ...rest, components: componentsOf(rest, components as Record<string, Node>) };
+}
+
+/** A part of the document with bytes in their older form. */
+function withBinary(value: unknown): unknown {
+  if (isBytes(value)) {
+    const { contentMediaType: _, ...rest } = value;
+    return { ...BINARY, ...rest };
+  }
+  if (Array.isArray(value)) return value.map(withBinary);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withBinary(entry)]));
+}
+
+/** Whether a schema is that of bytes in OpenAPI 3.1. */
+function isBytes(value: unknown): value is typeof BYTES {
+  return typeof value === 'object' && value !== null && 'contentMediaType' in value;
 }
 
 const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;

@@ -3,7 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { sendStatic } from '../hooks/compression.ts';
-import { completeDocument, type Node, ROUTE_NOTES, type RouteNotes } from './document.ts';
+import { BYTES, completeDocument, type Node, ROUTE_NOTES, type RouteNotes } from './document.ts';
 import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';
 import { PAGE } from './page.ts';
@@ -20,7 +20,7 @@ interface OpenApiOptions {
 /** The forms that /openapi.json takes. */
 const OpenApiQuery = Type.Object({
   form: Type.Optional(
-    Type.String({ enum: ['multipart'], description: 'Files as multipart, pictures as pictures.' }),
+    Type.String({ enum: ['multipart'], description: 'Files as multipart, pictures as bytes.' }),
   ),
   ops: Type.Optional(Type.String({ description: 'operationIds, comma-separated: these alone.' })),
 });
@@ -34,7 +34,7 @@ Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.m
 /docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them.
 
 To generate a client, take /openapi.json as it is (openapi-typescript). With \`?form=multipart\` it is for generators that read one media type
-per body (hey-api): files as multipart, pictures as pictures. With \`?ops=createJob,getJob\` it is those operations with what they refer to.`;
+per body (hey-api), or bytes as OpenAPI 3.0 has them (openapi-python-client): files as multipart, pictures as bytes. With \`?ops=createJob,getJob\` it is those operations with what they refer to.`;
 
 /**
  * The tags in the order of the page: the calls that newcomers need first, and those of monitoring last. The tag of a
@@ -148,8 +148,6 @@ function describe(route: RouteOptions, url: string): Node {
   };
 }
 
-/** The schema of bytes in OpenAPI 3.1. */
-const BYTES = { contentMediaType: 'application/octet-stream' };
 const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
 
 /** The forms of a body that a route reads itself. */

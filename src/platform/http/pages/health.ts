@@ -37,13 +37,30 @@ type HealthReport = Static<typeof HealthReport>;
 
 /** /healthz: whether the process answers. /readyz: whether every part works; 503 names the failing ones. */
 export async function healthRoutes(app: FastifyInstance, options: HealthOptions): Promise<void> {
-  app.get('/healthz', { schema: { summary: 'The process answers', response: { 200: Alive } } }, async () => ({
-    status: 'ok' as const,
-  }));
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        summary: 'The process answers',
+        description: 'Says nothing of the stores and pools behind it: for a liveness probe.',
+        response: { 200: Alive },
+      },
+    },
+    async () => ({
+      status: 'ok' as const,
+    }),
+  );
 
   app.get(
     '/readyz',
-    { schema: { summary: 'Every part answers', response: { 200: HealthReport, 503: HealthReport } } },
+    {
+      schema: {
+        summary: 'Every part answers',
+        description:
+          'Names each store and pool with its state; 503 when one is away, or when the process is ending: for a readiness probe.',
+        response: { 200: HealthReport, 503: HealthReport },
+      },
+    },
     async (_request, reply) => {
       const health = options.isDraining() ? DRAINING : await readHealth(options);
       return reply.code(health.status === 'ok' ? 200 : 503).send(health);

@@ -14,7 +14,11 @@ export async function llmsRoutes(
     '/llms.txt',
     {
       config: { responseType: 'text/*', compress: true },
-      schema: { summary: 'The map for language models' },
+      schema: {
+        summary: 'The map for language models',
+        description:
+          'One line for each page of Markdown: of the rules, the errors, each op and each endpoint.',
+      },
     },
     async (_request, reply) => {
       const text = llmsText(app.swagger() as unknown as Node, options.opNames);
@@ -48,7 +52,7 @@ closed set, \`error.param\` for the field to fix, and \`error.retryable\`. Read 
 - [Errors](/docs/errors.md): every code, and what to do about it
 - [Catalogue](/api/v1/ops): parameters, bounds, defaults and prices as JSON; one op at /api/v1/ops/{op}
 - [OpenAPI 3.1](/openapi.json): every endpoint with its schemas, and the webhooks; \`?ops=createJob,getJob\` for a part of it, \`?form=multipart\` for
-  client generators that take one media type (hey-api)
+  client generators that take one media type (hey-api) or bytes as OpenAPI 3.0 has them (openapi-python-client)
 
 ## Pages of ops
 

@@ -34,6 +34,7 @@ export async function sessionRoutes(
       config: { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' },
       schema: {
         summary: 'Sign in to a console session',
+        description: 'The answer contains the token of the session, only this once.',
         body: SignInBody,
         response: { 201: envelopeOf(SignedIn) },
       },
@@ -50,7 +51,11 @@ export async function sessionRoutes(
     '/auth/sign-out',
     {
       config: { access: 'session' },
-      schema: { summary: 'End this session', response: { 204: Type.Null() } },
+      schema: {
+        summary: 'End this session',
+        description: 'Its token is refused from the next call on.',
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       const { accountId, sessionId } = gate.requireCaller(request);

@@ -73,6 +73,7 @@ export async function endpointRoutes(
     {
       schema: {
         summary: 'Read a webhook endpoint',
+        description: 'Without its secret, with what its deliveries have met.',
         params: EndpointParams,
         response: { 200: envelopeOf(Endpoint) },
       },
