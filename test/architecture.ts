@@ -12,9 +12,18 @@ import { needsOf, testFiles } from './support/needs.ts';
 const FLOORS = ['host', 'product', 'imaging', 'platform'];
 /** The host composes the others: its folders may import each other. */
 const COMPOSITION = 'host';
-const MAY_IMPORT_WORKERS = ['images', 'renders', 'fonts', 'providers', 'catalogue', 'presets', 'transforms'];
+const MAY_IMPORT_WORKERS = [
+  'images',
+  'readers',
+  'renders',
+  'fonts',
+  'providers',
+  'catalogue',
+  'presets',
+  'transforms',
+];
 /** Folders that start threads of their own. */
-const STARTS_THREADS = ['images', 'renders', 'providers'];
+const STARTS_THREADS = ['images', 'readers', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
   'workers/transport/once.ts',

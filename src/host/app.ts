@@ -5,6 +5,7 @@ import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { Fonts } from '../imaging/fonts/fonts.ts';
 import { ImageWorkers } from '../imaging/images/image-workers.ts';
+import { Readers } from '../imaging/readers/readers.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
 import { systemClock } from '../platform/clock.ts';
 import { ChangeableCapacity } from '../platform/concurrency/capacity.ts';
@@ -102,6 +103,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     meter: meters.pools,
     startsThreads,
   });
+  const readers = new Readers(imageWorkers);
   const renders = await openRenders(settings.renders, capacity, settings.stores.DATA_DIR, log);
   await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
   meters.pools.watch({
@@ -126,7 +128,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     draining: draining.signal,
     ...present({ storesOpenedAt: options.storesOpenedAt }),
   };
-  const slices = await openSlices(settings, platform, { imageWorkers, renders, fonts });
+  const slices = await openSlices(settings, platform, { imageWorkers, readers, renders, fonts });
 
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
@@ -193,7 +195,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await server.close();
     const remainingMs = startedMs + timeoutMs - performance.now();
     await atMost(Math.max(remainingMs, MIN_STOP_MS), Promise.all([swept, stopAll()]));
-    await atMost(POOLS_TIMEOUT_MS, Promise.all([imageWorkers.close(), renders.close()]));
+    await atMost(POOLS_TIMEOUT_MS, Promise.all([imageWorkers.close(), readers.close(), renders.close()]));
     // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
     endControls();
   }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import type { Fonts } from '../imaging/fonts/fonts.ts';
 import type { ImageWorkers } from '../imaging/images/image-workers.ts';
+import type { Readers } from '../imaging/readers/readers.ts';
 import type { Renders } from '../imaging/renders/renders.ts';
 import type { Capacity } from '../platform/concurrency/capacity.ts';
 import { openSignatures } from '../platform/http/signatures.ts';
@@ -60,7 +61,12 @@ const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mt
 export async function openSlices(
   settings: Settings,
   platform: Platform,
-  { imageWorkers, renders, fonts }: { imageWorkers: ImageWorkers; renders: Renders; fonts: Fonts },
+  {
+    imageWorkers,
+    readers,
+    renders,
+    fonts,
+  }: { imageWorkers: ImageWorkers; readers: Readers; renders: Renders; fonts: Fonts },
 ) {
   const { documents, publicUrl, log } = platform;
   const all: Slice[] = [];
@@ -149,6 +155,7 @@ export async function openSlices(
       ...platform,
       gate,
       imageWorkers,
+      readers,
       renders,
       fonts,
       outbound,
@@ -178,6 +185,7 @@ export async function openSlices(
     ...platform,
     models,
     imageWorkers,
+    readers,
     outbound,
     answerSchemas,
     settings: settings.providers,
@@ -188,6 +196,7 @@ export async function openSlices(
       gate,
       models,
       imageWorkers,
+      readers,
       renders,
       signatures,
       presets,

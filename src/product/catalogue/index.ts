@@ -15,6 +15,7 @@ import { generate } from './ops/generate.ts';
 import { negate } from './ops/negate.ts';
 import { overlay } from './ops/overlay.ts';
 import { pad } from './ops/pad.ts';
+import { readCodes, readText } from './ops/read.ts';
 import { readMetadata } from './ops/read-metadata.ts';
 import { removeBackground } from './ops/remove-background.ts';
 import { renderTemplate } from './ops/render-template.ts';
@@ -77,6 +78,8 @@ const ALL = [
   }),
   overlay,
   compare,
+  readText,
+  readCodes,
   renderTemplate,
   readMetadata,
   generate,

@@ -1,6 +1,7 @@
 import { operationNamed } from '../../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Pass } from '../../../workers/protocol.ts';
+import type { Reading } from '../../imaging/readers/reading.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Fragment } from './op.ts';
 import { isStill } from './pass-parameters.ts';
@@ -13,7 +14,7 @@ export interface Conflict {
 }
 
 export type Merged =
-  | { pass: Pass; compareWith?: string; conflict?: never }
+  | { pass: Pass; compareWith?: string; reads?: Reading; conflict?: never }
   | { conflict: Conflict; pass?: never };
 
 /**
@@ -30,8 +31,8 @@ export function mergeFragments(fragments: readonly Fragment[]): Merged {
     steps: fragments.flatMap((fragment) => fragment.steps),
     encode,
   };
-  const compareWith = fragments.at(-1)?.compareWith;
-  return compareWith === undefined ? { pass } : { pass, compareWith };
+  const { compareWith, reads } = fragments.at(-1) ?? {};
+  return { pass, ...present({ compareWith, reads }) };
 }
 
 /**

@@ -1,6 +1,10 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type { Decode, Encode, Step } from '../../../workers/protocol.ts';
+import type { Reading } from '../../imaging/readers/reading.ts';
 import type { ModelCategory } from '../models/models.ts';
+
+/** The endpoint that runs any op with an image as its result while the caller waits. */
+export const TRANSFORM_ENDPOINT = '/images/transform';
 
 /** Parameters as sent; only `checkParameters` makes them `Checked`. */
 export type Given = Readonly<Record<string, unknown>>;
@@ -23,6 +27,8 @@ export interface Fragment {
   encode: Encode;
   /** The asset that the result of the pass is compared with, instead of returning an image. */
   compareWith?: string;
+  /** What is read from the result of the pass, instead of returning an image. */
+  reads?: Reading;
 }
 
 interface OpBase<N extends string> {

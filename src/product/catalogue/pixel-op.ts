@@ -3,7 +3,7 @@ import { type ArgumentsOf, operations, type StepName } from '../../../workers/im
 import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Step } from '../../../workers/protocol.ts';
 import { present } from '../../platform/values/present.ts';
-import type { Checked, Given, PixelOp, Violation } from './op.ts';
+import { type Checked, type Given, type PixelOp, TRANSFORM_ENDPOINT, type Violation } from './op.ts';
 import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
 
 type Shared<P extends TProperties> = Omit<PassParameters, keyof P>;
@@ -67,7 +67,7 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
     requiresAssets: true,
     requiresPrompt: false,
     jobType: 'process',
-    ...(sync && { syncEndpoint: '/images/transform' }),
+    ...(sync && { syncEndpoint: TRANSFORM_ENDPOINT }),
     example: { parameters: source.example as Given },
     renamed,
     compile(given: Checked) {

@@ -12,6 +12,7 @@ import { definitionOf } from './pages/definition.ts';
 import { guidelinesOf } from './pages/guidelines.ts';
 import { opPage } from './pages/page.ts';
 import { Guidelines, OpDefinition, PriceList } from './schema.ts';
+import { wayFor } from './usual-words.ts';
 
 export interface CatalogueOptions {
   plans: readonly Plan[];
@@ -123,6 +124,6 @@ function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
 }
 
 function unknownOp(name: string): ApiError {
-  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
+  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.${wayFor(name)}`;
   return new ApiError('not_found', message, { param: 'op', details: { allowed: OP_NAMES } });
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
+import { Thread } from '../../platform/concurrency/thread.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { OneAtATime } from '../../platform/queues/one-at-a-time.ts';
-import { Thread } from './threads.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;

@@ -1,4 +1,5 @@
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
+import type { Readers } from '../../imaging/readers/readers.ts';
 import { ApiError, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
@@ -32,7 +33,6 @@ export interface ModelCall extends ModelTask, Omit<CallContext, 'signal'> {
    * once a slot at the provider is held. The bytes are transferred and must not be used again.
    */
   pictures(): Promise<readonly Uint8Array<ArrayBuffer>[]>;
-  accountId: string;
 }
 
 export type ModelOutcome =
@@ -52,6 +52,7 @@ export interface ProvidersOptions {
   settings: SettingsOf<typeof providersSettings>;
   models: Models;
   imageWorkers: ImageWorkers;
+  readers: Readers;
   outbound: Outbound;
   answerSchemas: AnswerSchemas;
   coordination: Coordination;
@@ -147,11 +148,11 @@ export class ModelProviders implements Providers {
     signal: AbortSignal,
   ): Promise<ModelAnswer> {
     const request = await this.#prepareRequest(call, model, signal);
-    const { requestId } = call;
+    const { requestId, accountId } = call;
     const keep = (id: string) => lostWhenRejected(() => call.keep(id));
-    const context: CallContext = { signal, keep, ...present({ requestId }) };
+    const context: CallContext = { accountId, signal, keep, ...present({ requestId }) };
     const findProblem = (schema: object, value: unknown) =>
-      this.#options.answerSchemas.findProblem(call.accountId, schema, value);
+      this.#options.answerSchemas.findProblem(accountId, schema, value);
     return checkedAnswer(await provider.run(request, context), request, findProblem);
   }
 

@@ -48,6 +48,7 @@ export function sentParameters(
 }
 
 export interface CallContext {
+  accountId: string;
   /** Aborts at the deadline of the attempt, and when this process gives the item up, for example because it stops. */
   signal: AbortSignal;
   /** The id of the request that an earlier owner of the item submitted, at providers whose requests can be resumed. */

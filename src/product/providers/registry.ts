@@ -1,9 +1,11 @@
+import type { Readers } from '../../imaging/readers/readers.ts';
+import { areReadersInstalled } from '../../imaging/readers/reading.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { ProviderName } from '../models/models.ts';
 import type { providersSettings } from './config.ts';
 import { createGemini } from './gemini.ts';
-import { createLocal, isLocalInstalled } from './local.ts';
+import { createLocal } from './local.ts';
 import { createOpenAi } from './openai.ts';
 import type { Provider } from './provider.ts';
 import { createReplicate } from './replicate.ts';
@@ -21,7 +23,7 @@ export function offeredBy(settings: Configured): (provider: ProviderName) => boo
     gemini: isSet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
     replicate: isSet(settings.REPLICATE_API_TOKEN, settings.REPLICATE_BASE_URL),
     sandbox: settings.SANDBOX_MODELS === 'on',
-    local: isLocalInstalled(),
+    local: areReadersInstalled(),
   };
   return (provider) => offered[provider];
 }
@@ -30,8 +32,9 @@ export function offeredBy(settings: Configured): (provider: ProviderName) => boo
 export function providersOf(options: {
   settings: Configured;
   outbound: Outbound;
+  readers: Readers;
 }): Partial<Record<ProviderName, Provider>> {
-  const { settings: set, outbound } = options;
+  const { settings: set, outbound, readers } = options;
   const isOffered = offeredBy(set);
   const openai = { key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound };
   const gemini = { key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL };
@@ -41,7 +44,7 @@ export function providersOf(options: {
     ...(isOffered('gemini') && { gemini: createGemini(gemini) }),
     ...(isOffered('replicate') && { replicate: createReplicate(replicate) }),
     ...(isOffered('sandbox') && { sandbox: createSandbox() }),
-    ...(isOffered('local') && { local: createLocal() }),
+    ...(isOffered('local') && { local: createLocal(readers) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Readers } from '../../imaging/readers/readers.ts';
 import type { Signatures } from '../../platform/http/signatures.ts';
 import type { Slice } from '../../platform/http/slice.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
@@ -8,6 +9,7 @@ import { compareRoutes } from './compare.ts';
 import { fontRoutes } from './fonts.ts';
 import { metadataRoutes } from './metadata.ts';
 import type { MeteredCallOptions } from './metered-call.ts';
+import { readRoutes } from './read.ts';
 import { type RenderOptions, renderRoutes } from './render.ts';
 import { resultRoutes, TemporaryResults } from './results.ts';
 import { transformRoutes } from './transform.ts';
@@ -15,6 +17,7 @@ import { transformRoutes } from './transform.ts';
 interface TransformsOptions
   extends Omit<MeteredCallOptions, 'timeoutMs'>,
     Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl' | 'fonts'> {
+  readers: Readers;
   objects: Objects;
   signatures: Signatures;
   models: Models;
@@ -27,7 +30,7 @@ interface Transforms extends Slice {
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
-/** Opens the synchronous calls (transform, metadata, compare and render), each answered while its caller waits. */
+/** Opens the synchronous calls (transform, metadata, reading, compare and render), each answered while its caller waits. */
 export function openTransforms({ presets, settings, ...options }: TransformsOptions): Transforms {
   const results = new TemporaryResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
@@ -35,6 +38,7 @@ export function openTransforms({ presets, settings, ...options }: TransformsOpti
     async routes(app) {
       await app.register(transformRoutes, { ...options, timeoutMs, results, presetPass: presets.passOf });
       await app.register(compareRoutes, { ...options, timeoutMs });
+      await app.register(readRoutes, { ...options, timeoutMs });
       await app.register(metadataRoutes, { ...options, timeoutMs });
       await app.register(fontRoutes, options);
       await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS });

@@ -4,12 +4,11 @@ import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import { didYouMean } from '../../platform/ids/nearest.ts';
 import { checkParameters, sentBare } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
-import { type Given, isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
+import { type Given, isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { compile } from '../catalogue/plan/compile.ts';
 import { onePassOf } from '../catalogue/plan/plan.ts';
 import { sentParamOf } from '../catalogue/plan/sent-param.ts';
@@ -17,6 +16,7 @@ import { type SentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
+import { wayFor } from '../catalogue/usual-words.ts';
 import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
@@ -196,11 +196,11 @@ function syncOp(name: string): PixelOp {
   if (op === undefined) {
     const hint = name.includes(',')
       ? ' Several ops are steps: send them in a multipart field or in JSON, instead of op.'
-      : didYouMean(name, transformOps());
+      : wayFor(name, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops lists them all.${hint}`;
     throw invalidParam('op', message, { received: name, allowed: transformOps() });
   }
-  if (isPixelOp(op) && op.syncEndpoint !== undefined) return op;
+  if (isPixelOp(op) && op.syncEndpoint === TRANSFORM_ENDPOINT) return op;
   throw invalidParam('op', `The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
     allowed: transformOps(),

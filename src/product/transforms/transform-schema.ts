@@ -1,14 +1,14 @@
 import { type ObjectOptions, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { distinct } from '../../platform/values/distinct.ts';
 import { OPS } from '../catalogue/index.ts';
-import { isPixelOp, type Op, type PixelOp } from '../catalogue/op.ts';
+import { isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 
 /** Ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter(isPixelOp)
-  .filter(({ syncEndpoint }) => syncEndpoint !== undefined);
+  .filter(({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT);
 
 const MAX_STEPS = 20;
 

@@ -2,6 +2,7 @@
 import { getPriority } from 'node:os';
 import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
+import { Readers } from '../../../src/imaging/readers/readers.ts';
 import type { PassSegment } from '../../../src/product/catalogue/plan/plan.ts';
 import { createPassWork } from '../../../src/product/jobs/work/pass.ts';
 import type { ItemCall } from '../../../src/product/jobs/work/perform.ts';
@@ -83,6 +84,7 @@ t.test('items run in a child process from a job of 20 items on; a small job need
   const { workers } = openStandIns(t);
   const ran = createPassWork({
     imageWorkers: workers,
+    readers: new Readers(workers),
     assets: {} as Parameters<typeof createPassWork>[0]['assets'],
     meters: { ops: { ran: () => undefined } },
   });

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
+import { Readers } from '../../../src/imaging/readers/readers.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type {
   AdmitRequest,
@@ -36,6 +37,7 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
     capacity: smallCapacity(),
     log: { warn: () => undefined },
   });
+  const readers = new Readers(imageWorkers);
   const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
   const lines: string[] = [];
   const providers = new ModelProviders({
@@ -43,6 +45,7 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
     settings: settings.providers,
     models,
     imageWorkers,
+    readers,
     outbound,
     coordination: slotsInMemory(),
     hostId: 'host',
@@ -52,7 +55,7 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
         lines.push(JSON.stringify([message, context, String((context as { err?: Error }).err)])),
     },
   });
-  t.teardown(() => Promise.all([providers.stop(), imageWorkers.close()]));
+  t.teardown(() => Promise.all([providers.stop(), readers.close(), imageWorkers.close()]));
   return {
     models,
     logged: () => lines.join('\n'),

@@ -127,8 +127,8 @@ function alphaLost(pass: PassSteps, before: CompiledStep | undefined): StepWarni
 
 function noEffect(pass: PassSteps): StepWarning[] {
   const idle = pass.filter(
-    ({ fragment: { decode, steps, encode, compareWith } }) =>
-      compareWith === undefined &&
+    ({ op, fragment: { decode, steps, encode } }) =>
+      op?.produces !== 'json' &&
       Object.keys({ ...decode, ...encode }).length === 0 &&
       steps.every((step) => operationOf(step)?.changesNothing(step.params)),
   );

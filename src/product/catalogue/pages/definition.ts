@@ -2,7 +2,7 @@ import type { TProperties, TSchema } from '@sinclair/typebox';
 import { present } from '../../../platform/values/present.ts';
 import type { Plan } from '../../billing/plans.ts';
 import { defaultModelFor, type Models } from '../../models/models.ts';
-import { isPixelOp, type Op, type PixelOp, type RenderOp } from '../op.ts';
+import { isPixelOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
 import { pricingOf } from './pricing.ts';
 
@@ -51,7 +51,10 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
 function syncFormOf(op: PixelOp | RenderOp): Partial<OpDefinition> {
   if (op.syncEndpoint === undefined) return {};
   const { syncEndpoint } = op;
-  if (isPixelOp(op)) return { syncEndpoint, syncExample: { op: op.op, ...op.example.parameters } };
+  if (isPixelOp(op)) {
+    const named = syncEndpoint === TRANSFORM_ENDPOINT ? { op: op.op } : {};
+    return { syncEndpoint, syncExample: { ...named, ...op.example.parameters } };
+  }
   return { syncEndpoint, syncParams: parametersOf(op.syncFields), syncExample: op.syncExample };
 }
 

@@ -14,7 +14,7 @@ export function syncCall({
   if (syncEndpoint === undefined) return undefined;
   if (syncParams !== undefined) return `POST /api/v1${syncEndpoint} ${JSON.stringify(syncExample)}`;
   const query = Object.entries(syncExample).map(([name, value]) => `${name}=${inQuery(value)}`);
-  return `POST /api/v1${syncEndpoint}?${query.join('&')}`;
+  return `POST /api/v1${syncEndpoint}${query.length === 0 ? '' : `?${query.join('&')}`}`;
 }
 
 /**

@@ -13,6 +13,7 @@ import { mergeFragments } from '../merge.ts';
 import { type AiOp, type Given, isPixelOp, type Op, type PixelOp } from '../op.ts';
 import { prompt as promptSchema } from '../parameter.ts';
 import { checkRegistryStep, layersOf } from '../registry.ts';
+import { wayFor } from '../usual-words.ts';
 import { type AiStep, argumentOf, type CompiledStep, segmentsOf } from './plan.ts';
 import { refuseFields, type SentStep } from './sent-step.ts';
 import type { Subject } from './step.ts';
@@ -54,7 +55,8 @@ function stepOp(name: string, { refuse }: SentField): PixelOp | AiOp {
   const stepOps = Object.values<Op>(OPS).filter(isStepOp);
   const allowed = stepOps.map((candidate) => candidate.op);
   const problem = op === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
-  throw refuse(`${problem}: use one of ${allowed.join(', ')}.`, { received: name, allowed });
+  const hint = op === undefined ? wayFor(name, allowed) : '';
+  throw refuse(`${problem}: use one of ${allowed.join(', ')}.${hint}`, { received: name, allowed });
 }
 
 function isStepOp(op: Op): op is PixelOp | AiOp {

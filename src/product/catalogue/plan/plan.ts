@@ -1,4 +1,5 @@
 import type { Pass, Step } from '../../../../workers/protocol.ts';
+import type { Reading } from '../../../imaging/readers/reading.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
 import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';
@@ -52,6 +53,8 @@ export interface PassSegment {
   layers: Layer[];
   /** The asset that the result of the pass is compared with. */
   compareWith?: string;
+  /** What is read from the result of the pass. */
+  reads?: Reading;
   produces: 'image' | 'json';
 }
 
@@ -127,6 +130,7 @@ export function onePassOf(compiled: readonly CompiledStep[]): OnePass | Obstacle
   const steps: DeterministicStep[] = [];
   for (const step of compiled) {
     if (step.kind === 'ai') return { obstacle: { does: 'runs a model', step } };
+    if (step.fragment.reads !== undefined) return { obstacle: { does: 'answers JSON', step } };
     if (readsSecondAsset(step)) return { obstacle: { does: 'reads a second asset', step } };
     steps.push(step);
   }
@@ -162,15 +166,17 @@ function modelSegment(step: AiStep, index: number): ModelSegment {
   };
 }
 
-/** The single pass of checked steps, and the asset that it is compared with. */
-function mergedPass(steps: readonly DeterministicStep[]): { pass: Pass; compareWith?: string } {
+/** The single pass of checked steps, and what is done with its result instead of returning it. */
+function mergedPass(
+  steps: readonly DeterministicStep[],
+): Pick<PassSegment, 'pass' | 'compareWith' | 'reads'> {
   const merged = mergeFragments(steps.map(({ fragment }) => fragment));
   if (merged.conflict !== undefined) throw new Error(`Unchecked steps: ${merged.conflict.message}`);
   return merged;
 }
 
 function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
-  const { pass, compareWith } = mergedPass(steps);
+  const { pass, compareWith, reads } = mergedPass(steps);
   return {
     runs: 'pass',
     index,
@@ -178,8 +184,8 @@ function passSegment(steps: readonly DeterministicStep[], index: number): PassSe
     pass,
     pipeline: pipelineOf(pass),
     layers: layersOf(pass.steps),
-    ...present({ compareWith }),
-    produces: compareWith === undefined ? 'image' : 'json',
+    ...present({ compareWith, reads }),
+    produces: steps.at(-1)?.op?.produces ?? 'image',
   };
 }
 

@@ -7,6 +7,7 @@ import { present } from '../../../platform/values/present.ts';
 import { parametersInOwnSpelling } from '../checks/spelling.ts';
 import { findOp, OPS } from '../index.ts';
 import type { Given, Op, SyncOp } from '../op.ts';
+import { wayFor } from '../usual-words.ts';
 import {
   type FieldsOf,
   type SentStep,
@@ -85,7 +86,8 @@ function opNamed(name: string): JobOp {
     op === undefined
       ? `There is no op ${JSON.stringify(name)}`
       : `${name} is not a job: POST ${op.endpoint} answers it`;
-  throw invalidParam('op', `${problem}; the ops that run as jobs are ${allowed.join(', ')}.`, {
+  const hint = op === undefined ? wayFor(name, allowed) : '';
+  throw invalidParam('op', `${problem}; the ops that run as jobs are ${allowed.join(', ')}.${hint}`, {
     received: name,
     allowed,
   });

@@ -1,5 +1,7 @@
 import type { TransformCall, TransformResult } from '../../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
+import type { Readers } from '../../../imaging/readers/readers.ts';
+import type { Reading } from '../../../imaging/readers/reading.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -13,12 +15,13 @@ const DEADLINE_MS = 60_000;
 
 export interface PassWorkOptions {
   imageWorkers: ImageWorkers;
+  readers: Readers;
   assets: AssetsForJobs;
   meters: { ops: Pick<OpMeter, 'ran'> };
 }
 
 /** Runs a pass over the picture of an item, with the second assets that its steps read. */
-export function createPassWork({ imageWorkers, assets, meters }: PassWorkOptions) {
+export function createPassWork({ imageWorkers, readers, assets, meters }: PassWorkOptions) {
   async function readSecond(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
     try {
       return (await assets.read(accountId, assetId)).bytes;
@@ -62,18 +65,39 @@ export function createPassWork({ imageWorkers, assets, meters }: PassWorkOptions
     return result;
   }
 
-  /** Compares the lossless result of the steps with another asset. */
+  /** The lossless result of the steps, for a segment that answers something about it. */
+  async function lossless(
+    call: ItemCall,
+    segment: PassSegment,
+    input: Uint8Array<ArrayBuffer>,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const pass = { ...segment.pass, encode: { format: 'png' as const } };
+    return pass.steps.length === 0 ? input : (await transformed(call, pass, segment, input)).data;
+  }
+
+  /** Compares the result of the steps with another asset. */
   async function compared(
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
     otherId: string,
   ): Promise<SegmentResult> {
-    const pass = { ...segment.pass, encode: { format: 'png' as const } };
-    const bytes = pass.steps.length === 0 ? input : (await transformed(call, pass, segment, input)).data;
+    const bytes = await lossless(call, segment, input);
     const other = await readSecond(call.job.accountId, otherId);
     const { difference } = await imageWorkers.compare({ ...terms(call), bytes, other }).result;
     return { kind: 'json', output: difference };
+  }
+
+  /** Reads text or codes from the result of the steps. */
+  async function read(
+    call: ItemCall,
+    segment: PassSegment,
+    input: Uint8Array<ArrayBuffer>,
+    reading: Reading,
+  ): Promise<SegmentResult> {
+    const bytes = await lossless(call, segment, input);
+    const { output } = await readers.read({ ...terms(call), bytes, reading }).result;
+    return { kind: 'json', output };
   }
 
   return async (
@@ -82,6 +106,7 @@ export function createPassWork({ imageWorkers, assets, meters }: PassWorkOptions
     bytes: Uint8Array<ArrayBuffer>,
   ): Promise<SegmentResult> => {
     if (segment.compareWith !== undefined) return compared(call, segment, bytes, segment.compareWith);
+    if (segment.reads !== undefined) return read(call, segment, bytes, segment.reads);
     const options = { describes: isLast(call, segment) };
     const made = await transformed(call, segment.pass, segment, bytes, options);
     const { data, contentType, achieved, facts } = made;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxResult, SandboxTask } from '../../../../workers/models/protocol.ts';
+import { Thread } from '../../../platform/concurrency/thread.ts';
 import {
   type CallContext,
   type ModelRequest,
@@ -9,7 +10,6 @@ import {
   rejected,
   unavailable,
 } from '../provider.ts';
-import { Thread } from '../threads.ts';
 import { answerFor, factsOf } from './answer.ts';
 import { directivesIn } from './directives.ts';
 

@@ -1,0 +1,190 @@
+import type { CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { Thread } from '../../platform/concurrency/thread.ts';
+import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
+import { Deadline } from '../images/deadline.ts';
+import { capacity } from '../images/failures.ts';
+import { readHeader } from '../images/header/header.ts';
+import type { ImageCall, Queued, Work } from '../images/image-call.ts';
+import type { ImageWorkers } from '../images/image-workers.ts';
+import { isStored } from '../images/stored-file.ts';
+import { ANGLES, type Angle, originalBox, type Size } from './boxes.ts';
+import { areReadersInstalled, type ReadCodes, type Reading, type ReadText } from './reading.ts';
+import { TextReader } from './text.ts';
+import { Turns } from './turns.ts';
+
+const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
+const HEAP_MEGABYTES = 512;
+/** The longest edge of a picture as it is read, in pixels: it bounds the memory and the time of a reader. */
+const MAX_READ_EDGE = 2_400;
+/** The calls that may wait for a reader; jobs wait without a limit. */
+const MAX_WAITING_CALLS = 16;
+const RETRY_SECONDS = 5;
+/** From this confidence on, text is taken to be upright. */
+const SURE = 0.6;
+
+interface ReadCall extends ImageCall {
+  reading: Reading;
+}
+
+export interface ReadResult extends Queued {
+  output: ReadText | ReadCodes;
+  /** Time in the image worker and in the reader, in milliseconds. */
+  timings: { processMs: number };
+}
+
+/** A picture as a reader gets it. */
+interface Prepared extends Size {
+  png: Uint8Array;
+}
+
+/**
+ * Reads text and codes from pictures on this machine. Each kind has one thread, which reads one picture at a time;
+ * accounts take turns, and calls come before jobs.
+ */
+export class Readers {
+  readonly #imageWorkers: ImageWorkers;
+  readonly #text = new TextReader();
+  readonly #codes = new Thread<CodesTask, CodesRead>(CODES_THREAD, HEAP_MEGABYTES);
+  readonly #turns = { text: new Turns(), codes: new Turns() };
+
+  constructor(imageWorkers: ImageWorkers) {
+    this.#imageWorkers = imageWorkers;
+  }
+
+  /**
+   * Reads the first frame of a picture. Boxes are in pixels of the picture as displayed, after its orientation; those
+   * of a vector drawing are in pixels of the drawing as it was read, whose size is in the result.
+   */
+  read(call: ReadCall): Work<ReadResult> {
+    const passes: Promise<void>[] = [];
+    const result = this.#read(call, passes);
+    const ended = result.then(ignore, ignore).then(() => Promise.all(passes));
+    return { result, ended: ended.then(ignore) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#text.close(), this.#codes.close()]);
+  }
+
+  /** @param passes collects the ends of the work in the image worker. */
+  async #read(call: ReadCall, passes: Promise<void>[]): Promise<ReadResult> {
+    const { reading, accountId, work } = call;
+    if (!areReadersInstalled())
+      throw new ApiError('service_misconfigured', 'The packages that read text and codes are not installed.');
+    const turns = this.#turns[reading.kind];
+    if (work !== 'job' && turns.waitingCalls >= MAX_WAITING_CALLS) throw capacity(RETRY_SECONDS);
+    const allowedMs = call.deadlineMs - systemClock.nowMs();
+    const original = displayedSize(call);
+    const preparation = this.#imageWorkers.transform({ ...call, pass: preparing(0) });
+    passes.push(preparation.ended);
+    const { data: png, width, height, queueMs, timings } = await preparation.result;
+    // The deadline of a job does not count its waits, so its reading has the whole time.
+    const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
+    const late = () => readingTookTooLong(reading);
+    const deadline = new Deadline({ deadlineMs, work, client: call.signal, clock: systemClock, late });
+    const { signal } = deadline;
+    const beganMs = systemClock.elapsedMs();
+    let waitedMs = 0;
+    try {
+      const started = Promise.withResolvers<void>();
+      const read = turns.run({ owner: accountId, isJob: work === 'job', signal }, async () => {
+        started.resolve();
+        waitedMs = systemClock.elapsedMs() - beganMs;
+        const picture = { png, width, height };
+        return reading.kind === 'codes'
+          ? this.#readCodes(picture, original ?? picture, signal)
+          : this.#readText(call, picture, original ?? picture, reading.language, deadline);
+      });
+      await Promise.race([deadline.waiting(started.promise), read]);
+      const output = await read;
+      const readMs = systemClock.elapsedMs() - beganMs - waitedMs;
+      const processMs = timings.decodeMs + timings.processMs + timings.encodeMs + readMs;
+      return { output, queueMs: queueMs + waitedMs, timings: { processMs } };
+    } finally {
+      deadline.end();
+    }
+  }
+
+  async #readCodes({ png, ...read }: Prepared, original: Size, signal: AbortSignal): Promise<ReadCodes> {
+    const { codes } = await this.#codes.run({ picture: png }, signal);
+    const placed = codes.map((code) => ({ ...code, ...originalBox(code, 0, read, original) }));
+    return { ...sizeOf(original), codes: placed.sort((one, other) => one.y - other.y || one.x - other.x) };
+  }
+
+  /** Text that is not read with confidence is turned by quarters, and read again; the surest reading counts. */
+  async #readText(
+    call: ReadCall,
+    { png, ...size }: Prepared,
+    original: Size,
+    language: string,
+    deadline: Deadline,
+  ): Promise<ReadText> {
+    const { signal } = deadline;
+    let best: ReadText | undefined;
+    for (const angle of ANGLES) {
+      const turned = angle === 0 ? { png, ...size } : await this.#turned(call, png, angle, deadline);
+      const found = await this.#text.read(turned.png, language, signal);
+      const lines = found.lines.map((line) => ({ ...line, ...originalBox(line, angle, turned, original) }));
+      const read = { ...sizeOf(original), text: found.text, confidence: found.confidence, lines };
+      if (best === undefined || sureCharacters(read) > sureCharacters(best)) best = read;
+      if (sureCharacters(read) > 0 && read.confidence >= SURE) break;
+    }
+    return best as ReadText;
+  }
+
+  async #turned(
+    { accountId, work, inBatch }: ReadCall,
+    png: Uint8Array,
+    angle: Angle,
+    deadline: Deadline,
+  ): Promise<Prepared> {
+    const terms = { accountId, deadlineMs: deadline.deadlineMs(), signal: deadline.signal };
+    const kind = { ...(work && { work }), ...(inBatch && { inBatch }) };
+    const pass = preparing(angle);
+    const { result } = this.#imageWorkers.transform({ bytes: png.slice(), pass, ...terms, ...kind });
+    const { data, width, height } = await result;
+    return { png: data, width, height };
+  }
+}
+
+/** The pass that makes a picture readable: upright, on white, no larger than a reader takes. */
+function preparing(angle: Angle) {
+  const box = { width: MAX_READ_EDGE, height: MAX_READ_EDGE, fit: 'inside' };
+  return {
+    decode: { frame: 'first' as const },
+    steps: [
+      { operation: 'resize', params: box },
+      { operation: 'flatten', params: { background: '#ffffff' } },
+      ...(angle === 0 ? [] : [{ operation: 'rotate', params: { angle } }]),
+    ],
+    encode: { format: 'png' as const, effort: 1, metadata: 'strip' as const },
+  };
+}
+
+/** The size of a picture after its orientation; undefined for a drawing, which has no pixels of its own. */
+function displayedSize({ bytes, header: known }: ImageCall): Size | undefined {
+  if (isStored(bytes)) return bytes.facts.format === 'svg' ? undefined : sizeOf(bytes.facts);
+  const header = known ?? readHeader(bytes);
+  if (header === null || header.format === 'svg') return undefined;
+  const { width, height, orientation } = header;
+  return orientation > 4 ? { width: height, height: width } : { width, height };
+}
+
+/** The number of characters that a reader is likely right about. */
+function sureCharacters({ lines }: ReadText): number {
+  return lines
+    .filter(({ confidence }) => confidence >= SURE)
+    .reduce((sum, { text, confidence }) => sum + text.length * confidence, 0);
+}
+
+function sizeOf({ width, height }: Size): Size {
+  return { width, height };
+}
+
+function readingTookTooLong({ kind }: Reading): ApiError {
+  const message = `The picture was not read in time: send a smaller part of it, or send it as a job of the op read_${kind}, which has more time.`;
+  return unavailable('deadline_exceeded', message, RETRY_SECONDS);
+}
+
+function ignore(): void {}

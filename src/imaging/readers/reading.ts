@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Box } from '../../../workers/models/protocol.ts';
+
+/** What is read from a picture: writing of one language, or bar and QR codes. */
+export type Reading = { kind: 'text'; language: string } | { kind: 'codes' };
+
+/** The size of a picture, in pixels, to which the boxes of what was read in it belong. */
+interface Read {
+  width: number;
+  height: number;
+}
+
+/** The writing of a picture. Confidences are 0 to 1, as reported by the reader. */
+export interface ReadText extends Read {
+  /** The lines in reading order. */
+  text: string;
+  confidence: number;
+  lines: (Box & { text: string; confidence: number })[];
+}
+
+/** The codes of a picture, from top to bottom. */
+export interface ReadCodes extends Read {
+  codes: (Box & { format: string; text: string })[];
+}
+
+export const DEFAULT_LANGUAGE = 'eng';
+
+/** The packages of the readers, which an installation may omit. */
+const PACKAGES = ['tesseract.js', '@tesseract.js-data/eng/package.json', 'zxing-wasm/reader'];
+
+/** Whether the packages of the readers are installed. */
+export function areReadersInstalled(): boolean {
+  try {
+    for (const name of PACKAGES) import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The folder of the package with the data of a language, by its ISO 639-2 code such as `eng`. */
+export function languageFolder(language: string): string {
+  return dirname(fileURLToPath(import.meta.resolve(`@tesseract.js-data/${language}/package.json`)));
+}
+
+/** The languages whose data is installed. English is among them, also where the readers are not installed. */
+export function installedLanguages(): string[] {
+  if (!areReadersInstalled()) return [DEFAULT_LANGUAGE];
+  return readdirSync(dirname(languageFolder(DEFAULT_LANGUAGE))).sort();
+}

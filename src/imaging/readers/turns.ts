@@ -1,0 +1,68 @@
+import { FairQueue } from '../../platform/queues/fair-queue.ts';
+
+/** Whose turn it is, and until when it is waited for. */
+interface Waiting {
+  /** The account; accounts take turns. */
+  owner: string;
+  /** Jobs yield to calls. */
+  isJob: boolean;
+  /** The wait ends with its reason when it aborts. */
+  signal: AbortSignal;
+}
+
+interface Waiter {
+  isJob: boolean;
+  start: () => void;
+}
+
+/** Work that runs one at a time, because it is done by a single thread. */
+export class Turns {
+  readonly #queue = new FairQueue<Waiter>();
+  #isTaken = false;
+
+  /** Number of calls that wait, without jobs. */
+  get waitingCalls(): number {
+    let count = 0;
+    for (const [, waiters] of this.#queue.lines()) count += waiters.filter(({ isJob }) => !isJob).length;
+    return count;
+  }
+
+  /** Runs the work in its turn. Rejects with the signal's reason, or as the work does. */
+  async run<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+    waiting.signal.throwIfAborted();
+    if (this.#isTaken) await this.#wait(waiting);
+    this.#isTaken = true;
+    try {
+      return await work();
+    } finally {
+      this.#startNext();
+    }
+  }
+
+  #wait({ owner, isJob, signal }: Waiting): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = () => {
+      this.#queue.remove(owner, waiter);
+      reject(signal.reason);
+    };
+    const waiter = {
+      isJob,
+      start: () => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      },
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    this.#queue.add(owner, waiter);
+    return promise;
+  }
+
+  /** The turn passes on without a gap, so that nobody comes between. */
+  #startNext(): void {
+    const next = this.#queue.next({ canServe: ({ isJob }) => !isJob }) ?? this.#queue.next();
+    this.#isTaken = next !== undefined;
+    if (next === undefined) return;
+    this.#queue.serve(next.owner, next.waiter);
+    next.waiter.start();
+  }
+}

@@ -1,0 +1,45 @@
+import { choice, contract } from '../../../../workers/image/operations/parameter.ts';
+import { DEFAULT_LANGUAGE, installedLanguages, type Reading } from '../../../imaging/readers/reading.ts';
+import type { PixelOp } from '../op.ts';
+
+/** Both ops answer JSON about a picture, while the caller waits or as the last step of a job. */
+const READ = {
+  runs: 'pass',
+  kind: 'deterministic',
+  fields: {},
+  produces: 'json',
+  requiresAssets: true,
+  requiresPrompt: false,
+  jobType: 'process',
+  renamed: {},
+} as const;
+
+function fragment(reads: Reading) {
+  return { decode: {}, steps: [], encode: {}, reads };
+}
+
+export const readText: PixelOp<'read_text'> = {
+  ...READ,
+  op: 'read_text',
+  description:
+    'Reads the printed text of a picture (OCR) on this machine: text in reading order, confidence, and lines with their boxes in pixels. In steps, as the last one of a job.',
+  parameters: contract({
+    language: choice(installedLanguages(), 'The language of the text, of those that are installed.', {
+      default: DEFAULT_LANGUAGE,
+    }),
+  }),
+  syncEndpoint: '/images/read-text',
+  example: { parameters: { language: DEFAULT_LANGUAGE } },
+  compile: ({ language = DEFAULT_LANGUAGE }) => fragment({ kind: 'text', language: String(language) }),
+};
+
+export const readCodes: PixelOp<'read_codes'> = {
+  ...READ,
+  op: 'read_codes',
+  description:
+    'Reads the codes of a picture, at any angle: QR, Data Matrix, Aztec, PDF417, EAN, UPC, Code 128 and others, each with format, text and box in pixels. In steps, as the last one of a job.',
+  parameters: contract({}),
+  syncEndpoint: '/images/read-codes',
+  example: { parameters: {} },
+  compile: () => fragment({ kind: 'codes' }),
+};

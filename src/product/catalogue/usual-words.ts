@@ -1,0 +1,54 @@
+import { didYouMean } from '../../platform/ids/nearest.ts';
+import { OP_NAMES } from './index.ts';
+
+/** What callers name as an op because other services do, each with the way to do it here as a sentence. */
+const WAYS = new Map<string, string>();
+
+function way(words: readonly string[], sentence: string): void {
+  for (const word of words) WAYS.set(word, sentence);
+}
+
+way(
+  ['ocr', 'text recognition', 'extract text', 'detect text'],
+  'read_text reads text: POST /api/v1/images/read-text, or a job.',
+);
+way(
+  ['qr', 'qr code', 'barcode', 'barcodes', 'codes', 'scan', 'data matrix', 'read barcode', 'decode qr'],
+  'read_codes reads bar and QR codes: POST /api/v1/images/read-codes, or a job.',
+);
+way(
+  ['blurhash', 'thumbhash', 'lqip'],
+  'placeholder sends both hashes as headers, and POST /api/v1/images/metadata has them in image.',
+);
+way(
+  ['collage', 'montage', 'contact sheet', 'mosaic', 'grid'],
+  'A template draws several pictures as one: POST /api/v1/images/render with templateId contact-sheet.',
+);
+way(
+  ['watermark', 'logo', 'stamp'],
+  'overlay lays a picture over another, and text writes on it with opacity and position.',
+);
+way(
+  ['face', 'faces', 'face detection', 'smart crop'],
+  'Faces are not looked for; thumbnail, crop and resize keep what draws the eye by gravity=attention.',
+);
+way(
+  ['avatar', 'circle', 'round'],
+  'thumbnail makes a square and round_corners with radius=50% a circle: send both as steps.',
+);
+way(['thumb', 'thumbs'], 'thumbnail makes a small square, resize keeps the shape.');
+way(['scale', 'resample', 'downscale', 'downsample'], 'resize does it; upscale enlarges by a model.');
+way(
+  ['colours', 'colors', 'colour', 'color', 'palette', 'dominant color'],
+  'POST /api/v1/images/metadata has the colours of a picture; convert with colors reduces their number.',
+);
+
+/** The end of a message about an op that does not exist: the way to do it, or the name that was meant, or nothing. */
+export function wayFor(name: string, known: readonly string[] = OP_NAMES): string {
+  const words = name
+    .toLowerCase()
+    .replaceAll(/[-_ ]+/g, ' ')
+    .trim();
+  const sentence = WAYS.get(words);
+  return sentence === undefined ? didYouMean(name, known) : ` ${sentence}`;
+}

@@ -1,0 +1,98 @@
+import { type TSchema, Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Readers } from '../../imaging/readers/readers.ts';
+import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { checkParameters } from '../catalogue/checks/check.ts';
+import { OPS } from '../catalogue/index.ts';
+import { parametersFromQuery } from '../catalogue/query.ts';
+import { readInput } from './input.ts';
+import { beginCall, counted, loadImage, type MeteredCallOptions } from './metered-call.ts';
+import { ImageReference } from './transform-schema.ts';
+
+interface ReadOptions extends MeteredCallOptions {
+  readers: Readers;
+}
+
+/** POST /images/read-text and /images/read-codes: what stands in an image, while the caller waits. */
+export async function readRoutes(app: FastifyInstance, options: ReadOptions): Promise<void> {
+  const { imageWorkers, readers } = options;
+  addRoute(OPS.read_text, 'Read the text of an image', TextOfImage);
+  addRoute(OPS.read_codes, 'Read the bar and QR codes of an image', CodesOfImage);
+
+  function addRoute(op: ReadOp, summary: string, answer: TSchema): void {
+    const readingOf = ({ query }: FastifyRequest) => {
+      const parameters = parametersFromQuery(op, query as Record<string, string | string[] | undefined>);
+      return op.compile(checkParameters(op, parameters)).reads;
+    };
+    app.post(
+      op.syncEndpoint ?? '',
+      {
+        config: {
+          ...{ slot: 'calls', body: 'stream', reference: ImageReference },
+          check(request) {
+            checkImageBody(request);
+            readingOf(request);
+          },
+        },
+        schema: {
+          summary,
+          description: `${op.description} Takes raw bytes, a multipart \`file\` part, or a JSON reference with \`url\` or \`assetId\`. A success counts one run.`,
+          querystring: Type.Object(op.parameters.properties, { additionalProperties: true }),
+          response: { 200: envelopeOf(answer) },
+        },
+      },
+      async (request, reply) => {
+        const reading = readingOf(request);
+        if (reading === undefined) throw new Error(`${op.op} reads nothing.`);
+        const underWay = beginCall(request, reply, options);
+        const { caller } = underWay;
+        const terms = underWay.expectedBy(imageWorkers);
+        const input = await readInput(request, 'image');
+        const done = await counted(options.allowance, caller, op.op, async () => {
+          const image = await loadImage(input, options, terms);
+          const fetchMs = underWay.admittedMs();
+          const bytesIn = image.bytes.length;
+          const result = await underWay.finish(readers.read({ ...image, ...terms, reading }));
+          return { fetchMs, bytesIn, ...result };
+        });
+        underWay.ran(op.op, done);
+        return success('Image read.', done.output);
+      },
+    );
+  }
+}
+
+type ReadOp = (typeof OPS)['read_text' | 'read_codes'];
+
+const SIZE = {
+  width: Type.Integer({ description: 'Of the image as displayed, in pixels, as the boxes are.' }),
+  height: Type.Integer(),
+};
+
+const BOX = { x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() };
+
+const TextOfImage = Type.Object(
+  {
+    ...SIZE,
+    text: Type.String({ description: 'All of it, in reading order; empty where there is none.' }),
+    confidence: Type.Number({ description: '0 to 1.' }),
+    lines: Type.Array(Type.Object({ text: Type.String(), confidence: Type.Number(), ...BOX })),
+  },
+  { title: 'TextOfImage' },
+);
+
+const CodesOfImage = Type.Object(
+  {
+    ...SIZE,
+    codes: Type.Array(
+      Type.Object({
+        format: Type.String({ description: 'Such as QRCode, DataMatrix, EAN13 or Code128.' }),
+        text: Type.String(),
+        ...BOX,
+      }),
+      { description: 'From top to bottom, at most 100.' },
+    ),
+  },
+  { title: 'CodesOfImage' },
+);
