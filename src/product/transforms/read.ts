@@ -66,7 +66,10 @@ export async function readRoutes(app: FastifyInstance, options: ReadOptions): Pr
 type ReadOp = (typeof OPS)['read_text' | 'read_codes'];
 
 const SIZE = {
-  width: Type.Integer({ description: 'Of the image as displayed, in pixels, as the boxes are.' }),
+  width: Type.Integer({
+    description:
+      'Of the image as displayed, or of a vector drawing as drawn to be read. Boxes are in its pixels.',
+  }),
   height: Type.Integer(),
 };
 

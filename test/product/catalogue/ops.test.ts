@@ -51,6 +51,8 @@ const OWN_PARAMETERS: Record<string, string[]> = {
 };
 const OTHER_PARAMETERS: Record<string, string[]> = {
   compare: ['otherAssetId'],
+  read_text: ['language'],
+  read_codes: [],
   render_template: [],
   read_metadata: [],
   generate: ['size', 'seed'],
@@ -60,6 +62,8 @@ const OTHER_PARAMETERS: Record<string, string[]> = {
   expand: ['top', 'right', 'bottom', 'left'],
   analyze: ['schema'],
 };
+
+const OWN_ENDPOINTS = { read_text: '/images/read-text', read_codes: '/images/read-codes' };
 
 t.test('every op has the parameters of its contract and no other', (t) => {
   t.strictSame(
@@ -123,9 +127,12 @@ t.test('every example keeps its own contract and compiles', (t) => {
 
 t.test('all but overlay and compare run while the caller waits; no AI op does', (t) => {
   for (const op of ALL.filter(isPixelOp)) {
+    if (op.op in OWN_ENDPOINTS) continue;
     const waits = op.op !== 'overlay' && op.op !== 'compare';
     t.equal(op.syncEndpoint, waits ? '/images/transform' : undefined, op.op);
   }
+  for (const [name, endpoint] of Object.entries(OWN_ENDPOINTS))
+    t.match(findOp(name), { syncEndpoint: endpoint });
   t.equal(OPS.render_template.syncEndpoint, '/images/render');
   t.equal(OPS.read_metadata.endpoint, '/images/metadata');
   t.notOk(ALL.some((op) => op.kind === 'ai' && 'syncEndpoint' in op));

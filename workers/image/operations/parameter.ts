@@ -20,7 +20,7 @@ export { COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
 export { searchEffort, USUAL_EFFORT } from '../encode/effort.ts';
 export { lossyWriter } from '../encode/encoder.ts';
 export { movingEffort } from '../encode/moving-effort.ts';
-export { MAX_EDGE_PX } from '../pixels/geometry.ts';
+export { MAX_EDGE_PX, PLACE_NAMES } from '../pixels/geometry.ts';
 
 /**
  * The default of a parameter, or none. It is part of the schema's type, which says the arguments that may be left out.

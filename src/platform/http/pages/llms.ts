@@ -41,7 +41,7 @@ function llmsText(document: Node, opNames: readonly string[]): string {
     .map(([tag, lines]) => `## ${tag}\n\n${lines.join('\n')}\n`);
   return `# Darkroom
 
-> Image processing over HTTP: transforms while you wait, jobs, HTML templates as pictures, presets, assets, models, webhooks.
+> Image processing over HTTP: transforms while you wait, text (OCR), QR and bar codes read, jobs, HTML templates as pictures, presets, assets, models, webhooks.
 
 Send \`Authorization: ApiKey <key>\` with every call. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a
 closed set, \`error.param\` for the field to fix, and \`error.retryable\`. Read the guidelines before the first call.

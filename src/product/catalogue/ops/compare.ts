@@ -6,7 +6,7 @@ export const compare: PixelOp<'compare'> = {
   runs: 'pass',
   kind: 'deterministic',
   description:
-    'Compares each picture (the first frame of an animation) with another asset and answers JSON: ssim, changedShare, maxDifference and the changed regions; in jobs, as the last step. POST /api/v1/images/compare answers the same of two images while the caller waits.',
+    'Compares each picture (its first frame) with another asset: JSON of ssim, changedShare, maxDifference and the changed regions. In steps: last. POST /api/v1/images/compare compares two images while you wait.',
   parameters: contract({ otherAssetId: assetId('The asset to compare with.') }),
   fields: {},
   produces: 'json',

@@ -22,9 +22,9 @@ export const readText: PixelOp<'read_text'> = {
   ...READ,
   op: 'read_text',
   description:
-    'Reads the printed text of a picture (OCR) on this machine: text in reading order, confidence, and lines with their boxes in pixels. In steps, as the last one of a job.',
+    'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
   parameters: contract({
-    language: choice(installedLanguages(), 'The language of the text, of those that are installed.', {
+    language: choice(installedLanguages(), 'An installed language.', {
       default: DEFAULT_LANGUAGE,
     }),
   }),
@@ -37,7 +37,7 @@ export const readCodes: PixelOp<'read_codes'> = {
   ...READ,
   op: 'read_codes',
   description:
-    'Reads the codes of a picture, at any angle: QR, Data Matrix, Aztec, PDF417, EAN, UPC, Code 128 and others, each with format, text and box in pixels. In steps, as the last one of a job.',
+    'Reads QR, Data Matrix, Aztec, PDF417, EAN, UPC, Code 128 and other codes: JSON of format, text and box of each. In steps: last, in jobs.',
   parameters: contract({}),
   syncEndpoint: '/images/read-codes',
   example: { parameters: {} },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { PLACE_NAMES } from '../../../../workers/image/operations/parameter.ts';
 import { JSON_BOUNDS } from '../../../platform/http/bodies/json.ts';
 import { PASS_PARAMETERS } from '../pass-parameters.ts';
 import type { Guidelines, OpDefinition } from '../schema.ts';
@@ -22,11 +23,11 @@ Send the image as raw bytes with their own Content-Type, as a multipart part nam
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
-  -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"redact\\", \\"parameters\\": {\\"regions\\": [{\\"x\\": 10, \\"y\\": 10, \\"width\\": 80, \\"height\\": 40}]}}" \\
-  "$BASE/api/v1/images/transform" -o redacted.jpg
+  -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"blur\\", \\"parameters\\": {\\"sigma\\": 8}}" \\
+  "$BASE/api/v1/images/transform" -o blurred.jpg
 \`\`\`
 
-An image's facts (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` has exif, iptc, ….
+An image's facts (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` has exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
@@ -37,8 +38,6 @@ Several ops on one image: send steps instead of op, as a multipart field or in J
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'
-curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o light.webp \\
-  -F 'steps=[{"op": "resize", "parameters": {"width": 800}}, {"op": "compress", "parameters": {"maxBytes": 40000, "format": "webp"}}]'
 \`\`\`
 
 A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
@@ -60,14 +59,14 @@ curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresIn=
 A job runs an op, a preset (presetId) or inline steps over up to 10,000 assets; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.
 
 \`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
-  -d "{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}" "$BASE/api/v1/jobs?dryRun=true"
+JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
+curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Idempotency-Key: resize-1" \\
-  -d "{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}" "$BASE/api/v1/jobs?wait=30"
+  -d "$JOB" "$BASE/api/v1/jobs?wait=30"
 \`\`\`
 
 - wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. FAILED keeps its completed items, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
-- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; GET /api/v1/jobs/{jobId}/results/link links to it.
+- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; GET /api/v1/jobs/{jobId}/results/link links to it.
 - maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.
 - Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; the page of that endpoint has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
 - AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
@@ -75,7 +74,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 ## Rules
 
 1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.
-2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`blocked_resource:https\`, \`escaped_in_css:font\` (write {{{ font }}}), \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) and others say that the answer may not be what was meant.
+2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`escaped_in_css:font\` (write {{{ font }}}), \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) and others say that the answer may not be what was meant.
 3. On failure branch on error.code, never on the message. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
 5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
@@ -95,6 +94,9 @@ export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Da
   return { version, updatedAt: updatedAt.toISOString(), document };
 }
 
+/** The nine places, which many parameters take: they are listed once. */
+const PLACES = PLACE_NAMES.join(', ');
+
 /** The parameters that most ops share, described once. */
 function sharedSection(definitions: readonly OpDefinition[]): string {
   const { params = {}, pricing } = definitions.find(({ op }) => op === 'resize') ?? {};
@@ -106,20 +108,21 @@ function sharedSection(definitions: readonly OpDefinition[]): string {
     '## Parameters of every op that writes an image\n',
     ...lines,
     '',
+    `A place is one of ${PLACES}.\n`,
     `Deterministic ops: ${pricing?.summary ?? ''}\n`,
   ].join('\n');
 }
 
 function opSection(definition: OpDefinition): string {
-  const { op, kind, description, params, pricing, jobType } = definition;
+  const { op, kind, description, params, pricing } = definition;
   const own = Object.entries(params).filter(([name]) => !isShared(definition, name));
   const call = syncCall(definition);
   return [
     `### ${op}\n`,
-    `${description}${jobsOnly(definition) ? ` In jobs alone, of type ${jobType}.` : ''}`,
+    `${description}${jobsOnly(definition) ? ' Jobs only.' : ''}`,
     ...(kind === 'ai' ? [pricing.summary] : []),
     ...(call === undefined ? [] : [`\`${call}\``]),
-    ...own.map(([name, parameter]) => `- ${name}: ${parameterLine(parameter)}`),
+    ...own.map(([name, parameter]) => `- ${name}: ${parameterLine(parameter).replace(PLACES, 'a place')}`),
     '',
   ].join('\n');
 }
