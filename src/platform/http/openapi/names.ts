@@ -1,6 +1,8 @@
 /** Operations whose derived name would be misleading. */
 const NAMED: Record<string, string> = {
   'POST /images/metadata': 'readImageMetadata',
+  'POST /images/read-text': 'readImageText',
+  'POST /images/read-codes': 'readImageCodes',
   'POST /auth/sign-in': 'signIn',
   'POST /auth/sign-out': 'signOut',
   'POST /assets': 'reserveAsset',
