@@ -30,7 +30,7 @@ interface Transforms extends Slice {
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
-/** Opens the synchronous calls (transform, metadata, reading, compare and render), each answered while its caller waits. */
+/** Opens the synchronous calls, each answered while its caller waits: transform, metadata, reading, compare, render. */
 export function openTransforms({ presets, settings, ...options }: TransformsOptions): Transforms {
   const results = new TemporaryResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
