@@ -17,7 +17,7 @@ import type { ProcessMessage } from './processes/supervisor.ts';
 const settings = readSettings(process.env);
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
 /** The process that writes the code cache for all later ones. Without a cache, its start takes half a second longer. */
-const FIRST = '1';
+const FIRST_PROCESS_ID = '1';
 let isDraining = false;
 let serving: App | null = null;
 process.on('message', (message: ProcessMessage) => {
@@ -57,7 +57,7 @@ const app = await buildApp({
 
 serving = app;
 // Node writes its code cache at a regular exit only: a process that replaces a killed one would start without.
-if (processId === FIRST) flushCompileCache();
+if (processId === FIRST_PROCESS_ID) flushCompileCache();
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
 sendToPrimary({ type: 'listening', port: Number(port) });

@@ -7,7 +7,7 @@ import type { Coordination } from './stores/coordination/port.ts';
  */
 const LEASE_MS = 60_000;
 /** The default number of batches in a round. */
-const BATCHES = 100;
+const DEFAULT_BATCHES = 100;
 
 /** A regular clean-up: of expired documents, of leases of dead processes, of unfinished removals. */
 export interface SweepTask {
@@ -92,7 +92,7 @@ class Rounds {
 
   async sweep(): Promise<void> {
     const { coordination, owner, now, log } = this.#options;
-    const { name, batches = BATCHES } = this.#task;
+    const { name, batches = DEFAULT_BATCHES } = this.#task;
     try {
       for (let batch = 0; batch < batches && !this.#isStopped; batch += 1) {
         const isOurs = await coordination.lease(this.#lease, owner, LEASE_MS);

@@ -12,7 +12,7 @@ import type { Coordination } from '../../src/platform/stores/coordination/port.t
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { Documents } from '../../src/platform/stores/documents/port.ts';
 import { openFileObjects } from '../../src/platform/stores/objects/files.ts';
-import { type Stores, together } from '../../src/platform/stores/open.ts';
+import { combineStores, type Stores } from '../../src/platform/stores/open.ts';
 import { noTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
 import { createKey } from '../../src/product/accounts/accounts.ts';
 import { hashPassword } from '../../src/product/accounts/sign-in/passwords.ts';
@@ -135,7 +135,7 @@ export async function openTestStores(directory: string, now: () => Date): Promis
     ? await clusterStores(now)
     : await embeddedStores(directory, now);
   const objects = openFileObjects(join(directory, 'objects'));
-  return together(documents, coordination, objects);
+  return combineStores(documents, coordination, objects);
 }
 
 async function embeddedStores(directory: string, now: () => Date): Promise<[Documents, Coordination]> {

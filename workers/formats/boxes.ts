@@ -50,13 +50,13 @@ function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
 export function isoBox(bytes: Bytes, within: ByteRange, ...types: string[]): IsoBox | undefined {
   let found: IsoBox | undefined;
   for (const type of types) {
-    found = firstOf(bytes, found ?? within, type);
+    found = findBox(bytes, found ?? within, type);
     if (found === undefined) return undefined;
   }
   return found;
 }
 
-function firstOf(bytes: Bytes, within: ByteRange, type: string): IsoBox | undefined {
+function findBox(bytes: Bytes, within: ByteRange, type: string): IsoBox | undefined {
   for (const box of isoBoxes(bytes, within)) if (box.type === type) return box;
   return undefined;
 }

@@ -157,7 +157,7 @@ export function isForeign(page: TiffPage): boolean {
 }
 
 /** Schemes of compression whose samples can be converted. */
-const CONVERTED: readonly number[] = [
+const CONVERTED_COMPRESSIONS: readonly number[] = [
   COMPRESSION.none,
   COMPRESSION.lzw,
   COMPRESSION.adobeDeflate,
@@ -172,7 +172,11 @@ const CONVERTED_BITS: readonly number[] = [8, 16, 32];
 export function isConvertible(page: TiffPage): boolean {
   const { compression, photometric, bits, samples, isPlanar, subsampling } = page;
   const { across, down } = subsampling;
-  if (!CONVERTED.includes(compression) || !CONVERTED_BITS.includes(bits) || (isPlanar && samples > 1))
+  if (
+    !CONVERTED_COMPRESSIONS.includes(compression) ||
+    !CONVERTED_BITS.includes(bits) ||
+    (isPlanar && samples > 1)
+  )
     return false;
   if (photometric === PHOTOMETRIC.yCbCr) {
     const isKnown = SUBSAMPLINGS.includes(across) && SUBSAMPLINGS.includes(down);

@@ -46,14 +46,21 @@ export type PipelineSlot = (typeof SLOTS)[number];
  * With transparency, a pipeline that uses a slot of the first list works from `scale` to `sharpen` on premultiplied
  * colours. The slots of the second list would then give other colours than in their own pipeline.
  */
-const PREMULTIPLYING: readonly PipelineSlot[] = ['scale', 'blur', 'convolve', 'sharpen'];
-const STRAIGHT: readonly PipelineSlot[] = ['median', 'threshold', 'dilate', 'erode', 'unflatten', 'modulate'];
+const PREMULTIPLYING_SLOTS: readonly PipelineSlot[] = ['scale', 'blur', 'convolve', 'sharpen'];
+const STRAIGHT_ALPHA_SLOTS: readonly PipelineSlot[] = [
+  'median',
+  'threshold',
+  'dilate',
+  'erode',
+  'unflatten',
+  'modulate',
+];
 
 /**
  * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline that is asked for pixels returns only its
  * first channel, whatever was painted since. All other slots have to wait for the next pipeline.
  */
-const COLOURLESS: readonly PipelineSlot[] = [
+const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
   'scale',
   'mirror',
   'turn',
@@ -77,8 +84,9 @@ export function needsNextPipeline(
 ): boolean {
   const uses = (slots: readonly PipelineSlot[]) => slots.some((one) => used.has(one));
   if (uses(SLOTS.slice(SLOTS.indexOf(slot)))) return true;
-  if (used.has('greyscale') && !COLOURLESS.includes(slot)) return true;
+  if (used.has('greyscale') && !GREYSCALE_SLOTS.includes(slot)) return true;
   const mixesAlpha =
-    (STRAIGHT.includes(slot) && uses(PREMULTIPLYING)) || (PREMULTIPLYING.includes(slot) && uses(STRAIGHT));
+    (STRAIGHT_ALPHA_SLOTS.includes(slot) && uses(PREMULTIPLYING_SLOTS)) ||
+    (PREMULTIPLYING_SLOTS.includes(slot) && uses(STRAIGHT_ALPHA_SLOTS));
   return hasAlpha && mixesAlpha;
 }

@@ -19,11 +19,11 @@ export interface ReadableFile extends ColouredFile {
 }
 
 /** The first byte of each format; a file of boxes begins with the length of the first, a TIFF with its byte order. */
-const JPEG = 0xff;
-const PNG = 0x89;
-const BOX = 0x00;
-const LITTLE_ENDIAN = 0x49;
-const BIG_ENDIAN = 0x4d;
+const JPEG_START = 0xff;
+const PNG_START = 0x89;
+const ISO_BOX_START = 0x00;
+const LITTLE_ENDIAN_TIFF_START = 0x49;
+const BIG_ENDIAN_TIFF_START = 0x4d;
 
 /**
  * Makes a file readable: without what is costly to read, and with colours and pixels as libvips understands them. Most
@@ -37,22 +37,22 @@ export async function readableFile(
   { raw, pictures = 1, page = 0 }: Readings & { raw?: RawPixels; page?: number } = {},
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
-    case PNG: {
+    case PNG_START: {
       const described = withoutBulkyTexts(input);
       const coloured = await withPngProfile(described);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
-    case BOX: {
+    case ISO_BOX_START: {
       const described = withStillBrand(input);
       const coloured = await withAvifColours(described, pictures);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
-    case LITTLE_ENDIAN:
-    case BIG_ENDIAN: {
+    case LITTLE_ENDIAN_TIFF_START:
+    case BIG_ENDIAN_TIFF_START: {
       const plain = await withPlainSamples(input, page);
       return { ...plain, described: plain.input, isConverted: plain.input !== input, isHdr: false };
     }
-    case JPEG: {
+    case JPEG_START: {
       const whole = await withEndOfImage(input);
       return { input: whole, described: whole, isConverted: false, isHdr: false };
     }

@@ -90,7 +90,7 @@ function smallerSides(one: Size, other: Size): Size {
 }
 
 /** How the interesting part of a picture is found. */
-export type Interest = 'attention' | 'entropy';
+export type InterestMeasure = 'attention' | 'entropy';
 
 /**
  * Makes a picture smaller until it just covers this size, and cuts off the least interesting part. The picture must not
@@ -99,7 +99,7 @@ export type Interest = 'attention' | 'entropy';
 export async function shrinkToInteresting(
   picture: Picture,
   size: Size,
-  interest: Interest,
+  interest: InterestMeasure,
   kernel?: Kernel,
 ): Promise<void> {
   assertSize(size);
@@ -118,7 +118,7 @@ const SEARCHED_PX = 12_000_000;
 export async function interestingBox(
   picture: Picture,
   { scaled, result }: { scaled: Size; result: Size },
-  interest: Interest,
+  interest: InterestMeasure,
 ): Promise<Box> {
   const factor = Math.min(1, Math.sqrt(SEARCHED_PX / (scaled.width * scaled.height)));
   const pixels = await picture.handOver();

@@ -59,7 +59,7 @@ const PROCESS_FLAGS = [
 ] as const;
 
 /** Signals by which a process ends at its own fault. */
-const FAULTS: ReadonlySet<NodeJS.Signals | null> = new Set([
+const CRASH_SIGNALS: ReadonlySet<NodeJS.Signals | null> = new Set([
   'SIGSEGV',
   'SIGBUS',
   'SIGILL',
@@ -146,7 +146,7 @@ export async function startBrowser(
   } catch (error) {
     kill();
     await gone;
-    const isCrash = FAULTS.has(child.signalCode);
+    const isCrash = CRASH_SIGNALS.has(child.signalCode);
     throw new StartError(`${executable.path} did not start: ${stderrTail()}`, { cause: error, isCrash });
   }
 }

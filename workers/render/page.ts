@@ -39,7 +39,7 @@ export type After = (delayMs: number, callback: () => void) => () => void;
 const REST_AFTER_MS = 100;
 
 /** Restrictions that Playwright enforces. The context sets no viewport, because each drawing sets its own size. */
-const RESTRICTED = {
+const CONTEXT_OPTIONS = {
   javaScriptEnabled: false,
   offline: true,
   acceptDownloads: false,
@@ -97,7 +97,7 @@ export class Page {
 
   /** @throws PageLostError, or Playwright's error for a browser that is gone */
   static async open({ driver, onPageCrash }: Browser, after: After): Promise<Page> {
-    const context = await driver.newContext(RESTRICTED);
+    const context = await driver.newContext(CONTEXT_OPTIONS);
     const loss = Promise.withResolvers<never>();
     // Playwright does not report a page that dies while it is opened, and would wait for it for ever.
     const lose = () => loss.reject(new PageLostError('The process of the page died while it was opened.'));

@@ -22,8 +22,8 @@ const WATCH_MEMORY_EVERY_MS = 200;
 
 const NO_CLIENT: RenderClient = { clientGone: new AbortController().signal, onDrawing: () => {} };
 
-class LateError extends Error {
-  override readonly name = 'LateError';
+class AbandonedError extends Error {
+  override readonly name = 'AbandonedError';
 }
 
 /** The browser holds more memory than it may. */
@@ -67,8 +67,8 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   async function draw(task: RenderTask, { clientGone, onDrawing }: RenderClient): Promise<Drawn> {
-    if (clientGone.aborted) throw new LateError('Nobody waits for the page any more.');
-    if (Date.now() >= task.deadlineMs) throw new LateError('The page waited past its deadline.');
+    if (clientGone.aborted) throw new AbandonedError('Nobody waits for the page any more.');
+    if (Date.now() >= task.deadlineMs) throw new AbandonedError('The page waited past its deadline.');
     const ending = endingOf(task.deadlineMs, clientGone);
     const work = keeper.openPage(task.accountId).then((page) => {
       // The client may have left, or the deadline passed, while the browser started.
@@ -103,7 +103,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   async function render(task: RenderTask, client: RenderClient = NO_CLIENT): Promise<RenderResult> {
     try {
       const { png, loadMs, captureMs, text } = await inTurn(() => drawTwice(task, client));
-      if (client.clientGone.aborted) throw new LateError('Nobody waits for the picture any more.');
+      if (client.clientGone.aborted) throw new AbandonedError('Nobody waits for the picture any more.');
       const startedMs = performance.now();
       const { encode = { format: 'png' as const } } = task;
       const { data, info } = await encodeOutput(written(png, encode));
@@ -136,7 +136,7 @@ function written(png: Buffer, encode: PageEncode): Sharp {
 
 /** Ends a drawing before it is finished. */
 interface DrawingLimits {
-  /** Aborts with a LateError or a MemoryError. */
+  /** Aborts with an AbandonedError or a MemoryError. */
   signal: AbortSignal;
   /** Ends the drawing, which begins now, when its browser holds too much memory. */
   watchMemory(keeper: BrowserKeeper): void;
@@ -146,7 +146,7 @@ interface DrawingLimits {
 
 function endingOf(deadlineMs: number, clientGone: AbortSignal): DrawingLimits {
   const controller = new AbortController();
-  const end = (message: string) => controller.abort(new LateError(message));
+  const end = (message: string) => controller.abort(new AbandonedError(message));
   const timers: NodeJS.Timeout[] = [
     setTimeout(end, Math.max(0, deadlineMs - Date.now()), 'The page was not drawn before its deadline.'),
   ];
@@ -195,7 +195,7 @@ function failureOf(error: unknown): RenderFailure {
 }
 
 function reasonOf(error: unknown): RenderFailure['reason'] {
-  if (error instanceof LateError) return 'deadline';
+  if (error instanceof AbandonedError) return 'deadline';
   if (error instanceof LoadError) return 'load';
   if (error instanceof MemoryError) return 'memory';
   return isNoBrowser(error) ? 'no_browser' : 'crash';

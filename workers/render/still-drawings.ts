@@ -35,7 +35,7 @@ export function withStillDrawings(html: string): string {
   for (const { index, 0: start } of html.matchAll(URL_START)) {
     if (index < copiedTo) continue;
     const from = index + start.length;
-    const drawing = /;base64,$/i.test(start) ? base64DrawingAt(html, from) : textDrawingAt(html, from);
+    const drawing = /;base64,$/i.test(start) ? stillBase64At(html, from) : stillTextAt(html, from);
     // Without an end tag here, there is none after the later URLs.
     if (drawing === null) break;
     still += html.slice(copiedTo, from) + drawing.still;
@@ -45,12 +45,12 @@ export function withStillDrawings(html: string): string {
 }
 
 /** A part of a document, from a known place up to `to`, and the text that replaces it. */
-interface Replaced {
+interface Replacement {
   to: number;
   still: string;
 }
 
-function base64DrawingAt(html: string, from: number): Replaced {
+function stillBase64At(html: string, from: number): Replacement {
   BASE64.lastIndex = from;
   const [base64 = ''] = BASE64.exec(html) ?? [];
   const svg = Buffer.from(base64.replaceAll(/%2b/gi, '+').replaceAll(/%2f/gi, '/'), 'base64');
@@ -60,7 +60,7 @@ function base64DrawingAt(html: string, from: number): Replaced {
 }
 
 /** Null without an end tag. */
-function textDrawingAt(html: string, from: number): Replaced | null {
+function stillTextAt(html: string, from: number): Replacement | null {
   END_TAG_IN_URL.lastIndex = from;
   const endTag = END_TAG_IN_URL.exec(html);
   if (endTag === null) return null;

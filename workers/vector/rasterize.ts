@@ -13,7 +13,7 @@ const CSS_DENSITY = 96;
  * Every drawing is opened at this density, which makes an inch 96 CSS pixels. To make pixels, the decoder takes a CSS
  * pixel for 1/72 inch, so it scales every drawing by 96/72.
  */
-const OPENED = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
+const OPEN_OPTIONS = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
 const SCALE_OF_DECODER = CSS_DENSITY / 72;
 /** Largest width or height of a surface of the renderer, in pixels. */
 const MAX_SIDE_PX = 32_767;
@@ -58,13 +58,13 @@ function roomFor(size: Size, limitPixels: number): number {
 
 /** The size of a drawing whose content decides it, as near as whole pixels of the decoder tell. */
 async function measured(drawing: Drawing): Promise<Size> {
-  const { width, height } = await sharp(Buffer.from(drawing.text()), OPENED).metadata();
+  const { width, height } = await sharp(Buffer.from(drawing.text()), OPEN_OPTIONS).metadata();
   return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
 }
 
 async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<DrawnPixels> {
   const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
-  const opened = sharp(Buffer.from(text), OPENED);
+  const opened = sharp(Buffer.from(text), OPEN_OPTIONS);
   const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());
   const { width, height } = info;
   const { width: naturalWidth, height: naturalHeight } = wholePixels(natural);

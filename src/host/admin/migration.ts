@@ -25,14 +25,14 @@ class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
-const PAGE = 500;
+const PAGE_DOCUMENTS = 500;
 /** Marks a target that a migration has begun to fill, so that only a migration to a marked target can be continued. */
 const MARKER = { collection: 'migrations', id: 'begun' };
 /**
  * Collections that are not copied: records of Idempotency-Keys belong to coordination and are stored for a day only.
  */
-const EXCLUDED = ['idempotency', MARKER.collection];
-const EVERY_KEY = Number.MAX_SAFE_INTEGER;
+const EXCLUDED_COLLECTIONS = ['idempotency', MARKER.collection];
+const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
 /**
  * Copies all documents and objects, and then compares both sides: counts and SHA-256 of all documents, bytes of all
@@ -46,7 +46,9 @@ export async function migrate(
   onProgress: (line: string) => void,
 ): Promise<MigrationReport> {
   const marker = await beginIn(to.documents);
-  const specs = (await from.documents.collections()).filter(({ name }) => !EXCLUDED.includes(name));
+  const specs = (await from.documents.collections()).filter(
+    ({ name }) => !EXCLUDED_COLLECTIONS.includes(name),
+  );
   const collections: Record<string, number> = {};
   for (const spec of specs) {
     const source = await from.documents.collection<Document>(spec);
@@ -62,7 +64,7 @@ export async function migrate(
 
 /** Marks the target as begun; refuses one with its own data. */
 async function beginIn(documents: ListedDocuments): Promise<Collection<Document>> {
-  const held = (await documents.collections()).filter(({ name }) => !EXCLUDED.includes(name));
+  const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
   const marker = await documents.collection<Document>({ name: MARKER.collection, indexes: [] });
   if ((await marker.findOne({ _id: MARKER.id })) !== null) return marker;
   for (const spec of held) {
@@ -120,7 +122,7 @@ async function* readPages(collection: Collection<Document>): AsyncGenerator<Docu
   let last: string | null = null;
   for (;;) {
     const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };
-    const page: Document[] = await collection.find(filter, { sort: order('_id'), limit: PAGE });
+    const page: Document[] = await collection.find(filter, { sort: order('_id'), limit: PAGE_DOCUMENTS });
     if (page.length === 0) return;
     yield page;
     last = page.at(-1)?._id ?? null;
@@ -147,7 +149,7 @@ async function copyObjects(
 ): Promise<{ objects: number; bytes: number }> {
   let objects = 0;
   let bytes = 0;
-  const keys = await from.listOlder('', EVERY_KEY, EVERY_KEY);
+  const keys = await from.listOlder('', UNBOUNDED, UNBOUNDED);
   const progress = new CopyProgress('objects', keys.length, onProgress);
   for (const key of keys) {
     progress.done(1);

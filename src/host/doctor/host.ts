@@ -25,7 +25,7 @@ export function judgeHost(facts: HostFacts, settings: Settings): Finding[] {
     judgeOpenFiles(facts),
     judgeTasks(facts, settings),
     judgeHeap(facts),
-    judgeWaits(settings),
+    judgeImageWait(settings),
     ...judgeFonts(facts),
   ];
 }
@@ -120,7 +120,7 @@ function judgeHeap({ heapBytes }: HostFacts): Finding {
   return heapBytes < MIN_HEAP_BYTES ? problem(message, remedy) : ok(message);
 }
 
-function judgeWaits({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): Finding {
+function judgeImageWait({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): Finding {
   const message = `A call waits for at most ${IMAGE_WAIT_MS} ms in an overload, and ends after ${TRANSFORM_TIMEOUT_MS} ms.`;
   if (IMAGE_WAIT_MS < TRANSFORM_TIMEOUT_MS) return ok(message);
   return warning(

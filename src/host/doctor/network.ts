@@ -5,7 +5,7 @@ import { checkIdentity } from './identity.ts';
 import { answersAsDarkroom } from './ports.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
-const EVERYBODY = ['0.0.0.0/0', '::/0'];
+const EVERY_ADDRESS = ['0.0.0.0/0', '::/0'];
 /** The address where clouds provide a machine's credentials. */
 const METADATA_NETWORK = '169.254.';
 
@@ -66,7 +66,7 @@ function* outboundFaults(
   { outbound: { OUTBOUND_ALLOWED_SUBNETS: allowed, OUTBOUND_ALLOW_HTTP } }: Settings,
   environment: Record<string, string | undefined>,
 ): Generator<Finding> {
-  const open = allowed.filter((one) => EVERYBODY.includes(one) || one.startsWith(METADATA_NETWORK));
+  const open = allowed.filter((one) => EVERY_ADDRESS.includes(one) || one.startsWith(METADATA_NETWORK));
   if (open.length > 0)
     yield problem(
       `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, including the metadata service of the cloud.`,

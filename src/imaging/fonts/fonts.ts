@@ -77,7 +77,7 @@ export class Fonts {
   #missing(characters: string): string[] {
     const missing = new Set<number>();
     for (const character of characters.normalize('NFC')) {
-      if (this.#covers(character) || UNSEEN.test(character)) continue;
+      if (this.#covers(character) || INVISIBLE_CHARACTER.test(character)) continue;
       // A letter with an accent is also drawn from its parts.
       const parts = [...character.normalize('NFD')];
       if (parts.length > 1 && parts.every((part) => this.#covers(part))) continue;
@@ -136,7 +136,7 @@ export class Fonts {
 }
 
 /** Spaces, controls, and marks that change how others are drawn. */
-const UNSEEN = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]$/u;
+const INVISIBLE_CHARACTER = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]$/u;
 
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);

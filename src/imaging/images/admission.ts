@@ -53,12 +53,12 @@ const OVERLOAD_AFTER_MS = 1_000;
 /** How long a call counts as waiting while its body is received. */
 const RECEIVING_MS = 1_000;
 /** Factor by which the wait of a queued call may exceed the limit, because the wait is an estimate. */
-const LENIENCE = 1.3;
+const WAIT_TOLERANCE = 1.3;
 const MAX_RETRY_SECONDS = 60;
 /** Calls that are served in a row while a job waits; the next turn is the job's. */
 const CALLS_IN_A_ROW = 3;
 /** More slots than an account ever has. */
-const LAST = 1e9;
+const LAST_IN_ORDER = 1e9;
 
 export interface AdmissionOptions {
   slots: number;
@@ -214,7 +214,7 @@ export class Admission {
 
   /** The rank of an account in its queue: whoever has the fewest slots is next, and whoever gives way is last. */
   readonly #rankOf = (accountId: string): number =>
-    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? LAST : 0);
+    this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? LAST_IN_ORDER : 0);
 
   #nextOf(work: WorkClass) {
     return this.#queues[work].next({ slotsOf: this.#rankOf });
@@ -324,7 +324,7 @@ export class Admission {
       for (const waiter of waiters) {
         const waitedMs = this.#clock.elapsedMs() - waiter.arrivedMs;
         const waitMs = waitedMs + this.#overloadWaitMs(turns + 1, waitingLines.length);
-        if (turns > 0 && waitMs > longestWaitMs * LENIENCE) late.push(waiter);
+        if (turns > 0 && waitMs > longestWaitMs * WAIT_TOLERANCE) late.push(waiter);
         else turns += 1;
       }
     }

@@ -13,11 +13,11 @@ export interface UnsupportedFile {
 
 const TEXT_BYTES = 512;
 
-const PHOTO = 'export it as JPEG';
+const EXPORT_AS_JPEG = 'export it as JPEG';
 const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFile]> = [
-  ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: PHOTO }],
-  ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: PHOTO }],
-  ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: PHOTO }],
+  ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
+  ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
+  ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: EXPORT_AS_JPEG }],
   ['BM', { name: 'a BMP file', mediaType: 'image/bmp', instead: 'export it as PNG' }],
   ['\0\0\x01\0', { name: 'an ICO file', mediaType: 'image/x-icon', instead: 'export it as PNG' }],
   ['8BPS', { name: 'a Photoshop file', mediaType: 'image/vnd.adobe.photoshop', instead: 'export it as PNG' }],
@@ -36,7 +36,11 @@ const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFile]>
   ],
 ];
 
-const HEIC: UnsupportedFile = { name: 'a HEIC file (iPhone photo)', mediaType: 'image/heic', instead: PHOTO };
+const HEIC: UnsupportedFile = {
+  name: 'a HEIC file (iPhone photo)',
+  mediaType: 'image/heic',
+  instead: EXPORT_AS_JPEG,
+};
 const VIDEO: UnsupportedFile = {
   name: 'a video',
   mediaType: 'video/mp4',

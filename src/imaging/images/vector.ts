@@ -59,7 +59,7 @@ export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
 export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const MAX_NICENESS = 19;
-const INSTEAD = { calls: [], words: 'a simpler drawing, or a smaller one' };
+const SIMPLER_DRAWING = { calls: [], words: 'a simpler drawing, or a smaller one' };
 /** The message for a drawing that ended its process. */
 const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
@@ -94,8 +94,8 @@ export class Rasterizer {
     const { clock, timeoutMs, lateWork, workerTime } = this.#options;
     const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
     const waitSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
-    if (waitSeconds > 0 && work === 'call') throw tookTooLongBefore(waitSeconds, INSTEAD);
-    const late = () => tookTooLong(LATE_SECONDS, INSTEAD);
+    if (waitSeconds > 0 && work === 'call') throw tookTooLongBefore(waitSeconds, SIMPLER_DRAWING);
+    const late = () => tookTooLong(LATE_SECONDS, SIMPLER_DRAWING);
     const deadlineMs = clock.nowMs() + timeoutMs;
     // The wait for the process does not count, as that of a job does not.
     const time = new Deadline({ deadlineMs, work: 'job', client: caller.deadline.signal, clock, late });

@@ -50,15 +50,15 @@ function timestampNow(): string {
 
 /** Response schema of `success(message, data)`. */
 export function envelopeOf<T extends TSchema>(data: T) {
-  return envelopeWith({ data });
+  return envelopeSchema({ data });
 }
 
 /** Response schema of a paged list of `row`. */
 export function pageOf<T extends TSchema>(row: T) {
-  return envelopeWith({ data: Type.Array(row), meta: ListMeta });
+  return envelopeSchema({ data: Type.Array(row), meta: ListMeta });
 }
 
-function envelopeWith<P extends TProperties>(contents: P) {
+function envelopeSchema<P extends TProperties>(contents: P) {
   return Type.Object({
     success: Type.Literal(true),
     message: Type.String(),

@@ -3,7 +3,7 @@ import fastJson, { type Schema } from 'fast-json-stringify';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { SettingsOf } from '../setting.ts';
-import { installBodies } from './bodies/parsing.ts';
+import { installBodyReading } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
 import { warnOfUntrustedProxy } from './connection/client-network.ts';
 import {
@@ -38,7 +38,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installValidation(server);
   installSerialization(server);
   installNegotiation(server);
-  installBodies(server);
+  installBodyReading(server);
   installAccessLog(server, log);
   installCaching(server);
   installCompression(server);

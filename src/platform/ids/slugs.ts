@@ -21,7 +21,7 @@ const SLUG = new RegExp(SLUG_PATTERN);
 export const ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
 
 /** Latin letters without a decomposition in Unicode. */
-const FOLDED: Readonly<Record<string, string>> = {
+const FOLDED_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
   œ: 'oe',
@@ -73,7 +73,7 @@ export function slugFromName(name: string, fallback: string): string {
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')
     .toLowerCase()
-    .replace(/[ßæœøłđðþı]/g, (letter) => FOLDED[letter] ?? '')
+    .replace(/[ßæœøłđðþı]/g, (letter) => FOLDED_LETTERS[letter] ?? '')
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-/, '')
     .replace(/^(?:builtin(?:-|$))+/, '')

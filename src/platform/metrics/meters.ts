@@ -19,7 +19,7 @@ export interface Meters {
  * Gauges of prom-client with the suffix of a counter, which Prometheus' own checker refuses. Other gauges have the same
  * counts by type.
  */
-const MISNAMED = [
+const MISNAMED_GAUGES = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
@@ -39,7 +39,7 @@ const LOOP_DELAY_INTERVAL_MS = 50;
 export function createMeters(tracing: Tracing): Meters {
   register.clear();
   collectDefaultMetrics({ eventLoopMonitoringPrecision: LOOP_DELAY_INTERVAL_MS });
-  for (const name of MISNAMED) register.removeSingleMetric(name);
+  for (const name of MISNAMED_GAUGES) register.removeSingleMetric(name);
   return {
     requests: new RequestMeter(),
     connectionsReleased: new Counter({

@@ -36,9 +36,9 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   zstd: (bytes, options) => zstd(bytes, { ...options, ...ZSTD_WINDOW }),
 };
 /** The codings that are undone, for messages. */
-export const DECODED = 'gzip, deflate, br and zstd';
+export const SUPPORTED_CODINGS = 'gzip, deflate, br and zstd';
 /** Names without a coding of the bytes; the last is of uploads to S3 in chunks, and some object stores keep it. */
-const UNCODED: readonly string[] = ['', 'identity', 'aws-chunked'];
+const NO_CODING: readonly string[] = ['', 'identity', 'aws-chunked'];
 const MAX_CODINGS = 4;
 const NAME_CHARACTERS = 40;
 /** How many bytes larger a coded body may be than a decoded one, because it does not compress. */
@@ -76,7 +76,7 @@ function parseCodings({ headers }: IncomingMessage): { name: string; decode: Dec
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-    .filter((name) => !UNCODED.includes(name));
+    .filter((name) => !NO_CODING.includes(name));
   const codings = names.map((name) => {
     const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
     if (decode === undefined) throw new CodingError('unknown', printable(name));

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, invalidParam } from '../http/errors/errors.ts';
-import { CodingError, DECODED, readBody } from './codings.ts';
+import { CodingError, readBody, SUPPORTED_CODINGS } from './codings.ts';
 import { refusalOf, unavailable } from './errors.ts';
 import { exchange, faultOf } from './exchange.ts';
 import { type Network, type TargetRules, vet } from './target.ts';
@@ -88,7 +88,7 @@ function undecoded({ fault, coding, cause }: CodingError, limitBytes: number): A
   if (fault === 'large') return tooLarge(limitBytes);
   const what =
     fault === 'unknown'
-      ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${DECODED}`
+      ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS}`
       : `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`;
   const refusal = invalidParam('url', `The body of the url ${what}.`, { coding });
   // The cause is only logged.

@@ -4,10 +4,10 @@ import type { Address, Resolve } from './target.ts';
 
 /** The timeout of a query to a name server, and the number of attempts. */
 const TIMEOUT_MS = 1_500;
-const TRIES = 2;
+const MAX_TRIES = 2;
 const HOSTS_FILE = '/etc/hosts';
 /** Results of DNS for a missing name, or missing addresses of a family. */
-const NONE = ['ENODATA', 'ENOTFOUND'];
+const NOT_FOUND_CODES = ['ENODATA', 'ENOTFOUND'];
 
 /**
  * Resolves names by the hosts file, and by DNS over separate sockets with timeouts. The system's resolver would occupy
@@ -35,12 +35,12 @@ function withoutDot(name: string): string {
 
 /** Queries both families at once. If one of them fails, the other one's addresses are used. */
 async function queryDns(hostname: string): Promise<Address[]> {
-  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: MAX_TRIES });
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
   if (addresses.length > 0) return addresses;
   const failure = [v4, v6].find(
-    (answer) => answer.status === 'rejected' && !NONE.includes(answer.reason?.code),
+    (answer) => answer.status === 'rejected' && !NOT_FOUND_CODES.includes(answer.reason?.code),
   );
   if (failure?.status === 'rejected') throw failure.reason;
   return [];

@@ -45,12 +45,12 @@ export async function openStores(
 ): Promise<Stores> {
   const documents = await openDocuments(settings);
   if (!isEmbedded(settings))
-    return together(documents, await connectCoordination(settings, log), await openObjects(settings));
+    return combineStores(documents, await connectCoordination(settings, log), await openObjects(settings));
   const { openEmbeddedCoordination } = await import('./coordination/embedded.ts');
   const coordination = await openEmbeddedCoordination(documents, Date.now, log);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
-  return together(documents, coordination, await openObjects(settings));
+  return combineStores(documents, coordination, await openObjects(settings));
 }
 
 /** Whether a start has made these stores. Those of a cluster are asked by its first command. */
@@ -108,12 +108,12 @@ export async function connectStores(
     const remote = timedDocuments(documentsOverChannel(channel), new StoreTimeout(PRIMARY_TIMEOUT));
     const documents = readingDirectly(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
     const coordination = timed(coordinationOverChannel(channel, log), new StoreTimeout(PRIMARY_TIMEOUT));
-    return together(documents, coordination, objects);
+    return combineStores(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
   const documents = timedDocuments(connected, new StoreTimeout(MONGODB_TIMEOUT));
-  return together(documents, await connectCoordination(settings, log), objects);
+  return combineStores(documents, await connectCoordination(settings, log), objects);
 }
 
 /** The primary's disk may be slow, but the primary is never unavailable while its processes run. */
@@ -146,7 +146,7 @@ async function openObjects(
 }
 
 /** Stores that close in the right order: coordination first, because it may use the documents. */
-export function together(documents: Documents, coordination: Coordination, objects: Objects): Stores {
+export function combineStores(documents: Documents, coordination: Coordination, objects: Objects): Stores {
   return {
     documents,
     coordination,

@@ -61,10 +61,10 @@ export class StoreTimeout {
 }
 
 /** Methods without a timeout: they do not use the store, or run once and may take long. */
-const UNTIMED = new Set(['collection', 'subscribe', 'observe', 'close']);
+const UNTIMED_METHODS = new Set(['collection', 'subscribe', 'observe', 'close']);
 
 function around(timeout: StoreTimeout): (method: string) => Around {
-  return (method) => (step) => (UNTIMED.has(method) ? step() : timeout.run(async () => step()));
+  return (method) => (step) => (UNTIMED_METHODS.has(method) ? step() : timeout.run(async () => step()));
 }
 
 /** Wraps a port so that each of its steps has a timeout. */

@@ -16,7 +16,7 @@ export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'
 }
 
 /** Every field of the card except its picture: a card with only a title looks broken. */
-const FIRST_CARD = {
+const EXAMPLE_CARD = {
   eyebrow: 'Hello',
   title: 'It works',
   subtitle: 'This card was drawn by your own Darkroom.',
@@ -25,7 +25,7 @@ const FIRST_CARD = {
 };
 
 function firstCall(url: string): string[] {
-  const body = JSON.stringify({ templateId: 'builtin-template-social-card', data: FIRST_CARD });
+  const body = JSON.stringify({ templateId: 'builtin-template-social-card', data: EXAMPLE_CARD });
   return [
     'curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\',
     `  -d '${body}' \\`,

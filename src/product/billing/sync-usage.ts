@@ -2,7 +2,7 @@ import { CONSOLE_KEY, type UsageSource } from './usage.ts';
 import type { UsageHour, UsageStore } from './usage-store.ts';
 import { cutWindow, type UsageWindow } from './usage-window.ts';
 
-const FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
+const FIELD_OF_GROUPING = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
 
 /**
  * The counted synchronous calls of a window. Whole days are read from the counts of days, whole hours at its ends from
@@ -10,7 +10,7 @@ const FIELDS = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
  */
 export function syncUsage(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
-    const field = FIELDS[window.groupBy];
+    const field = FIELD_OF_GROUPING[window.groupBy];
     const parts = cutWindow(window);
     const [byDay, byHour, cut] = await Promise.all([
       usage.callsOfDays(accountId, parts.days, field),

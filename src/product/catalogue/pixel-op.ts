@@ -18,7 +18,7 @@ interface PixelOpDefinition<N extends string, P extends TProperties> {
   sync?: boolean;
 }
 
-interface PixelOpSource<N extends string, P extends TProperties, S extends StepOf<object>>
+interface CompilablePixelOp<N extends string, P extends TProperties, S extends StepOf<object>>
   extends PixelOpDefinition<N, P> {
   description: string;
   /** The op's own parameters; they replace a shared one of the same name. */
@@ -51,7 +51,7 @@ type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
 
 /** A deterministic op on one image, with the parameters that all of them share declared and handled here, once. */
 export function pixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
-  source: PixelOpSource<N, P, S> & Renamed<P, S>,
+  source: CompilablePixelOp<N, P, S> & Renamed<P, S>,
 ): PixelOp<N> {
   const { op, description, rule, renamed = {}, compile, sync = true } = source;
   const filled = filler(source.parameters);

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Op } from './op.ts';
 
-const WHOLE = /^-?\d+$/;
+const WHOLE_NUMBER = /^-?\d+$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
@@ -40,7 +40,7 @@ function coerce(schema: TSchema | undefined, text: string): unknown {
 function read(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
-      return WHOLE.test(text) ? Number(text) : undefined;
+      return WHOLE_NUMBER.test(text) ? Number(text) : undefined;
     case 'number':
       return DECIMAL.test(text) ? Number(text) : undefined;
     case 'boolean':

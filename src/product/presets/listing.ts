@@ -1,6 +1,6 @@
 import { BUILT_INS } from './builtins.ts';
 import type { Preset } from './preset.ts';
-import { dataOf, exportOf, type UsageOf, withUsage } from './responses.ts';
+import { exportOf, presetDataOf, type UsageOf, withUsage } from './responses.ts';
 import type { PresetData, PresetListQuery } from './schema.ts';
 import type { PresetsStore } from './store.ts';
 
@@ -38,7 +38,7 @@ export async function listPresets(
       includeVersions ? store.histories(accountId, presets) : undefined,
     ]);
     return presets.map((preset, index) => {
-      const data = histories === undefined ? dataOf(preset) : exportOf(preset, histories[index] ?? []);
+      const data = histories === undefined ? presetDataOf(preset) : exportOf(preset, histories[index] ?? []);
       return withUsage(data, usage);
     });
   }

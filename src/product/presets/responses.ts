@@ -16,19 +16,19 @@ export type UsageOf = (
 const NEVER_RAN: PresetUsage = { runs: 0 };
 
 /** A preset as the API shows it. */
-export function dataOf(preset: Preset): PresetData {
+export function presetDataOf(preset: Preset): PresetData {
   const { _id: id, superseded, versionSavedAt: _, ...rest } = preset;
   return { id, builtIn: isBuiltIn(id), ...rest, versionCount: superseded.length + 1 };
 }
 
 /** An exported preset, with its earlier versions. */
 export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData {
-  return { ...dataOf(preset), versions };
+  return { ...presetDataOf(preset), versions };
 }
 
 /** An earlier version as the API shows it, under the preset's current name. */
 export function earlierDataOf(preset: Preset, version: PresetVersion): PresetData {
-  return dataOf({ ...preset, ...version });
+  return presetDataOf({ ...preset, ...version });
 }
 
 /** A preset in the response of a write, with warnings. */

@@ -9,18 +9,18 @@ export interface ProviderRefusal {
   retryAfterMs?: number | undefined;
 }
 
-const CONTENT = /content|moderation|policy|safety/i;
-const CREDENTIAL = /api[_ -]?key|auth|credential|token[_ -]?invalid|invalid[_ -]?token/i;
-const REJECTING = [400, 413, 422];
-const PASSING = [408, 409, 425, 429];
+const CONTENT_POLICY_WORDS = /content|moderation|policy|safety/i;
+const CREDENTIAL_WORDS = /api[_ -]?key|auth|credential|token[_ -]?invalid|invalid[_ -]?token/i;
+const REJECTED_STATUSES = [400, 413, 422];
+const TEMPORARY_STATUSES = [408, 409, 425, 429];
 
 /** Classifies a refusal: caused by the item's input, by the provider for now, or by this service's configuration. */
 export function faultOf({ status, kind, message, retryAfterMs }: ProviderRefusal): ProviderFault {
   const text = message === '' ? `HTTP ${status}` : message;
-  if (PASSING.includes(status) || status >= 500) return unavailable(text, retryAfterMs);
-  if (status === 403 && CONTENT.test(kind)) return rejected(text);
-  if (status === 400 && CREDENTIAL.test(kind)) return misconfigured(text);
-  if (REJECTING.includes(status)) return rejected(text);
+  if (TEMPORARY_STATUSES.includes(status) || status >= 500) return unavailable(text, retryAfterMs);
+  if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return rejected(text);
+  if (status === 400 && CREDENTIAL_WORDS.test(kind)) return misconfigured(text);
+  if (REJECTED_STATUSES.includes(status)) return rejected(text);
   return misconfigured(text);
 }
 

@@ -11,7 +11,7 @@ import {
 } from './provider.ts';
 
 /** Parameters that the service sets itself. */
-const RESERVED = [
+const RESERVED_PARAMETERS = [
   'candidateCount',
   'responseModalities',
   'responseMimeType',
@@ -21,7 +21,7 @@ const RESERVED = [
 /** Parameters that are sent in their own group. */
 const OF_THE_IMAGE = ['aspectRatio', 'imageSize'];
 /** Finish reasons that are caused by the content and not by the service. */
-const CONTENT = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
+const CONTENT_POLICY_WORDS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
 
 /**
  * The Gemini API. Its method models.generateContent returns pictures as well as JSON. It is called without the vendor's
@@ -44,7 +44,7 @@ export function createGemini({ key, baseUrl }: { key: string; baseUrl: string })
 
 function bodyOf(request: ModelRequest): Record<string, unknown> {
   const { op, prompt = '', pictures, schema = {} } = request;
-  const own = Object.entries(sentParameters(request, RESERVED));
+  const own = Object.entries(sentParameters(request, RESERVED_PARAMETERS));
   const ofTheImage = own.filter(([name]) => OF_THE_IMAGE.includes(name));
   const ofTheCall = own.filter(([name]) => !OF_THE_IMAGE.includes(name));
   const answerFormat =
@@ -74,7 +74,7 @@ function read(answer: unknown, { op }: ModelRequest): RawAnswer {
   const image = list.map(({ inlineData }) => objectOf(inlineData).data).find((data) => data !== undefined);
   if (op !== 'analyze' && image !== undefined) return { kind: 'image', bytes: pictureInBase64(image) };
   const reason = String(candidate.finishReason ?? '');
-  if (CONTENT.test(reason)) throw rejected(`The model withheld its answer: ${reason}.`);
+  if (CONTENT_POLICY_WORDS.test(reason)) throw rejected(`The model withheld its answer: ${reason}.`);
   if (op !== 'analyze') throw unavailable('The model answered without an image.');
   return { kind: 'json', value: jsonIn(list.map(({ text }) => text ?? '').join('')) };
 }

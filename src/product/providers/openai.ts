@@ -7,7 +7,7 @@ import { dataUrl } from './pictures.ts';
 import { type ModelRequest, type Provider, type RawAnswer, rejected, sentParameters } from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call, and no streaming. */
-const RESERVED = [
+const RESERVED_PARAMETERS = [
   'model',
   'prompt',
   'n',
@@ -57,7 +57,7 @@ export function createOpenAi(settings: { key: string; baseUrl: string; outbound:
 
 function generationOf(request: ModelRequest): Record<string, unknown> {
   const { providerModel: model, prompt = '' } = request;
-  return { ...sentParameters(request, RESERVED), model, prompt, n: 1 };
+  return { ...sentParameters(request, RESERVED_PARAMETERS), model, prompt, n: 1 };
 }
 
 /** The fields of a generation as a form, with the pictures. */

@@ -16,9 +16,9 @@ import {
 } from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call. */
-const RESERVED = ['num_outputs', 'num_images', 'number_of_images'];
-const RUNNING = ['starting', 'processing', 'queued'];
-const CONTENT = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
+const RESERVED_PARAMETERS = ['num_outputs', 'num_images', 'number_of_images'];
+const RUNNING_STATUSES = ['starting', 'processing', 'queued'];
+const CONTENT_POLICY_WORDS = /nsfw|safety|sensitive|flagged|moderation|content policy|prohibited/i;
 /** The interval between two polls of a prediction grows from the first value to the last. */
 const POLL_MS = { first: 200, factor: 1.4, last: 3_000 };
 const CANCEL_TIMEOUT_MS = 5_000;
@@ -85,7 +85,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     let failedPolls = 0;
     try {
       let waitMs = POLL_MS.first;
-      while (RUNNING.includes(prediction.status)) {
+      while (RUNNING_STATUSES.includes(prediction.status)) {
         await sleep(waitMs, undefined, { signal });
         waitMs = Math.min(waitMs * POLL_MS.factor, POLL_MS.last);
         try {
@@ -120,7 +120,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
         typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
         endpoint.secrets,
       );
-      throw CONTENT.test(message) ? rejected(message) : unavailable(message);
+      throw CONTENT_POLICY_WORDS.test(message) ? rejected(message) : unavailable(message);
     }
     const [first] = Array.isArray(output) ? output : [output];
     if (typeof first !== 'string') throw unavailable('The model answered without an image.');
@@ -145,7 +145,7 @@ function writeSubmission(request: ModelRequest) {
   const [image, ...others] = pictures;
   const several = fields.images !== undefined;
   const input = {
-    ...sentParameters(request, RESERVED),
+    ...sentParameters(request, RESERVED_PARAMETERS),
     ...(prompt !== undefined && fields.prompt !== '' && { [fields.prompt ?? 'prompt']: prompt }),
     ...(several && pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(dataUrl) }),
     ...(!several && image !== undefined && { [fields.image ?? 'image']: dataUrl(image) }),

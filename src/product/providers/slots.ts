@@ -8,13 +8,13 @@ const RENEW_MS = 10_000;
  * A slot returned in this process wakes a waiting call; slots of other processes are found by polling at this interval.
  */
 const POLL_MS = 250;
-const POLLS = 8;
+const MAX_POLLS = 8;
 /** How long an account that found no slot keeps its turn, until its item is tried again. */
 const WAIT_MS = 3_000;
 /**
  * How long half of the slots are reserved for other accounts after one of them asked. Running calls are not stopped.
  */
-const SEEN_MS = 60_000;
+const RESERVED_MS = 60_000;
 
 interface ProviderSlotsOptions {
   coordination: Coordination;
@@ -66,14 +66,14 @@ export class ProviderSlots {
       limit: this.#options.limit,
       holder,
       leaseMs: LEASE_MS,
-      seenMs: SEEN_MS,
+      seenMs: RESERVED_MS,
       waitMs: WAIT_MS,
     };
     if (await this.#options.coordination.takeShared(request)) return true;
     const queue = this.#waiting.get(key) ?? new FairQueue();
     if (queue.size >= this.#options.limit && queue.sizeOf(owner) > 0) return false;
     this.#waiting.set(key, queue);
-    for (let poll = 0; poll < POLLS; poll++) {
+    for (let poll = 0; poll < MAX_POLLS; poll++) {
       await turnOrPoll(queue, owner);
       if (await this.#options.coordination.takeShared(request)) return true;
     }

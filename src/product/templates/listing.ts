@@ -9,7 +9,7 @@ import {
 import { isBuiltIn } from '../../platform/ids/slugs.ts';
 import { order } from '../../platform/stores/documents/port.ts';
 import { BUILT_INS } from './builtins/index.ts';
-import { dataOf, versionDataOf } from './responses.ts';
+import { templateDataOf, versionDataOf } from './responses.ts';
 import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
 import type { PageStart, TemplatesStore } from './store.ts';
 import { type Template, versionOf } from './template.ts';
@@ -34,7 +34,7 @@ export async function listTemplates(
     sort: order('-builtIn', '-updatedAt', '-id'),
   };
   const perPage = pageSize(query);
-  const builtIns = filter === 'user' ? [] : BUILT_INS.map(dataOf);
+  const builtIns = filter === 'user' ? [] : BUILT_INS.map(templateDataOf);
   const listsOwn = filter !== 'builtin';
 
   /** @param skipped the number of built-ins before the page. */
@@ -42,7 +42,7 @@ export async function listTemplates(
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
     if (room === 0 || !listsOwn) return rows;
-    return [...rows, ...(await store.list(accountId, own, room)).map(dataOf)];
+    return [...rows, ...(await store.list(accountId, own, room)).map(templateDataOf)];
   }
 
   if (cursor !== undefined) {

@@ -2,7 +2,7 @@ import { parseReference } from '../../platform/ids/slugs.ts';
 import { BUILT_INS, findBuiltIn, findByShortName, shortNameOf } from './builtins/index.ts';
 import type { RenderPage } from './document.ts';
 import { builtInReadOnly, malformedVersion, templateNotFound, templateVersionNotFound } from './errors.ts';
-import { dataOf, versionDataOf } from './responses.ts';
+import { templateDataOf, versionDataOf } from './responses.ts';
 import type { TemplateData } from './schema.ts';
 import type { TemplatesStore } from './store.ts';
 import { type Template, type TemplateVersion, versionOf } from './template.ts';
@@ -24,7 +24,7 @@ export async function readTemplate(
   text: string,
 ): Promise<TemplateData> {
   const found = await resolve(store, accountId, text);
-  return 'templateId' in found ? versionDataOf(found) : dataOf(found);
+  return 'templateId' in found ? versionDataOf(found) : templateDataOf(found);
 }
 
 /**

@@ -6,7 +6,7 @@ import type { StoredSummary, TemplateVersion } from './template.ts';
  * A template as the API shows it, at its current version. The schema of the answer drops what is only stored, and that
  * of a listing html and css.
  */
-export function dataOf<T extends StoredSummary>({ _id: id, ...rest }: T) {
+export function templateDataOf<T extends StoredSummary>({ _id: id, ...rest }: T) {
   return { id, builtIn: isBuiltIn(id), ...rest };
 }
 

@@ -8,7 +8,7 @@ import { templateNotFound } from './errors.ts';
 import { checkEntries } from './importing.ts';
 import { listTemplates, readHistory } from './listing.ts';
 import { findTemplate, knownNames, readTemplate, refuseBuiltIn } from './reading.ts';
-import { dataOf } from './responses.ts';
+import { templateDataOf } from './responses.ts';
 import { changedContent, checkSlug, newContent } from './rules.ts';
 import {
   NewTemplate,
@@ -70,7 +70,7 @@ export async function templateRoutes(
       if (slug !== undefined) checkSlug(slug);
       const content = newContent(request.body);
       const template = await store.insertOne(gate.requireCaller(request).accountId, { content, slug }, now());
-      return reply.code(201).send(success('Template created.', dataOf(template)));
+      return reply.code(201).send(success('Template created.', templateDataOf(template)));
     },
   );
 
@@ -90,7 +90,7 @@ export async function templateRoutes(
       const { drafts, errors } = await checkEntries(request.body);
       const templates = await store.insert(gate.requireCaller(request).accountId, drafts, now());
       const sent = request.body.length;
-      return sendImported(reply, templates.map(dataOf), errors, { sent, of: 'templates' });
+      return sendImported(reply, templates.map(templateDataOf), errors, { sent, of: 'templates' });
     },
   );
 
@@ -136,7 +136,7 @@ export async function templateRoutes(
         now(),
       );
       if (template === null) throw templateNotFound(templateId, await knownNames(store, accountId));
-      return success('Template changed.', dataOf(template));
+      return success('Template changed.', templateDataOf(template));
     },
   );
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
-import { together } from '../../../src/platform/stores/open.ts';
+import { combineStores } from '../../../src/platform/stores/open.ts';
 import { ended, submit, uploadPictures } from '../../product/jobs/jobs.ts';
 import { openTestStores, startServer } from '../../support/harness.ts';
 
@@ -37,7 +37,7 @@ t.test('a process that starts bears messages on every channel as soon as it subs
     await rm(directory, { recursive: true, force: true });
   });
   const channels: string[] = [];
-  const stores = together(own.documents, eager(own.coordination, channels), own.objects);
+  const stores = combineStores(own.documents, eager(own.coordination, channels), own.objects);
   const server = await startServer(t, { stores });
   t.ok(channels.includes('jobs/work') && channels.length >= 8, channels.join(' '));
   const account = await server.account({ credits: 5 });

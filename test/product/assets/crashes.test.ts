@@ -4,7 +4,7 @@ import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
-import { installBodies, installBodyParsing } from '../../../src/platform/http/bodies/parsing.ts';
+import { installBodyParsing, installBodyReading } from '../../../src/platform/http/bodies/parsing.ts';
 import { installFailures } from '../../../src/platform/http/errors/failures.ts';
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
 import { createSignatures } from '../../../src/platform/http/signatures.ts';
@@ -49,7 +49,7 @@ async function serve(assets: Assets) {
   const app = Fastify();
   installFailures(app);
   installValidation(app);
-  installBodies(app);
+  installBodyReading(app);
   installBodyParsing(app, () => 'acc_a');
   await app.register(assets.routes);
   return app;

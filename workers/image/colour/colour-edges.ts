@@ -1,11 +1,11 @@
 import type { Pixels } from '../pixels/pixels.ts';
 
 /** Smallest distance in colour between two neighbours that makes a hard edge, which subsampled colours would blur. */
-const HARD = 90;
+const MIN_HARD_EDGE = 90;
 /** Share of hard edges above which a picture counts as a drawing or a screenshot, not as a photograph. */
-const SHARE = 0.004;
-/** Every STEP-th row is examined. */
-const STEP = 3;
+const MAX_PHOTO_SHARE = 0.004;
+/** Every ROW_STEP-th row is examined. */
+const ROW_STEP = 3;
 
 /**
  * Whether a picture has enough hard edges between colours, such as text on a coloured background, that chroma
@@ -15,14 +15,14 @@ export function hasHardColourEdges({ data, width, height, channels, frames }: Pi
   if (channels === 1) return false;
   let edges = 0;
   let compared = 0;
-  for (let y = 0; y < height * frames; y += STEP) {
+  for (let y = 0; y < height * frames; y += ROW_STEP) {
     let at = y * width * channels;
     for (let x = 1; x < width; x++, at += channels) {
       compared++;
-      if (chromaDistance(data, at, at + channels) > HARD) edges++;
+      if (chromaDistance(data, at, at + channels) > MIN_HARD_EDGE) edges++;
     }
   }
-  return edges > SHARE * compared;
+  return edges > MAX_PHOTO_SHARE * compared;
 }
 
 /** The distance of two pixels in Cb and Cr (JFIF). */

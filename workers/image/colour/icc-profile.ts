@@ -41,7 +41,7 @@ export function profileFor(colours: Colours, space: 'rgb' | 'grey'): Buffer {
     ['wtpt', xyzTag(D50)],
   ];
   if (space === 'grey') return assembled('GRAY', [...tags, ['kTRC', curve]]);
-  const columns = columnsOf(colours);
+  const columns = colorantsOf(colours);
   return assembled('RGB ', [
     ...tags,
     ...['r', 'g', 'b'].flatMap((channel, index): [string, Buffer][] => [
@@ -58,7 +58,7 @@ export function isPossible(primaries: Omit<Colours, 'name' | 'curve'>): boolean 
   const isAhead = sharesOf(primaries).every((share) => share > 0);
   return (
     isAhead &&
-    columnsOf(primaries)
+    colorantsOf(primaries)
       .flat()
       .every((value) => Math.abs(value) < MAX_XYZ)
   );
@@ -67,7 +67,7 @@ export function isPossible(primaries: Omit<Colours, 'name' | 'curve'>): boolean 
 type Primaries = Pick<Colours, 'white' | 'red' | 'green' | 'blue'>;
 
 /** XYZ of red, green and blue as seen under D50; they add up to its white. */
-function columnsOf(primaries: Primaries): Triple[] {
+function colorantsOf(primaries: Primaries): Triple[] {
   const shares = sharesOf(primaries);
   const white = xyzOf(primaries.white);
   return brightOf(primaries).map((colour, index) =>

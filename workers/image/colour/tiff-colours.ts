@@ -32,7 +32,7 @@ interface PlainPixels {
 }
 
 /** Tags that describe the stored samples, which are replaced. */
-const STORED: ReadonlySet<number> = new Set([
+const SAMPLE_TAGS: ReadonlySet<number> = new Set([
   ...Object.values(TAG).filter((tag) => tag !== TAG.orientation),
   // Smallest and largest values, free parts, and the curve of grey values.
   280,
@@ -229,7 +229,7 @@ function withPage(file: Uint8Array, { directory, before, page, pixels }: NewPage
   const pixelsAt = file.length + (file.length % 2);
   const directoryAt = pixelsAt + stored.length + (stored.length % 2);
   const kept = directory.entries
-    .filter(({ tag }) => !STORED.has(tag))
+    .filter(({ tag }) => !SAMPLE_TAGS.has(tag))
     .map(({ tag, at }): NewEntry => ({ tag, copied: file.subarray(at, at + entryBytesOf(directory)) }));
   const entries: NewEntry[] = [
     ...kept,

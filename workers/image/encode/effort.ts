@@ -44,7 +44,7 @@ const TRELLIS_FROM_EFFORT = 9;
  * visible. It is 1 at quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA 2. Files are then 5 % smaller at
  * quality 50, and 1 % at 80.
  */
-const TRELLIS_RAISES = 0.1;
+const TRELLIS_QUALITY_RAISE = 0.1;
 
 /**
  * Size in pixels from which a progressive JPEG is smaller than a sequential one. Progressive files of quality 80 are 16
@@ -71,7 +71,9 @@ export function jpegEffort(
   const hasTrellis = effort >= TRELLIS_FROM_EFFORT;
   const progressive = asked ?? (effort >= 3 && size.width * size.height >= PROGRESSIVE_FROM_PX);
   return {
-    quality: hasTrellis ? Math.round(quality + TRELLIS_RAISES * Math.min(quality, 100 - quality)) : quality,
+    quality: hasTrellis
+      ? Math.round(quality + TRELLIS_QUALITY_RAISE * Math.min(quality, 100 - quality))
+      : quality,
     optimiseCoding: effort >= 1,
     progressive,
     optimiseScans: progressive && effort >= 6,

@@ -2,9 +2,9 @@ import { Bytes } from '../../formats/bytes.ts';
 import { type PngChunk, pngChunks } from '../../formats/png.ts';
 
 /** Types of chunks that hold the pixels of a PNG. */
-const PIXELS: readonly string[] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'];
+const PIXEL_CHUNKS: readonly string[] = ['IHDR', 'PLTE', 'tRNS', 'IDAT'];
 /** Types of chunks of a written PNG whose content does not depend on how its pixels are stored. */
-const APART: readonly string[] = [
+const INDEPENDENT_CHUNKS: readonly string[] = [
   'iCCP',
   'sRGB',
   'gAMA',
@@ -32,13 +32,13 @@ export function withSmallerPixels(
   const ours = [...pngChunks(new Bytes(written))];
   const theirs = [...pngChunks(new Bytes(original))];
   const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE);
-  const isKnown = ours.every(({ type }) => PIXELS.includes(type) || APART.includes(type));
+  const isKnown = ours.every(({ type }) => PIXEL_CHUNKS.includes(type) || INDEPENDENT_CHUNKS.includes(type));
   if (isConverted || !isKnown || pixelBytes(theirs) >= pixelBytes(ours)) return written;
   const head = ours[0] as PngChunk;
   const pixels = theirs
-    .filter(({ type }) => PIXELS.includes(type))
+    .filter(({ type }) => PIXEL_CHUNKS.includes(type))
     .map(({ at, next }) => original.subarray(at, next));
-  const apart = ours.filter(({ type }) => APART.includes(type));
+  const apart = ours.filter(({ type }) => INDEPENDENT_CHUNKS.includes(type));
   const partOf = ({ at, next }: PngChunk) => written.subarray(at, next);
   return Buffer.concat([
     written.subarray(0, head.at),
@@ -50,5 +50,7 @@ export function withSmallerPixels(
 }
 
 function pixelBytes(chunks: readonly PngChunk[]): number {
-  return chunks.filter(({ type }) => PIXELS.includes(type)).reduce((sum, { at, next }) => sum + next - at, 0);
+  return chunks
+    .filter(({ type }) => PIXEL_CHUNKS.includes(type))
+    .reduce((sum, { at, next }) => sum + next - at, 0);
 }

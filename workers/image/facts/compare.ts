@@ -11,7 +11,7 @@ import type { Pixels } from '../pixels/pixels.ts';
  * Largest difference of a channel, of 255, that counts as unchanged: it is invisible, and codecs cause it everywhere.
  * It is included in maxDifference.
  */
-const UNSEEN = 8;
+const MAX_INVISIBLE_DIFFERENCE = 8;
 /** Changed pixels in the same tile, or in adjacent tiles, form one region. */
 const TILE_PX = 16;
 const MAX_REGIONS = 100;
@@ -53,7 +53,7 @@ function differenceOf(one: Pixels, other: Pixels): Difference {
   for (let pixel = 0, at = 0; pixel < width * height; pixel++, at += 4) {
     const difference = largestOf(one.data, other.data, at);
     if (difference > maxDifference) maxDifference = difference;
-    if (difference <= UNSEEN) continue;
+    if (difference <= MAX_INVISIBLE_DIFFERENCE) continue;
     changed++;
     tiles.mark(pixel % width, Math.floor(pixel / width));
   }

@@ -13,7 +13,7 @@ interface Spans {
 }
 
 /** Fields per pixel of the copy: the alpha-weighted sums of red, green and blue, and the sum of the weights. */
-const FIELDS = 4;
+const SUMS_PER_PIXEL = 4;
 
 /**
  * An RGBA copy of a picture with sides of at most `edgePx`; a smaller picture is not enlarged. Each pixel is the mean
@@ -27,8 +27,8 @@ export function smallCopy(picture: Sample, edgePx: number): Omit<Pixels, 'frames
   const area = (picture.width / size.width) * (picture.height / size.height);
   const rowBytes = picture.channels * picture.width;
   const sum = picture.channels === 3 ? sumRow : sumVeiledRow;
-  const row = new Float64Array(FIELDS * size.width);
-  const line = new Float64Array(FIELDS * size.width);
+  const row = new Float64Array(SUMS_PER_PIXEL * size.width);
+  const line = new Float64Array(SUMS_PER_PIXEL * size.width);
   for (let y = 0, to = 0; y < picture.height; y++) {
     sum(picture.data.subarray(y * rowBytes, (y + 1) * rowBytes), across, row);
     const edge = ((to + 1) * picture.height) / size.height;
@@ -56,7 +56,7 @@ function spansOf(from: number, to: number): Spans {
 
 /** Adds the pixels of a row to the pixels of the copy that they belong to. */
 function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
-  for (let column = 0, to = 0; column < first.length; column++, to += FIELDS) {
+  for (let column = 0, to = 0; column < first.length; column++, to += SUMS_PER_PIXEL) {
     const from = 3 * (first[column] as number);
     const until = 3 * (end[column] as number);
     let red = 0;
@@ -100,7 +100,7 @@ function sumVeiledRow(row: Uint8Array, { first, end, before, behind }: Spans, su
 
 function addVeiled(row: Uint8Array, pixel: number, share: number, sums: Float64Array, column: number): void {
   const at = 4 * pixel;
-  const to = FIELDS * column;
+  const to = SUMS_PER_PIXEL * column;
   const weight = (share * (row[at + 3] as number)) / 255;
   for (let channel = 0; channel < 3; channel++)
     sums[to + channel] = (sums[to + channel] as number) + weight * (row[at + channel] as number);
@@ -109,7 +109,7 @@ function addVeiled(row: Uint8Array, pixel: number, share: number, sums: Float64A
 
 /** Writes a line of the copy, rounded. */
 function write(line: Float64Array, data: Uint8Array, area: number): void {
-  for (let at = 0; at < line.length; at += FIELDS) {
+  for (let at = 0; at < line.length; at += SUMS_PER_PIXEL) {
     const opacity = line[at + 3] as number;
     const scale = opacity > 0 ? 1 / opacity : 0;
     data[at] = (line[at] as number) * scale + 0.5;

@@ -25,7 +25,7 @@ const MAX_JPEG_SEGMENT_BYTES = 65_000;
  * The reported groups, in the order of the answer. The thumbnail, and values that the reader computes or repeats, are
  * left out.
  */
-const REPORTED = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
+const REPORTED_GROUPS = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
 /** Tags that are text although their type is bytes; the reader's description is that text. */
 const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
@@ -47,7 +47,7 @@ const ENCODED_TEXTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Tags for the internal layout of the file, and blocks that are reported tag by tag. */
-const UNREPORTED =
+const UNREPORTED_TAG =
   /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
 /** Keyword under which ImageMagick stores a profile in a PNG, before the name of the profile. */
@@ -73,9 +73,9 @@ export function readTags(
   };
   const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
   const reported: Record<string, Record<string, Plain>> = {};
-  for (const group of REPORTED) {
+  for (const group of REPORTED_GROUPS) {
     const tags = Object.entries(groups[group] ?? {}).filter(
-      ([name, tag]) => isTag(tag) && !UNREPORTED.test(name),
+      ([name, tag]) => isTag(tag) && !UNREPORTED_TAG.test(name),
     );
     const values = tags.map(([name, tag]) => {
       const held = heldBy(tag, isText(group, name));

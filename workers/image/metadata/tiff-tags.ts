@@ -27,10 +27,10 @@ interface TagEntry {
 /** Offset in a TIFF of the field that holds the offset of the first directory. */
 const IFD_POINTER_OFFSET = 4;
 const ENTRY_BYTES = 12;
-const LONG = 4;
-const UNDEFINED = 7;
+const LONG_TYPE = 4;
+const UNDEFINED_TYPE = 7;
 /** Types of values that are pairs of numbers: fractions, unsigned and signed. */
-const FRACTIONS: readonly number[] = [5, 10];
+const RATIONAL_TYPES: readonly number[] = [5, 10];
 /** Types above this one are useless outside of their file, because they hold offsets. */
 const LAST_TYPE = 12;
 const MAX_ENTRIES = 512;
@@ -38,14 +38,14 @@ const MAX_ENTRIES = 512;
 const PIXEL_DIMENSIONS: readonly number[] = [0xa002, 0xa003];
 
 /** Tags of a first directory that describe the picture and not its pixels. */
-const DESCRIPTIVE: ReadonlySet<number> = new Set([
+const DESCRIPTIVE_TAGS: ReadonlySet<number> = new Set([
   0x010e, 0x010f, 0x0110, 0x0131, 0x0132, 0x013b, 0x013c, 0x8298, 0x8769, 0x8825, 0x9c9b, 0x9c9c, 0x9c9d,
   0x9c9e, 0x9c9f, 0x4746, 0x4749,
 ]);
 /** The tag IPTC-NAA. */
-const IPTC = 0x83bb;
+const IPTC_TAG = 0x83bb;
 /** The tags Copyright and Artist. */
-const RIGHTS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
+const RIGHTS_TAGS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
 
 /**
  * Adds the tags of an EXIF structure to a little-endian TIFF.
@@ -62,9 +62,10 @@ export function withExifTags(
   const file = Buffer.from(tiff.buffer, tiff.byteOffset, tiff.byteLength);
   const [first] = tiffPages(new Bytes(file));
   if (first === undefined || first.isBig || !first.littleEndian) return tiff;
-  const kept = which === 'all' ? DESCRIPTIVE : RIGHTS;
+  const kept = which === 'all' ? DESCRIPTIVE_TAGS : RIGHTS_TAGS;
   const added = exif === undefined ? [] : entriesOf(exif).filter(({ tag }) => kept.has(tag));
-  if (iptc !== undefined) added.push({ tag: IPTC, type: UNDEFINED, count: iptc.length, value: iptc });
+  if (iptc !== undefined)
+    added.push({ tag: IPTC_TAG, type: UNDEFINED_TYPE, count: iptc.length, value: iptc });
   if (added.length === 0) return tiff;
   const own = first.entries
     .filter((entry) => !added.some(({ tag }) => tag === entry.tag))
@@ -89,7 +90,9 @@ function entriesOf(exif: Uint8Array): TagEntry[] {
       if (EXIF_POINTERS.has(entry.tag)) {
         const led = directories.find(({ ledBy }) => ledBy === entry);
         const below = led === undefined ? [] : carried(led);
-        return below.length === 0 ? [] : [{ ...entry, type: LONG, count: 1, value: Buffer.alloc(4), below }];
+        return below.length === 0
+          ? []
+          : [{ ...entry, type: LONG_TYPE, count: 1, value: Buffer.alloc(4), below }];
       }
       const value = carriedValue(bytes, directory, entry, Math.min(MAX_VALUE_BYTES, bytesLeft));
       bytesLeft -= value?.byteLength ?? 0;
@@ -111,7 +114,7 @@ function carriedValue(
     return undefined;
   const copy = Buffer.from(bytes.slice(valueAt, end));
   if (littleEndian) return copy;
-  const numbers = FRACTIONS.includes(type) ? 2 * count : count;
+  const numbers = RATIONAL_TYPES.includes(type) ? 2 * count : count;
   return swapped(copy, claimedBytes / numbers);
 }
 

@@ -2,7 +2,7 @@ import type { KernelEnum } from 'sharp';
 import type { Picture } from '../picture.ts';
 import { type Anchor, place, type Size } from '../pixels/geometry.ts';
 import {
-  type Interest,
+  type InterestMeasure,
   interestingBox,
   isLarger,
   scaleTo,
@@ -20,7 +20,7 @@ interface Aim {
 /**
  * The part of a picture that a crop keeps: a place or point that can be computed, or a part that depends on the pixels.
  */
-export function anchorOf({ gravity, focalX, focalY }: Aim): Anchor | Interest {
+export function anchorOf({ gravity, focalX, focalY }: Aim): Anchor | InterestMeasure {
   if (focalX === undefined && focalY === undefined) return gravity ?? 'center';
   return { x: focalX ?? 0.5, y: focalY ?? 0.5 };
 }
@@ -29,7 +29,7 @@ export function anchorOf({ gravity, focalX, focalY }: Aim): Anchor | Interest {
 export async function scaleAndCrop(
   picture: Picture,
   { scaled, result }: { scaled: Size; result: Size },
-  anchor: Anchor | Interest,
+  anchor: Anchor | InterestMeasure,
   kernel?: keyof KernelEnum,
 ): Promise<void> {
   if (anchor !== 'attention' && anchor !== 'entropy')

@@ -29,7 +29,7 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
 };
 
 /** Ratio of the estimated time of a trial on the whole picture to the time left, above which the search is refused. */
-const HOPELESS = 2;
+const MAX_TIME_RATIO = 2;
 
 /** Estimates for the whole picture from trials on a sample. */
 export interface Rehearsed {
@@ -107,7 +107,7 @@ export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
       }
     },
   });
-  if (wholeMs > HOPELESS * (leftMs() + LAST_CALL_MS)) throw new TooLate();
+  if (wholeMs > MAX_TIME_RATIO * (leftMs() + LAST_CALL_MS)) throw new TooLate();
   return {
     expected: expectationOf(found, row.expected),
     effort: efforts[level],

@@ -74,7 +74,7 @@ const SURE_BYTES_PER_PX = 1 / 8;
  * Factor on the tolerance if there is time for only one trial, because a sample's estimate is sometimes wrong by a
  * tenth.
  */
-const RUSH = 10;
+const RUSHED_TOLERANCE_FACTOR = 10;
 
 /**
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the
@@ -167,7 +167,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
     tryOut({
       ...row,
       ...(found && { expected: found.expected }),
-      ...(found?.isRushed && { tolerance: row.tolerance * RUSH }),
+      ...(found?.isRushed && { tolerance: row.tolerance * RUSHED_TOLERANCE_FACTOR }),
       hasTime: time.hasTime,
       async attempt(index) {
         const setting = settings[index] as EncoderSetting;

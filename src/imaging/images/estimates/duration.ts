@@ -27,7 +27,7 @@ const REWRITE_MS = 80;
 /** A pixel that a step reads and drops, as a resize does to a smaller size. */
 const READ_MS = 5;
 /** All scans of a progressive or interlaced file, or two bytes per channel. */
-const TWICE = 2;
+const COSTLY_DECODE_FACTOR = 2;
 /** A description reads all pixels once or twice, and looks at a small copy. */
 const DESCRIBE_MS = 30;
 /** A trial of a search is decoded again and compared; SSIMULACRA 2 looks at it in six sizes. */
@@ -92,7 +92,7 @@ function decodingMs(
   framesRead: number,
 ): number {
   const once = rewritten ? REWRITE_MS : (DECODE_MS[format] ?? 0);
-  const perMegapixel = progressive || bitDepth > 8 ? once * TWICE : once;
+  const perMegapixel = progressive || bitDepth > 8 ? once * COSTLY_DECODE_FACTOR : once;
   return BASE_MS + framesRead * FRAME_MS + ((pixels / 1e6) * perMegapixel * framesRead) / frames;
 }
 

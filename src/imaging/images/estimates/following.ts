@@ -4,7 +4,7 @@ import type { Header } from '../header/header.ts';
 
 /** Predicts a pass from its header, before a pixel is read: the basis of the estimates of memory and of time. */
 
-const MOVING: readonly OutputFormat[] = ['webp', 'gif'];
+const ANIMATED_FORMATS: readonly OutputFormat[] = ['webp', 'gif'];
 
 export interface Size {
   width: number;
@@ -35,7 +35,7 @@ export function encodeOf(header: Header, { steps, encode }: Pass): Encode & { fo
 /** How many frames the pass reads: all of them only if the result moves and every step keeps it moving. */
 export function framesOf(header: Header, pass: Pass): number {
   const { frame = 'all' } = pass.decode;
-  const moves = MOVING.includes(encodeOf(header, pass).format) && frame === 'all';
+  const moves = ANIMATED_FORMATS.includes(encodeOf(header, pass).format) && frame === 'all';
   return moves && pass.steps.every(({ operation: name }) => isForMoving(name)) ? header.frames : 1;
 }
 

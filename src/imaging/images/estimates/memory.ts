@@ -10,9 +10,9 @@ import { encodeOf, framesOf, type Size, sizesOf } from './following.ts';
  * 15, every other operation that reads more than a line 3; and each encoder keeps its whole picture.
  */
 const BASE_BYTES = 16 * MEGABYTE;
-const AVIF_DECODE = 18;
-const DESCRIBE = 4;
-const ENCODE: Readonly<Record<OutputFormat, number>> = {
+const AVIF_DECODE_BYTES_PER_PIXEL = 18;
+const DESCRIBE_BYTES_PER_PIXEL = 4;
+const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   jpeg: 7,
   png: 6,
   webp: 15,
@@ -24,15 +24,15 @@ const ENCODE: Readonly<Record<OutputFormat, number>> = {
 /** Memory that a pass is estimated to take at its peak; null is a description. */
 export function estimatedBytes(header: Header, pass: Pass | null): number {
   const decode = BASE_BYTES + decodeBytes(header);
-  if (pass === null) return decode + header.pixels * DESCRIBE;
+  if (pass === null) return decode + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
   const sizes = sizesOf(header, pass);
   const last = sizes.at(-1) ?? header;
-  const encode = last.width * last.height * ENCODE[encodeOf(header, pass).format];
+  const encode = last.width * last.height * ENCODE_BYTES_PER_PIXEL[encodeOf(header, pass).format];
   return decode + largestCopies(header, pass, sizes) + encode;
 }
 
 function decodeBytes(header: Header): number {
-  if (header.format === 'avif') return header.pixels * AVIF_DECODE;
+  if (header.format === 'avif') return header.pixels * AVIF_DECODE_BYTES_PER_PIXEL;
   // A page that is rewritten is held as its samples, as its pixels, and as a file.
   if (header.rewritten) return 3 * header.pixels * bytesPerPixel(header);
   return header.progressive ? header.pixels * bytesPerPixel(header) : 0;

@@ -7,7 +7,7 @@ import {
 } from '../../../../workers/formats/tiff-page.ts';
 
 /** Names of schemes of compression that are not read. */
-const UNREAD: Readonly<Record<number, string>> = {
+const UNREAD_COMPRESSIONS: Readonly<Record<number, string>> = {
   22610: 'JPEG XR',
   33003: 'JPEG 2000',
   33004: 'JPEG 2000',
@@ -25,7 +25,7 @@ const UNREAD: Readonly<Record<number, string>> = {
   52546: 'JPEG XL',
 };
 /** Beside those of two tones: none, LZW, JPEG, Deflate, PackBits, WebP, and those of old drawings and of light. */
-const READ: readonly number[] = [
+const READ_COMPRESSIONS: readonly number[] = [
   1, 2, 3, 4, 5, 6, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_909, 32_946, 34_676, 34_677, 50_001,
 ];
 /** Photometric interpretations that are not read. */
@@ -34,7 +34,7 @@ const UNREAD_COLOURS: Readonly<Record<number, string>> = {
   32803: 'the raw samples of a camera (CFA)',
   34892: 'the raw samples of a camera (LinearRaw)',
 };
-const LOSSLESS = 'save it with LZW or Deflate compression, or as PNG';
+const SAVE_LOSSLESSLY = 'save it with LZW or Deflate compression, or as PNG';
 const EIGHT_OR_SIXTEEN = 'save it with 8 or 16 bits per sample';
 
 /** A sentence that says why a page is not read, and what to send instead; undefined for a page that is read. */
@@ -45,8 +45,11 @@ export function unreadTiff(page: TiffPage): string | undefined {
 
 function reasonOf(page: TiffPage): [is: string, instead: string] | undefined {
   const { compression, photometric, bits, samples, sampleFormat, isPlanar, tile } = page;
-  if (!READ.includes(compression))
-    return [`is compressed with ${UNREAD[compression] ?? `scheme ${compression}`}`, LOSSLESS];
+  if (!READ_COMPRESSIONS.includes(compression))
+    return [
+      `is compressed with ${UNREAD_COMPRESSIONS[compression] ?? `scheme ${compression}`}`,
+      SAVE_LOSSLESSLY,
+    ];
   if (isPlanar && samples > 1 && tile !== undefined)
     return ['has tiles with one plane per sample', 'save it with interleaved samples, or as PNG'];
   const colours = UNREAD_COLOURS[photometric];
@@ -71,5 +74,5 @@ function foreignReasonOf({
 }: TiffPage): [is: string, instead: string] {
   if (isPlanar) return ['has one plane per sample', 'save it with interleaved samples, or as PNG'];
   if (bits > 8) return [`has ${bits} bits per sample of colours of kind ${photometric}`, 'export it as RGB'];
-  return [`has colours of kind ${photometric} under compression ${compression}`, LOSSLESS];
+  return [`has colours of kind ${photometric} under compression ${compression}`, SAVE_LOSSLESSLY];
 }

@@ -77,7 +77,7 @@ export function parseText(text: string, startsAt?: number, sent = BODY): unknown
     const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
     throw malformed(startsAt === undefined ? message : inBody(message, text, startsAt), remedy, sent);
   }
-  if (TRAPS.test(text)) refuseTraps(value, sent);
+  if (POSSIBLY_FORBIDDEN.test(text)) refuseForbidden(value, sent);
   return value;
 }
 
@@ -101,21 +101,21 @@ function withoutByteOrderMark(text: string): string {
 }
 
 /** Texts without any of these contain no forbidden value: the forbidden name, and the escapes that can spell one. */
-const TRAPS = /__proto__|\\u/;
+const POSSIBLY_FORBIDDEN = /__proto__|\\u/;
 
 /**
  * `__proto__` as a key is an own property after JSON.parse, but sets the prototype in code that copies it. Half of a
  * surrogate pair is not a character, and cannot be stored as UTF-8 or used in a URL.
  */
-function refuseTraps(value: unknown, sent: SentField): void {
+function refuseForbidden(value: unknown, sent: SentField): void {
   if (typeof value === 'string') refuseHalfPairs(value, sent);
-  else if (Array.isArray(value)) for (const entry of value) refuseTraps(entry, sent);
+  else if (Array.isArray(value)) for (const entry of value) refuseForbidden(entry, sent);
   else if (typeof value === 'object' && value !== null) {
     for (const [key, entry] of Object.entries(value)) {
       if (key === '__proto__')
         throw sent.refuse(`${sent.name} has a key "__proto__", which is not allowed: rename it.`);
       refuseHalfPairs(key, sent);
-      refuseTraps(entry, sent);
+      refuseForbidden(entry, sent);
     }
   }
 }

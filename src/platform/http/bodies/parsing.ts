@@ -51,7 +51,7 @@ export function rawBodyOf(request: FastifyRequest): Buffer | undefined {
  * Fastify's own parsers only pass the stream on. A refusal by them would close the connection while the client is still
  * sending, so that it would never see the response.
  */
-export function installBodies(app: FastifyInstance): void {
+export function installBodyReading(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (_request: FastifyRequest, stream: Readable) => stream);
   app.addHook('preParsing', (request, _reply, _payload, done) => {

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 
 /** The groups of an IPv6 address that identify a network: the owner of one address of a /64 has all of them. */
 const NETWORK_GROUPS = 4;
-const GROUPS = 8;
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const ADDRESS_GROUPS = 8;
+const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const UNTRUSTED_PROXY_WARNING =
   'X-Forwarded-For came with a request, but TRUST_PROXY is not set: all callers of a proxy count as one address, and one of them can lock the others out. Set TRUST_PROXY to the address of the proxy; if there is no proxy, ignore this warning.';
 
@@ -14,7 +14,7 @@ const UNTRUSTED_PROXY_WARNING =
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
-  const mapped = MAPPED.exec(address)?.[1];
+  const mapped = MAPPED_IPV4.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (isIP(address) !== 6) return address;
   const groups = expanded(address).slice(0, NETWORK_GROUPS);
@@ -26,7 +26,7 @@ function expanded(address: string): string[] {
   const [bare = ''] = address.split('%');
   const [head = '', tail = ''] = bare.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');
   const groupsOf = (part: string) => (part === '' ? [] : part.split(':'));
-  const missing = GROUPS - groupsOf(head).length - groupsOf(tail).length;
+  const missing = ADDRESS_GROUPS - groupsOf(head).length - groupsOf(tail).length;
   return [...groupsOf(head), ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...groupsOf(tail)];
 }
 

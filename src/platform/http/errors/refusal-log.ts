@@ -4,12 +4,12 @@ import type { ApiError } from './errors.ts';
 /** The interval between two summaries of refusals in the log. */
 const SUMMARY_MS = 1_000;
 /** Reasons that are summed up, in addition to rate limits: they are caused by a loaded host or a full disk. */
-const SUMMED = ['capacity', 'deadline_exceeded', 'storage_full'];
+const SUMMED_REASONS = ['capacity', 'deadline_exceeded', 'storage_full'];
 
 /** The reason of a refusal that is summed up; undefined for other refusals. */
 export function summedReasonOf({ code, details }: ApiError): string | undefined {
   const reason = String(details?.reason ?? code);
-  return code === 'rate_limited' || SUMMED.includes(reason) ? reason : undefined;
+  return code === 'rate_limited' || SUMMED_REASONS.includes(reason) ? reason : undefined;
 }
 
 /**

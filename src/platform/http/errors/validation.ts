@@ -17,7 +17,7 @@ import {
 /** Formats are only documentation for OpenAPI; the rules of the slices check the values. */
 const FORMATS = ['date-time', 'date', 'uri', 'email', 'int32', 'int64', 'double', 'binary'];
 
-const COMMON: Options = {
+const AJV_OPTIONS: Options = {
   allErrors: false,
   // The schema of schemas is not compiled, which would cost the first call of each process a tenth of a second.
   validateSchema: false,
@@ -31,11 +31,11 @@ const COMMON: Options = {
   formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
 };
 
-const CALL: ViolationSubject = { owner: 'this call', noun: 'field' };
+const CALL_SUBJECT: ViolationSubject = { owner: 'this call', noun: 'field' };
 
 /** Types in bodies are not coerced. Queries and paths are text, and are coerced to the types of their schemas. */
-const bodies = new Ajv(COMMON);
-const texts = new Ajv({ ...COMMON, coerceTypes: 'array' });
+const bodies = new Ajv(AJV_OPTIONS);
+const texts = new Ajv({ ...AJV_OPTIONS, coerceTypes: 'array' });
 
 /**
  * Validates every route by its schemas; the first violation becomes invalid_param on the invalid field. The schemas of
@@ -88,11 +88,12 @@ function sentence(param: string, error: ErrorObject): string {
   const { data, parentSchema = {}, params } = error;
   const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
   if (missingProperty !== undefined)
-    return `${missing(param, parentSchema.properties?.[missingProperty], CALL)}${sentInstead(data, parentSchema)}`;
-  if (additionalProperty !== undefined) return undeclared(param, additionalProperty, parentSchema, CALL);
+    return `${missing(param, parentSchema.properties?.[missingProperty], CALL_SUBJECT)}${sentInstead(data, parentSchema)}`;
+  if (additionalProperty !== undefined)
+    return undeclared(param, additionalProperty, parentSchema, CALL_SUBJECT);
   const sent = param === 'body' ? 'The body' : param;
   const hint = didYouMean(String(data), ((parentSchema.enum ?? []) as unknown[]).map(String));
-  return `${mismatch(sent, data, parentSchema as TSchema, CALL)}${hint}`;
+  return `${mismatch(sent, data, parentSchema as TSchema, CALL_SUBJECT)}${hint}`;
 }
 
 function detailsOf(error: ErrorObject): Record<string, unknown> | undefined {

@@ -33,7 +33,7 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
 
 /** The fields of a query that are logged: numbers and names of the interface. Other fields may hold private texts. */
 const LOGGED_FIELDS = ['op', 'width', 'height', 'size', 'fit', 'format', 'quality', 'effort'];
-const SHORT = /^[\w.-]{1,16}$/;
+const SHORT_WORD = /^[\w.-]{1,16}$/;
 
 /** The op and size of an image call, as a query: `op=resize&width=512`. Undefined for other calls. */
 function queryOf({ query }: FastifyRequest): string | undefined {
@@ -41,7 +41,7 @@ function queryOf({ query }: FastifyRequest): string | undefined {
   if (typeof fields?.op !== 'string') return undefined;
   return LOGGED_FIELDS.flatMap((name) => {
     const value = fields[name];
-    return SHORT.test(String(value)) && value !== undefined ? `${name}=${value}` : [];
+    return SHORT_WORD.test(String(value)) && value !== undefined ? `${name}=${value}` : [];
   }).join('&');
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HEADERS } from '../openapi/document.ts';
 
 /** The headers of an answer that a page of another origin may read. */
-const EXPOSED = [
+const EXPOSED_HEADERS = [
   'ETag',
   'Location',
   'Allow',
@@ -13,9 +13,9 @@ const EXPOSED = [
   ...Object.keys(HEADERS),
 ].join(', ');
 /** The headers that such a page may send. */
-const SENT =
+const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range';
-const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const DAY_SECONDS = 86_400;
 
 type IsSigned = (request: FastifyRequest) => boolean;
@@ -35,7 +35,7 @@ export function installCors(app: FastifyInstance, origins: string): void {
     if (!isNamed && !isPublicRead(request)) return done();
     allow(reply, isNamed && !isEvery ? origin : '*');
     if (isNamed && isPreflight(request)) {
-      allowMore(reply, METHODS).code(204).send();
+      allowMore(reply, ALLOWED_METHODS).code(204).send();
       return;
     }
     done();
@@ -85,13 +85,15 @@ export function answerPreflight(
 
 function allow(reply: FastifyReply, origin: string): FastifyReply {
   if (origin !== '*') varyBy(reply, 'origin');
-  return reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED);
+  return reply
+    .header('access-control-allow-origin', origin)
+    .header('access-control-expose-headers', EXPOSED_HEADERS);
 }
 
 function allowMore(reply: FastifyReply, methods: string): FastifyReply {
   return reply
     .header('access-control-allow-methods', methods)
-    .header('access-control-allow-headers', SENT)
+    .header('access-control-allow-headers', ALLOWED_HEADERS)
     .header('access-control-max-age', String(DAY_SECONDS));
 }
 

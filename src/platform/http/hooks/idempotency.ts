@@ -11,7 +11,7 @@ const MAX_FINGERPRINTED_BYTES = MEGABYTE;
 const MAX_STORED_BYTES = 512 * 1024;
 const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
-type IdempotencyKind = 'kept' | 'unkept';
+type ResponseKeeping = 'kept' | 'unkept';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,7 +19,7 @@ declare module 'fastify' {
      * `kept`: the response to an Idempotency-Key is stored and replayed. `unkept`: the key is used, but the response
      * contains a new secret and is never stored. Absent: the header is ignored. A function decides by the request.
      */
-    idempotency?: IdempotencyKind | ((request: FastifyRequest) => IdempotencyKind | undefined);
+    idempotency?: ResponseKeeping | ((request: FastifyRequest) => ResponseKeeping | undefined);
     /** Updates the stored response of a repeat with what has changed since then. */
     replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredResponse) => Promise<unknown>;
   }
@@ -65,7 +65,7 @@ export function installIdempotency(
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const sent = request.headers['idempotency-key'];
-    if (sent === undefined || kindOf(request) === undefined) return;
+    if (sent === undefined || keepingOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${checkedKey(sent)}`;
     const answer = await coordination.beginIdempotent(key, fingerprintOf(request), UNANSWERED_MS, KEEP_MS);
     switch (answer.state) {
@@ -98,7 +98,7 @@ export function installIdempotency(
 /** The key and the fingerprint of a request; null without a key, or when it is ignored. */
 export function keyOf(request: FastifyRequest): { key: string; fingerprint: string | null } | null {
   const sent = request.headers['idempotency-key'];
-  if (sent === undefined || kindOf(request) === undefined) return null;
+  if (sent === undefined || keepingOf(request) === undefined) return null;
   return { key: checkedKey(sent), fingerprint: fingerprintOf(request) };
 }
 
@@ -134,7 +134,7 @@ function fingerprintOf(request: FastifyRequest): string | null {
 }
 
 function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown): StoredResponse | null {
-  if (kindOf(request) === 'unkept' && reply.statusCode < 400) return null;
+  if (keepingOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
   if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_BYTES) return null;
   const type = reply.getHeader('content-type');
@@ -145,7 +145,7 @@ function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown
   };
 }
 
-function kindOf(request: FastifyRequest): IdempotencyKind | undefined {
+function keepingOf(request: FastifyRequest): ResponseKeeping | undefined {
   const { idempotency } = request.routeOptions.config;
   return typeof idempotency === 'function' ? idempotency(request) : idempotency;
 }

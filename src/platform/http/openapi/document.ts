@@ -45,13 +45,13 @@ export const HEADERS: Node = {
   'Server-Timing': header('Where the time went, in milliseconds.'),
 };
 
-const ALWAYS = ['X-Request-Id'];
+const COMMON_HEADERS = ['X-Request-Id'];
 const WITH_CREDENTIAL = Object.keys(HEADERS).filter((name) => name.startsWith('RateLimit'));
 const OF_IMAGES = Object.keys(HEADERS).filter((name) => /^(X-Service-|Server-Timing$)/.test(name));
 
 const failure = (description: string) => ({
   description,
-  headers: refs([...ALWAYS, 'Retry-After']),
+  headers: refs([...COMMON_HEADERS, 'Retry-After']),
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 });
 
@@ -115,7 +115,7 @@ function completeOperation(operation: Node): void {
     operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }];
   }
   const names = [
-    ...ALWAYS,
+    ...COMMON_HEADERS,
     ...(facts?.isPublic ? [] : WITH_CREDENTIAL),
     ...(facts?.isImageCall ? OF_IMAGES : []),
     ...(facts?.idempotency ? ['Idempotency-Replayed'] : []),

@@ -1,5 +1,5 @@
 /** Operations whose derived name would be misleading. */
-const NAMED: Record<string, string> = {
+const OPERATION_NAMES: Record<string, string> = {
   'POST /images/metadata': 'readImageMetadata',
   'POST /images/read-text': 'readImageText',
   'POST /images/read-codes': 'readImageCodes',
@@ -36,7 +36,7 @@ const VERBS: Record<string, string> = {
  */
 export function operationIdOf(method: string, path: string): string {
   const short = path.replace(/^\/api(\/v1)?(?=\/)/, '');
-  const known = NAMED[`${method} ${short}`];
+  const known = OPERATION_NAMES[`${method} ${short}`];
   if (known !== undefined) return known;
   const parts = short.split('/').slice(1);
   const words = parts.filter((part) => !part.startsWith('{'));

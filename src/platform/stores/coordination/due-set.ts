@@ -9,7 +9,7 @@ interface DueEntry {
   scheduledMs: number | null;
 }
 
-interface QueueEntry {
+interface HeapEntry {
   member: string;
   claimableMs: number;
 }
@@ -19,7 +19,7 @@ export class DueSet {
   readonly #now: () => number;
   readonly #entries = new Map<string, DueEntry>();
   /** It may contain outdated entries of rescheduled members, which are dropped when they reach its front. */
-  readonly #queue = new TinyQueue<QueueEntry>([], (a, b) => a.claimableMs - b.claimableMs);
+  readonly #queue = new TinyQueue<HeapEntry>([], (a, b) => a.claimableMs - b.claimableMs);
 
   /** @param now returns epoch milliseconds. */
   constructor(now: () => number) {
@@ -83,7 +83,7 @@ export class DueSet {
   }
 
   /** The first entry that is not outdated. */
-  #first(): QueueEntry | undefined {
+  #first(): HeapEntry | undefined {
     for (let front = this.#queue.peek(); front !== undefined; front = this.#queue.peek()) {
       if (this.#entries.get(front.member)?.claimableMs === front.claimableMs) return front;
       this.#queue.pop();

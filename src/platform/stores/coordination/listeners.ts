@@ -6,7 +6,7 @@ export interface ListenerLog {
 }
 
 /** The default without a log of the service, as in an operator's command: Node prints the error with its stack. */
-const PRINTED: ListenerLog = {
+const PRINTING_LOG: ListenerLog = {
   error: (context, message) => process.emitWarning(message, { detail: String(Reflect.get(context, 'err')) }),
 };
 
@@ -15,7 +15,7 @@ export class Listeners {
   readonly #log: ListenerLog;
   readonly #byChannel = new Map<string, Set<Listener>>();
 
-  constructor(log: ListenerLog = PRINTED) {
+  constructor(log: ListenerLog = PRINTING_LOG) {
     this.#log = log;
   }
 

@@ -9,7 +9,7 @@ const SERVICE = 'coordination';
  * The methods that an API process calls in the primary. Subscriptions are local, because every message reaches every
  * process.
  */
-const CALLED = [
+const REMOTE_METHODS = [
   'admit',
   'strike',
   'giveBackStrike',
@@ -33,7 +33,7 @@ const CALLED = [
   'ping',
 ] as const satisfies ReadonlyArray<keyof Coordination>;
 
-type Called = (typeof CALLED)[number];
+type RemoteMethod = (typeof REMOTE_METHODS)[number];
 
 interface Message {
   channel: string;
@@ -48,8 +48,8 @@ export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Co
     listeners.deliver(name, message);
   });
   const methods = Object.fromEntries(
-    CALLED.map((method) => [method, (...args: unknown[]) => channel.call(SERVICE, method, args)]),
-  ) as Pick<Coordination, Called>;
+    REMOTE_METHODS.map((method) => [method, (...args: unknown[]) => channel.call(SERVICE, method, args)]),
+  ) as Pick<Coordination, RemoteMethod>;
   return {
     ...methods,
     subscribe: async (name, listener) => listeners.add(name, listener),
@@ -60,7 +60,7 @@ export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Co
 /** The primary's side. */
 export function provideCoordination(host: ChannelHost, coordination: EmbeddedCoordination): void {
   host.provide(SERVICE, async (method, args) => {
-    const name = CALLED.find((called) => called === method);
+    const name = REMOTE_METHODS.find((called) => called === method);
     if (name === undefined) throw new Error(`Coordination has no method ${method}.`);
     const call = coordination[name] as (...args: readonly unknown[]) => Promise<unknown>;
     return call.apply(coordination, [...args]);

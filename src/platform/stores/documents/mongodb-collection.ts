@@ -1,7 +1,7 @@
 import type { Collection as MongoCollection, SortDirection, UpdateFilter } from 'mongodb';
 import { present } from '../../values/present.ts';
 import { checkFilter, upsertId } from './filter.ts';
-import { duplicatesIn, guard } from './mongodb-errors.ts';
+import { duplicatesIn, withPortErrors } from './mongodb-errors.ts';
 import {
   type Collection,
   type Document,
@@ -27,7 +27,7 @@ export function mongoCollection<T extends Document>(
   collection: MongoCollection<StoredDocument>,
   indexes: readonly IndexSpec[],
 ): Collection<T> {
-  const guarded = <R>(run: () => Promise<R>) => guard(run, indexes);
+  const guarded = <R>(run: () => Promise<R>) => withPortErrors(run, indexes);
   const matching = <R>(filter: Filter, run: () => Promise<R>) =>
     guarded(async () => {
       checkFilter(filter);
@@ -85,7 +85,7 @@ export function mongoCollection<T extends Document>(
 async function retried<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
   for (let tried = 1; upsert && tried < MAX_UPSERT_TRIES; tried += 1) {
     try {
-      return await guard(run);
+      return await withPortErrors(run);
     } catch (error) {
       if (!(error instanceof DuplicateKeyError)) throw error;
     }

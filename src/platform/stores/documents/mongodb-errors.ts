@@ -21,7 +21,10 @@ const UNAVAILABLE_CODES = [50, 91, 189, 262, 10107, 11600, 11602, 13435, 13436];
  * Runs an operation of the driver and maps its errors to those of the port. `indexes` are those of the collection, if
  * it has one.
  */
-export async function guard<T>(run: () => Promise<T>, indexes: readonly IndexSpec[] = []): Promise<T> {
+export async function withPortErrors<T>(
+  run: () => Promise<T>,
+  indexes: readonly IndexSpec[] = [],
+): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -1,6 +1,6 @@
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { randomText } from '../../ids/ids.ts';
-import { DUPLICATE_KEY, guard } from './mongodb-errors.ts';
+import { DUPLICATE_KEY, withPortErrors } from './mongodb-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -19,7 +19,7 @@ export async function verifyMongoDB(url: string): Promise<void> {
     socketTimeoutMS: ANSWER_TIMEOUT_MS,
   });
   try {
-    await guard(() => verifyUniqueIndexes(client.db()));
+    await withPortErrors(() => verifyUniqueIndexes(client.db()));
   } finally {
     await client.close();
   }

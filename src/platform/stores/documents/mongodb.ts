@@ -1,7 +1,7 @@
 import { type Db, MongoClient } from 'mongodb';
 import { present } from '../../values/present.ts';
 import { mongoCollection, type StoredDocument } from './mongodb-collection.ts';
-import { guard, isIndexConflict } from './mongodb-errors.ts';
+import { isIndexConflict, withPortErrors } from './mongodb-errors.ts';
 import type { CollectionSpec, Document, IndexSpec, ListedDocuments } from './port.ts';
 
 /**
@@ -52,7 +52,7 @@ export async function connectMongoDocuments(
     if (spec.indexes.length === 0) return;
     builder ??= connect(0);
     const target = databaseOf(builder);
-    await guard(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
+    await withPortErrors(() => createIndexes(target, spec).catch(() => createIndexes(target, spec)));
   }
 
   return {
@@ -60,9 +60,9 @@ export async function connectMongoDocuments(
       if (makesIndexes) await makeIndexes(spec);
       return mongoCollection<T>(database.collection<StoredDocument>(spec.name), spec.indexes);
     },
-    collections: () => guard(() => readSpecs(database)),
+    collections: () => withPortErrors(() => readCollectionSpecs(database)),
     async ping() {
-      await guard(() => database.command({ ping: 1 }));
+      await withPortErrors(() => database.command({ ping: 1 }));
     },
     async close() {
       await Promise.all([client.close(), builder?.close()]);
@@ -84,7 +84,7 @@ async function createIndexes(database: Db, spec: CollectionSpec): Promise<void> 
   }
 }
 
-async function readSpecs(database: Db): Promise<CollectionSpec[]> {
+async function readCollectionSpecs(database: Db): Promise<CollectionSpec[]> {
   const listed = await database.listCollections({}, { nameOnly: true }).toArray();
   const names = listed.map(({ name }) => name).filter((name) => !name.startsWith('system.'));
   const specs = names.sort().map(async (name): Promise<CollectionSpec> => {

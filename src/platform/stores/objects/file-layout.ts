@@ -8,7 +8,7 @@ import { assertKey } from './key.ts';
  * The directories that fan objects out: `a/b/name` is the file `a/b/~3f/name`, with two digits of the name's hash, so
  * that no directory grows too large to be listed. Keys contain no `~`, so these names never collide with keys.
  */
-const FAN = /^~[0-9a-f]{2}$/;
+const FAN_OUT_DIRECTORY = /^~[0-9a-f]{2}$/;
 
 /** The directory of files that are being written. */
 export const TEMPORARY = '~tmp';
@@ -32,7 +32,7 @@ export async function* objectsUnder(
 ): AsyncGenerator<{ key: string; path: string }> {
   for await (const entry of await openOrNone(directory)) {
     const path = join(directory, entry.name);
-    if (FAN.test(entry.name)) {
+    if (FAN_OUT_DIRECTORY.test(entry.name)) {
       for await (const file of await openOrNone(path)) {
         const key = parent + file.name;
         if (key.startsWith(prefix)) yield { key, path: join(path, file.name) };

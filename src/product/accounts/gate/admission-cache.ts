@@ -6,7 +6,7 @@ import { ADMISSION_TTL_MS } from '../revocations.ts';
 
 /** The most requests that one query counts ahead for later calls. */
 const MAX_REQUESTS_AHEAD = 100;
-const MAX_ACCOUNTS = 10_000;
+const MAX_CACHED_ACCOUNTS = 10_000;
 
 /** Asks coordination when the cache has no answer. */
 interface AdmissionLoader {
@@ -36,7 +36,7 @@ interface Counted {
 export class AdmissionCache {
   readonly #clock: Pick<Clock, 'elapsedMs'>;
   readonly #admitted = new WeakMap<Caller, { network: string; untilMs: number }>();
-  readonly #windows = new LRUCache<string, Counted>({ max: MAX_ACCOUNTS });
+  readonly #windows = new LRUCache<string, Counted>({ max: MAX_CACHED_ACCOUNTS });
   /** Accounts whose requests are being counted ahead now: of simultaneous calls, only one counts ahead. */
   readonly #counting = new Set<string>();
 

@@ -27,7 +27,7 @@ export class Links {
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
    */
   ownerOf(grant: Grant, assetId: string, query: PutQuery): string {
-    return linkOwner(this.#signatures, { grant, id: assetId }, query, this.#now());
+    return verifyLink(this.#signatures, { grant, id: assetId }, query, this.#now());
   }
 }
 
@@ -57,7 +57,7 @@ export function linkQuery(
  * The account that a link was made for.
  * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
  */
-export function linkOwner(
+export function verifyLink(
   signatures: Signatures,
   { grant, id }: Linked,
   query: { owner?: string; expires?: string; signature?: string },

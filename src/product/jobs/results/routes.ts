@@ -3,7 +3,7 @@ import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import { DOWNLOADS, type Gate } from '../../accounts/gate/gate.ts';
 import type { ByteRange } from '../../assets/content/content.ts';
-import { isLink, linkOwner, linkQuery } from '../../assets/content/links.ts';
+import { isLink, linkQuery, verifyLink } from '../../assets/content/links.ts';
 import { sendRanged } from '../../assets/content/sending.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
 import type { Reading } from '../reading.ts';
@@ -96,6 +96,6 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   /** The account whose job may be read: the link's, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: JobPath; Querystring: ResultsQuery }>): string {
     if (!isLink(request)) return gate.requireCaller(request).accountId;
-    return linkOwner(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());
+    return verifyLink(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());
   }
 }

@@ -6,7 +6,7 @@ import { collectionThrough } from '../remote.ts';
 import type { CallMessage } from './thread.ts';
 
 /** The id of a call without a waiter for its answer. */
-const UNANSWERED = 0;
+const UNANSWERED_CALL_ID = 0;
 
 /**
  * Documents in one SQLite file, owned by a thread of this process. Only one process may open a file: see
@@ -33,7 +33,12 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     });
     const declarations = Array.from(
       specs.values(),
-      (spec): CallMessage => ({ id: UNANSWERED, collection: spec.name, method: 'declare', args: [spec] }),
+      (spec): CallMessage => ({
+        id: UNANSWERED_CALL_ID,
+        collection: spec.name,
+        method: 'declare',
+        args: [spec],
+      }),
     );
     started.postMessage(declarations);
     return started;
@@ -81,10 +86,10 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
 }
 
 /** The messages of SQLite for a damaged file. */
-const DAMAGED = /not a database|malformed|corrupt/i;
+const DAMAGED_FILE_MESSAGE = /not a database|malformed|corrupt/i;
 
 function reasonOf(error: unknown, path: string): string {
   const message = error instanceof Error ? error.message : String(error);
-  if (!DAMAGED.test(message)) return message;
+  if (!DAMAGED_FILE_MESSAGE.test(message)) return message;
   return `the database ${path} is damaged (${message}). Stop the service, move the file and those beside it (-wal, -shm) away, and put a copy in its place, such as one that "npm run admin -- backup" made`;
 }
