@@ -1,5 +1,5 @@
 import type { Holds } from '../billing/holds.ts';
-import { creditsOf } from './definitions/definition.ts';
+import { creditsOf, sandboxModelsOf } from './definitions/definition.ts';
 import type { Order } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
@@ -17,6 +17,7 @@ export async function estimateOrder(
     object: 'estimate',
     type: head.type,
     totalItems,
+    ...(sandboxModelsOf(variants).length > 0 && { sandbox: true }),
     creditsPerItem: Math.max(...variants.map(creditsOf)),
     credits: need.credits,
     assetCountLeft,

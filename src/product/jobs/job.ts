@@ -45,6 +45,8 @@ interface JobFields {
   /** The key of its usage: the op, or the raw type of a job that was submitted without one. */
   usageKey: string;
   model: string | null;
+  /** Whether any of its segments runs on a model of the sandbox. */
+  sandbox?: true;
   presetId: string | null;
   presetName: string | null;
   presetVersion: number | null;

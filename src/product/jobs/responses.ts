@@ -1,7 +1,7 @@
 import { present } from '../../platform/values/present.ts';
 import type { Segment } from '../catalogue/plan/plan.ts';
 import { expandPrompt } from '../catalogue/plan/subjects.ts';
-import type { Definition } from './definitions/definition.ts';
+import { type Definition, sandboxModelsOf } from './definitions/definition.ts';
 import { hasEnded, type ItemDocument, type JobDocument } from './job.ts';
 import { outcomeOf } from './rules.ts';
 import type { Job, JobItem, JobSummary } from './schema.ts';
@@ -9,7 +9,7 @@ import type { Job, JobItem, JobSummary } from './schema.ts';
 /** A job as the API shows it in a listing. */
 export function summaryOf(job: JobDocument): JobSummary {
   const { _id: id, status, type, totalItems, completedItems, failedItems, cancelledItems } = job;
-  const { op, model, collection, presetId, presetName, presetVersion } = job;
+  const { op, model, sandbox, collection, presetId, presetName, presetVersion } = job;
   const { attemptNumber, parentJobId, rootJobId, createdAt, expiresAt } = job;
   const end = hasEnded(job) ? job : undefined;
   const outcome = outcomeOf(job);
@@ -22,7 +22,7 @@ export function summaryOf(job: JobDocument): JobSummary {
     completedItems,
     failedItems,
     cancelledItems,
-    ...present({ outcome, op, model, collection, presetId, presetName, presetVersion }),
+    ...present({ outcome, op, model, sandbox, collection, presetId, presetName, presetVersion }),
     actualCredits: end?.actualCredits ?? 0,
     ...(end?.errorCode !== undefined && { errorCode: end.errorCode, retryable: end.retryable ?? false }),
     ...present({ errorMessage: end?.errorMessage }),
@@ -97,6 +97,7 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
     status: outcome?.status ?? item.status,
     ...(output !== undefined && { output: JSON.parse(output) }),
     ...(errorCode !== undefined && { retryable: retryable ?? false }),
+    ...(sandboxModelsOf(variants.slice(item.variant, item.variant + 1)).length > 0 && { sandbox: true }),
     ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
     ...present({ assetId, variant, resultAssetId, achieved, errorCode, errorMessage, failedStep, startedAt }),
     ...present({

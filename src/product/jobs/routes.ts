@@ -4,10 +4,12 @@ import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts'
 import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { keyOf } from '../../platform/http/hooks/idempotency.ts';
+import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Presets } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
+import { sandboxModelsOf } from './definitions/definition.ts';
 import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import { hasEnded, type JobDocument } from './job.ts';
@@ -75,10 +77,11 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     return { job: ended, code: hasEnded(ended) ? 200 : 202 };
   }
 
-  async function estimated({ accountId, plan }: Caller, order: Order) {
+  async function estimated({ accountId, plan }: Caller, order: Order, reply: FastifyReply) {
     const left = context.plan(plan).storedAssets - (await context.countAssets(accountId));
     const assetCountLeft = Math.max(0, left);
     const estimate = await estimateOrder(accountId, order, { holds: context.holds, assetCountLeft });
+    addWarnings(reply, sandboxWarnings(order));
     return success('Nothing was submitted: this is what it would cost.', estimate);
   }
 
@@ -157,8 +160,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       waitOf(request);
       const view = readView(request.query);
       const order = await checking(caller, request.body, isDryRun(request));
-      if (isDryRun(request)) return estimated(caller, order);
+      if (isDryRun(request)) return estimated(caller, order, reply);
       const submitted = await submit(caller, order, { key: keyOf(request) });
+      addWarnings(reply, sandboxWarnings(order));
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
       return reply.code(code).send(success(messageOf(job), await fullJob(job, view)));
@@ -255,7 +259,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const caller = gate.requireCaller(request);
       const { jobId } = request.params;
       const view = readView(request.query, Object.keys(ResumedJob.properties));
-      if (isDryRun(request)) return estimated(caller, await resuming.preview(caller, jobId));
+      if (isDryRun(request)) return estimated(caller, await resuming.preview(caller, jobId), reply);
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
       const { job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
@@ -265,6 +269,11 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       return reply.code(201).send(success(resumedMessage(notRetryableItems), answer));
     },
   );
+}
+
+/** A warning for each model of the sandbox, so that no invention is taken for a result. */
+function sandboxWarnings({ definition }: Order): Warning[] {
+  return sandboxModelsOf(definition.variants).map((name) => ({ code: 'sandbox_model', name }));
 }
 
 function resumedMessage({ length }: readonly number[]): string {

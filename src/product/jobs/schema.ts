@@ -227,6 +227,10 @@ export type JobListQuery = Static<typeof JobListQuery>;
 export const JobItemsQuery = Type.Object({ status: Type.Optional(ItemStatusText), ...PagingQuery });
 export type JobItemsQuery = Static<typeof JobItemsQuery>;
 
+const sandbox = Type.Optional(
+  flag('True when a model of the sandbox does part of it: what it makes is invented. Absent elsewhere.'),
+);
+
 export const JobItem = Type.Object(
   {
     index: int32('From 0.'),
@@ -234,6 +238,7 @@ export const JobItem = Type.Object(
     assetId: Type.Optional(text('The asset that it works on.')),
     variant: Type.Optional(text("The variant's name, or its index as text.")),
     resultAssetId: Type.Optional(text('The asset that it made.')),
+    sandbox,
     output: Type.Optional(anything('The answer of an op that produces JSON.')),
     achieved: Type.Optional(anyObject('compress: what was reached.')),
     errorCode: Type.Optional(Type.String()),
@@ -286,6 +291,7 @@ const summary = {
   ),
   op: Type.Optional(text('The op that it was submitted as.')),
   model: Type.Optional(Type.String()),
+  sandbox,
   collection: Type.Optional(Type.String()),
   presetId: Type.Optional(Type.String()),
   presetName: Type.Optional(Type.String()),
@@ -358,6 +364,7 @@ export const JobEstimate = Type.Object(
     }),
     type: JobTypeText,
     totalItems: int32('Items of the job.'),
+    sandbox,
     creditsPerItem: int64('The highest, where variants differ.'),
     credits: int64('For models, in all.'),
     balance: int64("The account's."),

@@ -110,6 +110,15 @@ export function findModel({ models }: Models, id: string): Model | undefined {
   return models.find((model) => model.id === id);
 }
 
+const SANDBOX_MODELS = new Set(
+  data.models.flatMap(({ id, provider }) => (provider === 'sandbox' ? [id] : [])),
+);
+
+/** Whether a model is a stand-in of the sandbox, also one that is no longer offered: its results are invented. */
+export function isSandboxModel(id: string): boolean {
+  return SANDBOX_MODELS.has(id);
+}
+
 /** The models that run ops of this category. */
 export function modelsFor({ models }: Models, category: string): Model[] {
   return models.filter((model) => model.categories.includes(category));

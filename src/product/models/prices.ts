@@ -1,5 +1,5 @@
 import { present } from '../../platform/values/present.ts';
-import type { Model, Models } from './models.ts';
+import { isSandboxModel, type Model, type Models } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
 /**
@@ -25,6 +25,7 @@ export function imageModelPrice({ markup }: Models, model: Model): ImageModelPri
     priceRange: rangeText(withMarkup(low, markup), withMarkup(high, markup)),
     providerPrice: textOf(low),
     ...(low !== high && { providerPriceRange: rangeText(low, high) }),
+    ...(isSandboxModel(id) && { sandbox: true }),
   };
 }
 

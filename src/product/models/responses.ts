@@ -1,5 +1,5 @@
 import { present } from '../../platform/values/present.ts';
-import type { Model, Models } from './models.ts';
+import { isSandboxModel, type Model, type Models } from './models.ts';
 import { imageModelPrice } from './prices.ts';
 import type { ModelDTO } from './schema.ts';
 
@@ -26,5 +26,6 @@ export function modelOf(models: Models, model: Model): ModelDTO {
     parameters,
     support_structured_output: model.structuredOutput,
     supported_parameters: parameters.map(({ key }) => key),
+    ...(isSandboxModel(id) && { sandbox: true }),
   };
 }

@@ -1,6 +1,12 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { component } from '../../platform/http/documented.ts';
 
+const sandbox = Type.Optional(
+  Type.Boolean({
+    description: 'True on a stand-in for tests, whose results are invented; absent elsewhere.',
+  }),
+);
+
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const ModelDTO = component('ModelDTO', {
@@ -33,6 +39,7 @@ export const ModelDTO = component('ModelDTO', {
   }),
   support_structured_output: Type.Boolean(),
   supported_parameters: Type.Array(Type.String()),
+  sandbox,
 });
 export type ModelDTO = Static<typeof ModelDTO>;
 
@@ -46,5 +53,6 @@ export const ImageModelPrice = component('ImageModelPrice', {
   priceRange: Type.String({ description: 'For people.' }),
   providerPrice: Type.String({ description: 'USD per image before markup.' }),
   providerPriceRange: Type.Optional(Type.String({ description: 'Absent when one number covers it.' })),
+  sandbox,
 });
 export type ImageModelPrice = Static<typeof ImageModelPrice>;

@@ -4,7 +4,7 @@ import { startServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
 const server = await startServer(t);
-const account = await server.account({ credits: 100 });
+const account = await server.account({ credits: 1_000 });
 const { key } = account;
 const assetIds = await uploadPictures(server, account, 3);
 const small = { op: 'resize', parameters: { width: 8 }, assetIds };
@@ -109,3 +109,39 @@ t.test(
     t.equal((await server.call('/jobs', { key })).json.meta.total, before);
   },
 );
+
+t.test(
+  'what the sandbox makes is marked, in jobs, items, estimates and chains, and nothing else is',
+  async (t) => {
+    const edit = { op: 'edit', model: 'sandbox-image', prompt: 'Blue', assetIds };
+    const { assetIds: _, ...step } = { ...edit };
+    const chain = { steps: [{ op: 'resize', parameters: { width: 16 } }, step], assetIds };
+    for (const body of [edit, chain]) {
+      const dry = await submit(server, key, body, '?dryRun=true');
+      t.match([dry.json.data.object, dry.json.data.sandbox], ['estimate', true]);
+      t.match(dry.headers.get('x-service-warnings'), /(^|,)sandbox_model:sandbox-image(,|$)/);
+      const { json, headers } = await submit(server, key, body);
+      t.match(headers.get('x-service-warnings'), /sandbox_model:sandbox-image/);
+      t.equal(json.data.sandbox, true);
+      for (const item of json.data.items) t.equal(item.sandbox, true);
+      const listed = await server.call('/jobs?fields=id,sandbox&perPage=1', { key });
+      t.same(listed.json.data, [{ id: json.data.id, sandbox: true }]);
+    }
+    const plain = await submit(server, key, small);
+    t.equal(plain.headers.get('x-service-warnings'), null);
+    t.notHas(plain.json.data, 'sandbox');
+    t.notHas(plain.json.data.items[0], 'sandbox');
+    t.notHas((await submit(server, key, small, '?dryRun=true')).json.data, 'sandbox');
+  },
+);
+
+t.test('the models of the sandbox are marked in both lists', async (t) => {
+  const isMarked = ({ id, sandbox }: { id: string; sandbox?: boolean }) =>
+    sandbox === id.startsWith('sandbox-') || (sandbox === undefined && !id.startsWith('sandbox-'));
+  const { json } = await server.call('/ai-models?mode=analyze', { key });
+  const prices = (await server.call('/../pricing/image-models', {})).json;
+  for (const models of [json.data, prices.data.models]) {
+    t.ok(models.some(({ sandbox }: { sandbox?: boolean }) => sandbox === true));
+    t.ok(models.every(isMarked));
+  }
+});

@@ -56,7 +56,7 @@ curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresIn=
 
 ## Many images, or a model
 
-A job runs an op, a preset (presetId) or inline steps over up to 10,000 assets; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.
+A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.
 
 \`\`\`sh
 JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
@@ -65,22 +65,22 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   -d "$JOB" "$BASE/api/v1/jobs?wait=30"
 \`\`\`
 
-- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. FAILED keeps its completed items, and POST /api/v1/jobs/{jobId}/resume retries the rest. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
-- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; GET /api/v1/jobs/{jobId}/results/link links to it.
+- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
+- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.
 - maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.
-- Instead of waiting, register POST /api/v1/webhook-endpoints with an https url; keep the secret, which is shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; the page of that endpoint has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
-- AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models.
+- Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; its page has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
+- AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented, for tests alone.
 
 ## Rules
 
 1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.
-2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`escaped_in_css:font\` (write {{{ font }}}), \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) and others say that the answer may not be what was meant.
-3. On failure branch on error.code, never on the message. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.
+2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`escaped_in_css:font\` (write {{{ font }}}), \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) say that the answer may not be what was meant.
+3. On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
 5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
 6. In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.
-7. GET /api/v1/credits says what is left to spend, GET /api/v1/account what the plan leaves, GET /api/v1/usage what was used.
-8. Tell what the service lacks: POST /api/v1/feedback with kind capability_gap and message.
+7. GET /api/v1/credits, GET /api/v1/account and GET /api/v1/usage say what is left and what was used.
+8. Tell what is missing: POST /api/v1/feedback with kind capability_gap and message.
 9. ${JSON_BOUNDS}
 `;
 

@@ -1,6 +1,8 @@
+import { distinct } from '../../../platform/values/distinct.ts';
 import type { CheckedVariant } from '../../catalogue/plan/job.ts';
 import type { Taken } from '../../catalogue/plan/plan.ts';
 import type { PresetStep, Subject } from '../../catalogue/plan/step.ts';
+import { isSandboxModel } from '../../models/models.ts';
 
 /** The work of a job, as of its submit: later changes of presets, models and prices do not affect it. */
 export interface Definition {
@@ -29,6 +31,14 @@ export interface DefinedVariant extends CheckedVariant {
 export function runsOf({ segments }: Pick<CheckedVariant, 'segments'>): number {
   if (segments.length === 0) return 1;
   return segments.filter(({ runs }) => runs === 'pass').length;
+}
+
+/** The models of the sandbox that segments run on, each once. */
+export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): string[] {
+  const models = variants.flatMap(({ segments }) =>
+    segments.flatMap((segment) => (segment.runs === 'model' ? segment.model : [])),
+  );
+  return distinct(models.filter(isSandboxModel));
 }
 
 /** Credits of one item for models. */

@@ -9,6 +9,7 @@ import type { Caller } from '../../accounts/authentication.ts';
 import { heldBy } from '../../billing/holds.ts';
 import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { JobsContext } from '../context.ts';
+import { sandboxModelsOf } from '../definitions/definition.ts';
 import { textOf } from '../definitions/stored-definition.ts';
 import type { Engine } from '../engine/open.ts';
 import type { Preclaim } from '../engine/preclaim.ts';
@@ -261,7 +262,7 @@ function newJob(
 ): JobDocument {
   const _id = newId('job', now.getTime());
   const createdAt = now.toISOString();
-  const { head, totalItems, need, maxOutputs } = order;
+  const { head, definition, totalItems, need, maxOutputs } = order;
   const keptBytes = keptBytesOf(order);
   return {
     _id,
@@ -273,6 +274,7 @@ function newJob(
     shown: 0,
     status: 'PENDING',
     ...head,
+    ...(sandboxModelsOf(definition.variants).length > 0 && { sandbox: true as const }),
     usageKey: head.op ?? head.type,
     totalItems,
     completedItems: 0,
