@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { sendCreated } from '../../platform/http/created.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { present } from '../../platform/values/present.ts';
@@ -67,7 +68,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       const { accountId } = gate.requireCaller(request);
       const { apiKey, key } = await createKey(store, accountId, request.body.name ?? '', now());
       const answer = { ...apiKeyOf(apiKey), key };
-      return reply.code(201).send(success('API key issued; it is shown only now.', answer));
+      return sendCreated(reply, `/api-keys/${answer.id}`, 'API key issued; it is shown only now.', answer);
     },
   );
 

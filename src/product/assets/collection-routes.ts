@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { sendCreated } from '../../platform/http/created.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
@@ -49,8 +50,13 @@ export async function collectionRoutes(
     async (request, reply) => {
       const name = collectionName(request.body.name, 'name');
       const { collection, isNew } = await collections.create(gate.requireCaller(request).accountId, name);
-      const message = isNew ? 'Collection created.' : 'The collection exists already.';
-      return reply.code(isNew ? 201 : 200).send(success(message, collection));
+      if (!isNew) return success('The collection exists already.', collection);
+      return sendCreated(
+        reply,
+        `/collections/${encodeURIComponent(name)}`,
+        'Collection created.',
+        collection,
+      );
     },
   );
 

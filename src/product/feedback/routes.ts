@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { sendCreated } from '../../platform/http/created.ts';
 import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { reportOf } from './rules.ts';
@@ -46,7 +47,7 @@ export async function feedbackRoutes(
     async (request, reply) => {
       const report = reportOf(request.body);
       const feedback = await store.insert(gate.requireCaller(request), report, now());
-      return reply.code(201).send(success('Report filed.', feedback));
+      return sendCreated(reply, '/feedback', 'Report filed.', feedback);
     },
   );
 }

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
+import { sendCreated } from '../../platform/http/created.ts';
 import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { keyOf } from '../../platform/http/hooks/idempotency.ts';
@@ -165,6 +166,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       addWarnings(reply, sandboxWarnings(order));
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
+      reply.header('location', `/api/v1/jobs/${job._id}`);
       return reply.code(code).send(success(messageOf(job), await fullJob(job, view)));
     },
   );
@@ -266,7 +268,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const answer = await fullJob(await reading.cleanedUp(job), view);
       if (notRetryableItems.length > 0)
         Object.assign(answer, inView({ notRetryableItems: [...notRetryableItems] }, view));
-      return reply.code(201).send(success(resumedMessage(notRetryableItems), answer));
+      return sendCreated(reply, `/jobs/${job._id}`, resumedMessage(notRetryableItems), answer);
     },
   );
 }

@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { declareChange } from '../../platform/http/changes.ts';
+import { sendCreated } from '../../platform/http/created.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
@@ -82,7 +84,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       const named = { slug: slug ?? slugFromName(name, 'preset'), takesSuffix: slug === undefined };
       const draft = { name, description, version: 1, history: [], ...named, ...content };
       const preset = await store.insertOne(accountId, draft, now());
-      return reply.code(201).send(success('Preset created.', await saved(accountId, preset)));
+      return sendCreated(reply, `/presets/${preset.slug}`, 'Preset created.', await saved(accountId, preset));
     },
   );
 
@@ -132,7 +134,8 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     },
   );
 
-  app.put<{ Params: PresetParams; Body: PresetChange }>(
+  declareChange<{ Params: PresetParams; Body: PresetChange }>(
+    app,
     '/presets/:slug',
     {
       config: { idempotency: 'kept', needsFreeSpace: true },

@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { declareChange } from '../../platform/http/changes.ts';
+import { sendCreated } from '../../platform/http/created.ts';
 import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
 import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
 import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
@@ -70,7 +72,7 @@ export async function templateRoutes(
       if (slug !== undefined) checkSlug(slug);
       const content = newContent(request.body);
       const template = await store.insertOne(gate.requireCaller(request).accountId, { content, slug }, now());
-      return reply.code(201).send(success('Template created.', templateDataOf(template)));
+      return sendCreated(reply, `/templates/${template._id}`, 'Template created.', templateDataOf(template));
     },
   );
 
@@ -110,14 +112,15 @@ export async function templateRoutes(
     },
   );
 
-  app.put<{ Params: TemplateParams; Body: TemplateChange }>(
+  declareChange<{ Params: TemplateParams; Body: TemplateChange }>(
+    app,
     '/templates/:templateId',
     {
       config: { idempotency: 'kept', needsFreeSpace: true },
       schema: {
         summary: 'Change a template',
         description:
-          'Fields that are left out keep their values. Every PUT is a new version; the one before stays readable as id@version.',
+          'Fields that are left out keep their values. Every change is a new version; the one before stays readable as id@version.',
         params: TemplateParams,
         body: TemplateChange,
         response: { 200: envelopeOf(TemplateData) },

@@ -63,6 +63,7 @@ export async function resultRoutes(
       config: { responseType: 'image/*' },
       schema: {
         summary: 'Read a result by its signed link',
+        description: 'The link is that of a transform with response=url.',
         params: Type.Object({ name: Type.String() }),
         querystring: Type.Object({
           expires: Type.Optional(Type.String()),

@@ -58,10 +58,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   function methodNotAllowed(request: FastifyRequest, methods: readonly string[]): ApiError {
     const { method } = request;
     const allowed = methods.toSorted();
-    const message =
-      method === 'PATCH' && allowed.includes('PUT')
-        ? 'PATCH is not a method of this path: use PUT, which changes only the fields that are sent.'
-        : `${method} is not a method of this path: use ${allowed.join(' or ')}.${table.changesBelow(pathOf(request))}`;
+    const message = `${method} is not a method of this path: use ${allowed.join(' or ')}.${table.changesBelow(pathOf(request))}`;
     const headers = { allow: allowed.join(', ') };
     return new ApiError('method_not_allowed', message, { details: { allowed }, headers });
   }

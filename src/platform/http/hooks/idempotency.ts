@@ -11,6 +11,9 @@ const MAX_FINGERPRINTED_BYTES = MEGABYTE;
 const MAX_STORED_BYTES = 512 * 1024;
 const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
+/** The headers of a response that are stored with it. */
+const KEPT_HEADERS = ['content-type', 'location'];
+
 type ResponseKeeping = 'kept' | 'unkept';
 
 declare module 'fastify' {
@@ -137,10 +140,11 @@ function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown
   if (keepingOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
   if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_BYTES) return null;
-  const type = reply.getHeader('content-type');
+  const kept = KEPT_HEADERS.map((name) => [name, reply.getHeader(name)]);
+  const sent = kept.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return {
     status: reply.statusCode,
-    headers: type === undefined ? {} : { 'content-type': String(type) },
+    headers: Object.fromEntries(sent),
     body,
   };
 }

@@ -27,6 +27,7 @@ export const HEADERS: Node = {
   'RateLimit-Reset': header('Seconds until the window turns.', 'integer'),
   'RateLimit-Policy': header('The same limit, as in the IETF draft: q requests in w seconds.', 'string'),
   RateLimit: header('The same window, as in the IETF draft: r requests left, for t seconds.', 'string'),
+  Location: header('The path of what was created, or of the list that shows it.'),
   'Retry-After': header('Seconds to wait before the same call is made again.', 'integer'),
   'Idempotency-Replayed': header('`true` on the stored answer of an earlier call under this key.'),
   'X-Service-Width': header('Width of the result in pixels.', 'integer'),
@@ -122,7 +123,7 @@ function completeOperation(operation: Node): void {
   ];
   const responses = (operation.responses ?? {}) as Record<string, Node>;
   for (const [status, response] of Object.entries(responses)) {
-    if (/^2/.test(status)) response.headers = refs(names);
+    if (/^2/.test(status)) response.headers = refs(status === '201' ? [...names, 'Location'] : names);
   }
   operation.responses = {
     ...responses,

@@ -26,7 +26,7 @@ const VERBS: Record<string, string> = {
   GET: 'get',
   POST: 'create',
   PUT: 'update',
-  PATCH: 'update',
+  PATCH: 'patch',
   DELETE: 'delete',
 };
 

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
-import { success } from '../envelope.ts';
+import { sendCreated } from '../created.ts';
 
 /**
  * The schema of an import's response: the imported entries, and one line per refused entry.
@@ -23,7 +23,7 @@ export function importResultOf<T extends TSchema>(title: string, entry: T) {
  * The response to an import.
  * @param data the imported entries, as the API shows them.
  * @param sent the number of sent entries.
- * @param of their name in the plural: 'presets'.
+ * @param of their name in the plural, which is their path too: 'presets'.
  */
 export function sendImported(
   reply: FastifyReply,
@@ -33,5 +33,5 @@ export function sendImported(
 ) {
   const result = { data, importedCount: data.length };
   const answer = errors.length === 0 ? result : { ...result, errors };
-  return reply.code(201).send(success(`${data.length} of ${sent} ${of} imported.`, answer));
+  return sendCreated(reply, `/${of}`, `${data.length} of ${sent} ${of} imported.`, answer);
 }

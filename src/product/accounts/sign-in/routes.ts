@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { sendCreated } from '../../../platform/http/created.ts';
+import { envelopeOf } from '../../../platform/http/envelope.ts';
 import { newId, randomText } from '../../../platform/ids/ids.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Gate } from '../gate/gate.ts';
@@ -43,7 +44,7 @@ export async function sessionRoutes(
       const account = await signIn(request, reply);
       const { token, session } = await openSession(store, account._id, now());
       const answer = { token, expiresAt: session.expiresAt, account: await describe(account._id) };
-      return reply.code(201).send(success('Signed in.', answer));
+      return sendCreated(reply, '/account', 'Signed in.', answer);
     },
   );
 

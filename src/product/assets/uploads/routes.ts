@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { checkImageBody } from '../../../platform/http/bodies/image-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
+import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
@@ -41,8 +42,8 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const labels = { ...labelsOf(request.query), expiresAt: null };
       using image = await incoming.open(request, caller.accountId, client);
       const { asset, isNew } = await uploads.receive(caller, labels, image, client);
-      const message = isNew ? 'Image stored.' : 'These bytes are an asset already.';
-      return reply.code(isNew ? 201 : 200).send(success(message, assetOf(asset)));
+      if (!isNew) return success('These bytes are an asset already.', assetOf(asset));
+      return sendCreated(reply, `/assets/${asset._id}`, 'Image stored.', assetOf(asset));
     },
   );
 
@@ -68,7 +69,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
         headers: { 'content-type': contentType },
         expiresAt: expiresAt.toISOString(),
       };
-      return reply.code(201).send(success('Asset reserved.', { asset: assetOf(asset), upload }));
+      return sendCreated(reply, `/assets/${asset._id}`, 'Asset reserved.', { asset: assetOf(asset), upload });
     },
   );
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, pageOf, success } from '../../../platform/http/envelope.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
@@ -91,7 +92,12 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       const delivery = newRedelivery(sent, endpoint, now());
       await deliveries.insert([delivery]);
       await scheduleNow(coordination, [delivery]);
-      return reply.code(201).send(success('Delivery queued.', deliveryOf(delivery)));
+      return sendCreated(
+        reply,
+        `/webhook-endpoints/${endpoint._id}/deliveries`,
+        'Delivery queued.',
+        deliveryOf(delivery),
+      );
     },
   );
 

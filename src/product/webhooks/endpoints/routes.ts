@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { declareChange } from '../../../platform/http/changes.ts';
+import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -62,9 +64,8 @@ export async function endpointRoutes(
       const fields = { url, description, events, enabled, secret };
       const endpoint = await endpoints.insert(accountId, fields, now());
       await subscriptionsChanged(accountId);
-      return reply
-        .code(201)
-        .send(success('Webhook endpoint registered.', { ...endpointOf(endpoint), secret }));
+      const data = { ...endpointOf(endpoint), secret };
+      return sendCreated(reply, `/webhook-endpoints/${endpoint._id}`, 'Webhook endpoint registered.', data);
     },
   );
 
@@ -85,7 +86,8 @@ export async function endpointRoutes(
     },
   );
 
-  app.put<{ Params: EndpointParams; Body: EndpointChange }>(
+  declareChange<{ Params: EndpointParams; Body: EndpointChange }>(
+    app,
     '/webhook-endpoints/:endpointId',
     {
       config: { idempotency: 'kept' },
