@@ -207,6 +207,8 @@ export interface ImageFacts extends PictureHashes {
   averageColor: string;
   entropy: number;
   sharpness: number;
+  /** 16 hex digits; see perceptual-hash.ts. */
+  perceptualHash: string;
 }
 
 export interface Described {
@@ -228,6 +230,8 @@ export interface Difference {
   changedShare: number;
   /** Largest difference of any channel, 0 to 255. */
   maxDifference: number;
+  /** Bits in which the perceptual hashes differ, 0 to 64. */
+  hashDistance: number;
   /** Boxes of changed pixels, in pixels of the picture: at most 100, the largest first. */
   regions: Array<{ x: number; y: number; width: number; height: number }>;
 }

@@ -25,6 +25,13 @@ export const ImageObject = Type.Object(
     blurhash: Type.Optional(
       Type.String({ description: 'BlurHash of 4 × 3 parts, or 3 × 4 of an upright picture.' }),
     ),
+    /** Absent on pictures that were stored before it was measured. */
+    perceptualHash: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{16}$',
+        description: '64 bits in hex. Pictures that look alike differ in few of them.',
+      }),
+    ),
   },
   { title: 'ImageObject' },
 );

@@ -1,6 +1,7 @@
-import type { ImageObject } from '../../imaging/images/image-object.ts';
+import type { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
 import { newId, randomText } from '../../platform/ids/ids.ts';
 import { present } from '../../platform/values/present.ts';
+import { type HashBytes, hashBytesOf } from './likeness.ts';
 import type { Asset } from './schema.ts';
 
 /** A stored asset. */
@@ -32,6 +33,8 @@ export interface AssetDocument {
    */
   identity?: string;
   image: ImageObject | null;
+  /** The bytes of the image's perceptual hash, each in an index. Absent where the image has none. */
+  hashBytes?: HashBytes;
   /** JSON text, because its keys come from the file and a store may not accept them as field names. */
   metadata: string | null;
   createdAt: string;
@@ -55,7 +58,7 @@ export interface Checksums {
 }
 
 /** The fields that are known once the bytes are stored. */
-export type ContentFields = Pick<AssetDocument, 'image' | 'metadata'> & Checksums;
+export type ContentFields = Pick<AssetDocument, 'image' | 'hashBytes' | 'metadata'> & Checksums;
 
 /** A new asset, before its upload. */
 export function newAsset(
@@ -74,6 +77,15 @@ export function newAsset(
     createdAt: now.toISOString(),
     ...begin,
   };
+}
+
+/** The description of an image as an asset has it. */
+export function describedFields(
+  image: ImageObject,
+  metadata: ImageTags,
+): Pick<AssetDocument, 'image' | 'hashBytes' | 'metadata'> {
+  const hashBytes = image.perceptualHash && hashBytesOf(image.perceptualHash);
+  return { image, ...(hashBytes && { hashBytes }), metadata: JSON.stringify(metadata) };
 }
 
 /** A new object key. The keys of all assets begin with the same prefix. */

@@ -1,13 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { assetOf } from './asset.ts';
 import type { Links } from './content/links.ts';
 import { findAsset, findDone } from './content/reading.ts';
 import { assetNotFound } from './errors.ts';
 import type { Removal } from './removal.ts';
-import { Asset, AssetListQuery, AssetParams, Link, LinkQuery } from './schema.ts';
+import { Asset, AssetListQuery, AssetParams, Link, LinkQuery, ListedAsset } from './schema.ts';
+import { similarAssets, similarOf } from './similar.ts';
 import type { AssetsStore } from './store.ts';
 
 interface AssetRoutesOptions {
@@ -29,13 +31,21 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     {
       schema: {
         summary: 'List assets',
-        description: 'Newest first.',
+        description: 'Newest first; with similarTo, the nearest first, by page number alone.',
         querystring: AssetListQuery,
-        response: { 200: pageOf(Asset) },
+        response: { 200: pageOf(ListedAsset) },
       },
     },
     async (request) => {
-      const { rows, meta } = await store.list(gate.requireCaller(request).accountId, request.query);
+      const { accountId } = gate.requireCaller(request);
+      const { query } = request;
+      if (query.similarTo !== undefined) {
+        const { rows, meta } = await similarAssets(store, accountId, query.similarTo, query);
+        return success('Similar assets listed.', rows.map(similarOf), meta);
+      }
+      if (query.distance !== undefined)
+        throw invalidParam('distance', 'distance goes with similarTo: name an asset, or leave it out.');
+      const { rows, meta } = await store.list(accountId, query);
       return success('Assets listed.', rows.map(assetOf), meta);
     },
   );

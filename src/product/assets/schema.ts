@@ -3,6 +3,7 @@ import { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
 import { READABLE_TYPES } from '../../imaging/images/readable.ts';
 import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { DEFAULT_DISTANCE, MAX_DISTANCE } from './likeness.ts';
 
 export const MAX_NAME_CHARACTERS = 255;
 
@@ -28,6 +29,14 @@ export const Asset = component('Asset', {
   ),
 });
 export type Asset = Static<typeof Asset>;
+
+/** An asset in a list; with its distance where the list is of similar ones. */
+export const ListedAsset = component('ListedAsset', {
+  ...Asset.properties,
+  distance: Type.Optional(
+    Type.Integer({ description: 'With similarTo: bits in which the perceptual hashes differ.' }),
+  ),
+});
 
 const name = Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'What downloads are called.' });
 /** Text without control characters and without spaces at its ends. */
@@ -85,6 +94,19 @@ export const AssetListQuery = Type.Object({
   status: Type.Optional(AssetStatus),
   origin: Type.Optional(AssetOrigin),
   jobId: Type.Optional(Type.String()),
+  similarTo: Type.Optional(
+    Type.String({
+      description:
+        'An asset: lists those that look like it, nearest first. Of the other filters, none goes with it.',
+    }),
+  ),
+  distance: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_DISTANCE,
+      description: `With similarTo: the most bits in which perceptual hashes may differ; default ${DEFAULT_DISTANCE}.`,
+    }),
+  ),
   ...PagingQuery,
 });
 export type AssetListQuery = Static<typeof AssetListQuery>;

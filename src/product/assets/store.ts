@@ -1,4 +1,11 @@
-import { type ListPage, readPage } from '../../platform/http/paging/paging.ts';
+import type { ListMeta } from '../../platform/http/envelope.ts';
+import {
+  type ListPage,
+  type PagingQuery,
+  pageNumber,
+  pageSize,
+  readPage,
+} from '../../platform/http/paging/paging.ts';
 import { leastIdAt } from '../../platform/ids/ids.ts';
 import {
   type Collection,
@@ -9,6 +16,7 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AssetDocument, AssetStatus, ContentFields } from './asset.ts';
+import { candidateFilters, distanceOf, HASH_INDEXES } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
@@ -19,6 +27,7 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'jobItems', fields: order('accountId', 'state', 'jobId', 'itemIndex', '_id') },
   { name: 'state', fields: order('state', 'stateAt') },
   { name: 'expiresAt', fields: order('expiresAt') },
+  ...HASH_INDEXES,
 ];
 
 export const ASSETS: DeclaredCollection = { name: 'assets', indexes: INDEXES, onAccountDeletion: 'expire' };
@@ -92,6 +101,49 @@ export class AssetsStore {
     };
     const found = await this.#assets.find(filter, { sort: OLDEST_FIRST, limit, fields: ['_id'] });
     return found.map(({ _id }) => _id);
+  }
+
+  /** The assets whose images look like one of this hash, nearest first, without the asset itself. */
+  async similar(
+    { _id, accountId }: Pick<AssetDocument, '_id' | 'accountId'>,
+    hash: string,
+    distance: number,
+    query: PagingQuery,
+  ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListMeta }> {
+    const distances = new Map<string, number>();
+    for (const filter of candidateFilters(hash)) {
+      const candidates = await this.#assets.find(
+        { accountId, ...filter, state: 'kept' },
+        { fields: ['image.perceptualHash'] },
+      );
+      for (const { _id: id, image } of candidates)
+        if (id !== _id) distances.set(id, distanceOf(hash, image?.perceptualHash ?? ''));
+    }
+    const [page, perPage] = [pageNumber(query), pageSize(query)];
+    const all = [...distances]
+      .filter(([, bits]) => bits <= distance)
+      .sort(([id, bits], [otherId, otherBits]) => bits - otherBits || (id < otherId ? 1 : -1));
+    const nearest = all.slice(page * perPage, (page + 1) * perPage);
+    const found = await this.#assets.find({
+      _id: { $in: nearest.map(([id]) => id) },
+      accountId,
+      state: 'kept',
+    });
+    const byId = new Map(found.map((asset) => [asset._id, asset]));
+    const rows = nearest.flatMap(([id, bits]) => {
+      const asset = byId.get(id);
+      return asset === undefined ? [] : [{ ...asset, distance: bits }];
+    });
+    return {
+      rows,
+      meta: {
+        total: all.length,
+        page,
+        perPage,
+        hasMore: all.length > (page + 1) * perPage,
+        nextCursor: null,
+      },
+    };
   }
 
   /** The number of outputs of a job. */

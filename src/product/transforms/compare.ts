@@ -78,6 +78,10 @@ const Difference = Type.Object(
       description: 'Share of the pixels of which a channel differs by more than 8 of 255.',
     }),
     maxDifference: Type.Integer({ description: 'Largest difference of a channel, 0 to 255.' }),
+    hashDistance: Type.Integer({
+      description:
+        'Bits in which the perceptual hashes differ, 0 to 64; up to about 10 for copies of one image.',
+    }),
     regions: Type.Array(
       Type.Object({ x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() }),
       { description: 'Where changed imageWorkers are; at most 100, the largest first, without overlap.' },

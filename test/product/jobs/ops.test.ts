@@ -46,7 +46,7 @@ t.test('a comparison answers how two pictures differ, and where', async (t) => {
     ],
   });
   t.ok(differs.output.ssim < 0.99);
-  t.same(same.output, { ssim: 1, changedShare: 0, maxDifference: 0, regions: [] });
+  t.same(same.output, { ssim: 1, changedShare: 0, maxDifference: 0, hashDistance: 0, regions: [] });
   t.notOk(differs.resultAssetId);
   t.equal((await server.call(`/assets?jobId=${job.id}`, { key })).json.meta.total, 0);
 });

@@ -44,7 +44,7 @@ t.test('two files are compared, in either order, and counted as one run', async 
     t.match(headers.get('x-service-duration-ms'), /^\d+$/);
   }
   const same = await compare({ file: plain, other: plain });
-  t.same(same.json.data, { ssim: 1, changedShare: 0, maxDifference: 0, regions: [] });
+  t.same(same.json.data, { ssim: 1, changedShare: 0, maxDifference: 0, hashDistance: 0, regions: [] });
   t.equal(await used(), before + 3);
 });
 

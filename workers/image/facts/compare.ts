@@ -6,6 +6,9 @@ import { failureOf } from '../failure.ts';
 import { openFile } from '../input.ts';
 import { lumaOf, ssim } from '../likeness/ssim.ts';
 import type { Pixels } from '../pixels/pixels.ts';
+import { perceptualHashOf } from './hashes.ts';
+import { hashDistance } from './perceptual-hash.ts';
+import type { Sample } from './sample.ts';
 
 /**
  * Largest difference of a channel, of 255, that counts as unchanged: it is invisible, and codecs cause it everywhere.
@@ -63,8 +66,13 @@ function differenceOf(one: Pixels, other: Pixels): Difference {
     ssim: Math.floor(likeness * 1e4) / 1e4,
     changedShare: Number((changed / (width * height)).toPrecision(6)),
     maxDifference,
+    hashDistance: hashDistance(perceptualHashOf(sampleOf(one)), perceptualHashOf(sampleOf(other))),
     regions: tiles.regions(),
   };
+}
+
+function sampleOf({ data, width, height }: Pixels): Sample {
+  return { data, width, height, channels: 4 };
 }
 
 /**

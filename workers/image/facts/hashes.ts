@@ -2,6 +2,7 @@ import { rgbaToThumbHash } from 'thumbhash';
 import type { PictureHashes } from '../../protocol.ts';
 import { isFull } from '../pixels/pixels.ts';
 import { blurHash } from './blur-hash.ts';
+import { perceptualHash } from './perceptual-hash.ts';
 import type { Sample } from './sample.ts';
 import { smallCopy } from './small-copy.ts';
 
@@ -9,11 +10,33 @@ import { smallCopy } from './small-copy.ts';
 const HASHED_PX = 100;
 
 /**
+ * The ThumbHash, the BlurHash and the perceptual hash of a picture. The last two have no transparency, so the picture
+ * is laid on white for them.
+ * @param sample the picture within WORKING_PX; a copy of another size gives slightly different hashes.
+ */
+export function allHashesOf(sample: Sample): PictureHashes & { perceptualHash: string } {
+  const copy = smallCopy(sample, HASHED_PX);
+  return {
+    ...drawnHashes(copy),
+    perceptualHash: perceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 }),
+  };
+}
+
+/** The perceptual hash alone. */
+export function perceptualHashOf(sample: Sample): string {
+  const copy = smallCopy(sample, HASHED_PX);
+  return perceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 });
+}
+
+/**
  * The ThumbHash and the BlurHash of a picture. BlurHash has no transparency, so the picture is laid on white for it.
  * @param sample the picture within WORKING_PX; a copy of another size gives slightly different hashes.
  */
 export function hashesOf(sample: Sample): PictureHashes {
-  const { data: rgba, width, height } = smallCopy(sample, HASHED_PX);
+  return drawnHashes(smallCopy(sample, HASHED_PX));
+}
+
+function drawnHashes({ data: rgba, width, height }: ReturnType<typeof smallCopy>): PictureHashes {
   const thumbhash = Buffer.from(rgbaToThumbHash(width, height, rgba)).toString('base64');
   const [across, down] = width >= height ? ([4, 3] as const) : ([3, 4] as const);
   return { thumbhash, blurhash: blurHash(onWhite(rgba), { width, height }, across, down) };

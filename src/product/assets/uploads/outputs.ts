@@ -4,7 +4,7 @@ import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { asApiError } from '../../../platform/http/errors/failures.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
-import { type AssetDocument, type Labels, newAsset, newObjectKey } from '../asset.ts';
+import { type AssetDocument, describedFields, type Labels, newAsset, newObjectKey } from '../asset.ts';
 import type { AssetCollections } from '../collections.ts';
 import type { Removal } from '../removal.ts';
 import type { AssetsStore } from '../store.ts';
@@ -65,8 +65,7 @@ export class Outputs {
       status: 'DONE',
       digest: hash('sha256', bytes, 'hex'),
       crc32: crc32(bytes),
-      image,
-      metadata: JSON.stringify(metadata),
+      ...describedFields(image, metadata),
     };
     await repeated(async () => {
       const inserted = this.#options.store.insert(asset).catch(unlessInserted);

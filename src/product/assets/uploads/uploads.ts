@@ -6,6 +6,7 @@ import {
   type AssetDocument,
   type Checksums,
   type ContentFields,
+  describedFields,
   type Labels,
   newAsset,
   newObjectKey,
@@ -231,5 +232,5 @@ export function putEnd({ createdAt }: AssetDocument): Date {
 }
 
 function contentOf(sums: Checksums, { image, metadata }: DescribedImage): ContentFields {
-  return { ...sums, image, metadata: JSON.stringify(metadata) };
+  return { ...sums, ...describedFields(image, metadata) };
 }

@@ -1,0 +1,34 @@
+import { type IndexSpec, order } from '../../platform/stores/documents/port.ts';
+
+/** The eight bytes of a perceptual hash, in hex. Two hashes that differ in at most 7 bits have an equal byte. */
+export type HashBytes = Record<(typeof BYTES)[number], string>;
+
+const BYTES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as const;
+
+/** The most bits by which two pictures may differ in a search: one more, and no byte needs to be equal. */
+export const MAX_DISTANCE = BYTES.length - 1;
+export const DEFAULT_DISTANCE = 6;
+
+/** One index for each byte, in which the assets of an account with an equal byte are adjacent. */
+export const HASH_INDEXES: readonly IndexSpec[] = BYTES.map((byte) => ({
+  name: `hash-${byte}`,
+  fields: order('accountId', 'state', `hashBytes.${byte}`),
+  whenPresent: [`hashBytes.${byte}`],
+}));
+
+export function hashBytesOf(hash: string): HashBytes {
+  return Object.fromEntries(BYTES.map((byte, at) => [byte, hash.slice(2 * at, 2 * at + 2)])) as HashBytes;
+}
+
+/** One filter for each byte: together they match every picture within MAX_DISTANCE. */
+export function candidateFilters(hash: string): Record<string, string>[] {
+  return Object.entries(hashBytesOf(hash)).map(([byte, value]) => ({ [`hashBytes.${byte}`]: value }));
+}
+
+/** The number of bits in which two hashes differ. */
+export function distanceOf(one: string, other: string): number {
+  let bits = BigInt(`0x${one}`) ^ BigInt(`0x${other}`);
+  let count = 0;
+  for (; bits > 0n; bits &= bits - 1n) count++;
+  return count;
+}

@@ -1,0 +1,84 @@
+import { greyOf } from './grey-facts.ts';
+import type { Sample } from './sample.ts';
+
+/** Edge of the square to which the picture is scaled, in pixels. */
+const EDGE = 32;
+/** The hash has one bit for each of the lowest frequencies, across and down. */
+const FREQUENCIES = 8;
+/** Of 255: a frequency that is weaker is rounding, and its bit is 0. A plain picture has the hash 0. */
+const MIN_STRENGTH = 0.05;
+
+/** The cosines of the lowest frequencies, without the mean: row by row, one frequency each. */
+const COSINES = Array.from({ length: FREQUENCIES }, (_, frequency) =>
+  Float64Array.from({ length: EDGE }, (_, at) =>
+    Math.cos((Math.PI * (frequency + 1) * (2 * at + 1)) / (2 * EDGE)),
+  ),
+);
+
+/**
+ * The perceptual hash of a picture, 16 hex digits: whether each of the 64 lowest frequencies of its brightness is above
+ * the median (DCT of a 32 px square, without the means of rows and columns). Copies of other sizes, formats and
+ * qualities differ in few bits.
+ * @param copy a small copy, laid on white where it is transparent.
+ * @see Zauner, Implementation and Benchmarking of Perceptual Image Hash Functions (2010).
+ */
+export function perceptualHash(copy: Sample): string {
+  const strengths = lowestFrequencies(squareOf(copy));
+  const median = strengths.toSorted()[strengths.length / 2] as number;
+  let hash = '';
+  for (let at = 0; at < strengths.length; at += 4) {
+    let digit = 0;
+    for (const strength of strengths.subarray(at, at + 4))
+      digit = 2 * digit + Number(strength > median && Math.abs(strength) >= MIN_STRENGTH);
+    hash += digit.toString(16);
+  }
+  return hash;
+}
+
+/** The number of bits in which two hashes differ, 0 to 64. */
+export function hashDistance(one: string, other: string): number {
+  let bits = BigInt(`0x${one}`) ^ BigInt(`0x${other}`);
+  let count = 0;
+  for (; bits > 0n; bits &= bits - 1n) count++;
+  return count;
+}
+
+/** The grey values of the picture, stretched to a square by the means of areas. */
+function squareOf({ data, width, height, channels }: Sample): Float64Array {
+  const grey = greyOf(data as Uint8Array, channels, { width, height }).data;
+  const rows = new Float64Array(EDGE * height);
+  for (let y = 0; y < height; y++)
+    for (let to = 0; to < EDGE; to++)
+      rows[y * EDGE + to] = meanOf(width, to, (x) => grey[y * width + x] as number);
+  const square = new Float64Array(EDGE * EDGE);
+  for (let column = 0; column < EDGE; column++)
+    for (let to = 0; to < EDGE; to++)
+      square[to * EDGE + column] = meanOf(height, to, (y) => rows[y * EDGE + column] as number);
+  return square;
+}
+
+/** The mean of the part of a line that belongs to one of EDGE pixels. */
+function meanOf(length: number, to: number, valueAt: (at: number) => number): number {
+  const [from, until] = [(to * length) / EDGE, ((to + 1) * length) / EDGE];
+  let sum = 0;
+  for (let at = Math.floor(from); at < until; at++)
+    sum += (Math.min(at + 1, until) - Math.max(at, from)) * valueAt(at);
+  return sum / (until - from);
+}
+
+/** The strengths of the lowest frequencies in both directions, per pixel. */
+function lowestFrequencies(square: Float64Array): Float64Array {
+  const across = new Float64Array(FREQUENCIES * EDGE);
+  for (let y = 0; y < EDGE; y++)
+    for (const [frequency, cosines] of COSINES.entries())
+      across[frequency * EDGE + y] = cosines.reduce(
+        (sum, c, x) => sum + c * (square[y * EDGE + x] as number),
+        0,
+      );
+  const strengths = new Float64Array(FREQUENCIES * FREQUENCIES);
+  for (const [down, cosines] of COSINES.entries())
+    for (let frequency = 0; frequency < FREQUENCIES; frequency++)
+      strengths[down * FREQUENCIES + frequency] =
+        cosines.reduce((sum, c, y) => sum + c * (across[frequency * EDGE + y] as number), 0) / (EDGE * EDGE);
+  return strengths;
+}
