@@ -33,6 +33,7 @@ const SHARED_BY_WORKERS = [
   'workers/render/protocol.ts',
   'workers/vector/protocol.ts',
   'workers/image/bounds.ts',
+  'workers/image/frames.ts',
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
 ];

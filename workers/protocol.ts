@@ -23,6 +23,14 @@ export interface Decode {
    * `first`.
    */
   frame?: 'first' | 'all' | number;
+  /** A range of frames, as `10..99`: first and last, counted from 0. */
+  frames?: string;
+  /** Of these, the first of so many. */
+  everyNth?: number;
+  /** Of these, at most so many per second of the animation. */
+  maxFps?: number;
+  /** Of these, at most so many from the beginning. */
+  maxFrames?: number;
   /** Dots per inch for vector input, 1 to 2400; 96 draw a CSS pixel as one. Absent: 96, or what a resize needs. */
   density?: number;
 }

@@ -1,7 +1,16 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import { type Decode, type InputHeader, MAX_PIXELS, type TransformTask } from '../protocol.ts';
+import {
+  batchesOf,
+  isConsecutive,
+  joinedDelays,
+  rangeOf,
+  SELECTING,
+  selectFrames,
+  selectsFrames,
+} from './frames.ts';
 import type { Size } from './pixels/geometry.ts';
-import type { DeepPixels, Pixels } from './pixels/pixels.ts';
+import { type DeepPixels, framesOf, joinFrames, type Pixels, readPixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
 import { invalid, tooLarge, unreadable } from './refusal.ts';
 
@@ -122,19 +131,56 @@ function sourceOfHeader(header: Omit<InputHeader, 'format' | 'bitDepth'> & { for
 export interface Chosen {
   first: number;
   count: number;
+  /** The frames by their index, if others that are left out lie between them. */
+  kept?: readonly number[];
+  /** Display time of each, in milliseconds; absent where it is that of the file. */
+  delays?: number[];
+}
+
+/** What a pass makes of frames. */
+interface Making {
+  /** Whether every step works frame by frame. */
+  canMove: boolean;
+  outputFormat: string;
 }
 
 /**
  * Chooses the frames. All are taken when `frame` is `all`, or when it is absent and input, output and steps can be
- * animated; otherwise one.
- * @throws Refusal invalid_param on `frame` when the image has no such frame, or the output cannot hold all.
+ * animated; otherwise one. The parameters in place of `frame` choose among all.
+ * @throws Refusal invalid_param on `frame`, or the parameter in its place, when the image has no such frame, or the
+ * output cannot hold several.
  */
-export function chooseFrames(
-  frame: Decode['frame'],
-  source: InputFacts,
-  canMove: boolean,
-  outputFormat: string,
-): Chosen {
+export function chooseFrames(decode: Decode, source: InputFacts, making: Making): Chosen {
+  return selectsFrames(decode) ? chooseAmong(decode, source, making) : chooseByFrame(decode, source, making);
+}
+
+/** @throws Refusal as chooseFrames. */
+function chooseAmong(decode: Decode, source: InputFacts, { canMove, outputFormat }: Making): Chosen {
+  const { frames, delays } = source;
+  const [from = 0, to = 0] = rangeOf(decode.frames) ?? [];
+  if (Math.max(from, to) >= frames) {
+    const has = frames === 1 ? 'only 1 frame, which is 0' : `${frames} frames, 0 to ${frames - 1}`;
+    const details = { received: decode.frames, limit: frames - 1, count: frames };
+    throw invalid('frames', `frames is ${decode.frames}, but the image has ${has}.`, details);
+  }
+  const selection = selectFrames(decode, source);
+  const { kept } = selection;
+  const first = kept[0] ?? 0;
+  if (kept.length === frames) return { first, count: frames };
+  const param = SELECTING.find((name) => decode[name] !== undefined) ?? 'frames';
+  const named = `${param} is ${decode[param]}`;
+  if (kept.length > 1) assertHoldsFrames(source.format, { canMove, outputFormat }, param, named);
+  return {
+    first,
+    count: kept.length,
+    ...(!isConsecutive(kept) && { kept }),
+    ...(delays !== undefined && { delays: joinedDelays(delays, selection) }),
+  };
+}
+
+/** @throws Refusal as chooseFrames. */
+function chooseByFrame({ frame }: Decode, source: InputFacts, making: Making): Chosen {
+  const { canMove, outputFormat } = making;
   const { frames, format } = source;
   if (typeof frame === 'number') {
     if (frame < frames) return { first: frame, count: 1 };
@@ -143,16 +189,29 @@ export function chooseFrames(
     throw invalid('frame', message, { received: frame, limit: last });
   }
   if (frame === 'all' && frames > 1) {
-    const refused = (reason: string) => invalid('frame', `frame is all, but ${reason}`);
-    if (!isMoving(outputFormat))
-      throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
-    if (!isMoving(format))
-      throw refused(`this ${format} holds pages, not frames: ask for one by its index from 0.`);
-    if (!canMove) throw refused('a step of this pass makes one picture: ask for one frame.');
+    assertHoldsFrames(format, making, 'frame', 'frame is all');
     return { first: 0, count: frames };
   }
   const movesByDefault = frame === undefined && canMove && isMoving(format) && isMoving(outputFormat);
   return { first: 0, count: movesByDefault ? frames : 1 };
+}
+
+/**
+ * Refuses several frames where input, output or a step has one picture.
+ * @param named the parameter that asks for several, and its value.
+ */
+function assertHoldsFrames(
+  format: string,
+  { canMove, outputFormat }: Making,
+  param: string,
+  named: string,
+): void {
+  const refused = (reason: string) => invalid(param, `${named}, but ${reason}`);
+  if (!isMoving(outputFormat))
+    throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
+  if (!isMoving(format))
+    throw refused(`this ${format} holds pages, not frames: ask for one by its index from 0.`);
+  if (!canMove) throw refused('a step of this pass makes one picture: ask for one frame.');
 }
 
 /**
@@ -162,11 +221,36 @@ export function chooseFrames(
 export async function chosenPage(
   source: InputFacts,
   input: Uint8Array,
-  { first, count }: Chosen,
+  { first, count, delays }: Chosen,
 ): Promise<InputFacts> {
   if (source.width * source.height * count > MAX_PIXELS) throw tooLarge();
-  if (first === 0 || isMoving(source.format)) return source;
+  if (first === 0 || isMoving(source.format)) return { ...source, ...(delays && { delays }) };
   return { ...(await readHeader(input, first)), frames: source.frames };
+}
+
+/**
+ * Decodes frames between which others are left out. Those are decoded too, because each frame is drawn over the one
+ * before, but only a batch of them is in memory at a time.
+ * @param secondsLeft returns the whole seconds that a pipeline started now may take.
+ */
+export async function readKept(
+  input: Uint8Array,
+  kept: readonly number[],
+  { width, height, hasAlpha }: InputFacts,
+  ignoreIcc: boolean,
+  secondsLeft: () => number,
+): Promise<Pixels> {
+  const wanted = new Set(kept);
+  const frames: Pixels[] = [];
+  for (const { first, count } of batchesOf(kept, width * height)) {
+    const pipeline = sharp(input, { ...STRICT, ignoreIcc, page: first, pages: count });
+    pipeline.toColourspace('srgb').timeout({ seconds: secondsLeft() });
+    const strip = framesOf(await readPixels(hasAlpha ? pipeline.ensureAlpha() : pipeline, count));
+    const chosen = strip.filter((_, index) => wanted.has(first + index));
+    // A copy of the frames lets go of those that are left out.
+    frames.push(...chosen.map((frame) => ({ ...frame, data: frame.data.slice() })));
+  }
+  return joinFrames(frames);
 }
 
 /** sharp's options to open the chosen frames, upright. */
@@ -182,7 +266,7 @@ export function openOptions(
     ignoreIcc,
     autoOrient: count === 1,
     ...(first > 0 && { page: first }),
-    ...(count > 1 && { pages: -1 }),
+    ...(count > 1 && { pages: count }),
   };
 }
 

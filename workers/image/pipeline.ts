@@ -13,7 +13,16 @@ import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { argumentFailure, failureOf } from './failure.ts';
-import { chooseFrames, chosenPage, type InputFacts, openOptions, readMetadata, readSource } from './input.ts';
+import {
+  type Chosen,
+  chooseFrames,
+  chosenPage,
+  type InputFacts,
+  openOptions,
+  readKept,
+  readMetadata,
+  readSource,
+} from './input.ts';
 import { layerReader } from './layers.ts';
 import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
@@ -99,7 +108,7 @@ async function open(sent: TransformTask): Promise<PassWork> {
   const output = { ...asked, format: asked.format ?? formerFormat ?? writableFormat(file.format) };
   assertEncodable(output);
   const canMove = planned.every(({ operation }) => operation.frames !== 'first');
-  const chosen = chooseFrames(decode.frame, file, canMove, output.format);
+  const chosen = chooseFrames(decode, file, { canMove, outputFormat: output.format });
   const source = await chosenPage(file, task.input, chosen);
   const isGrey = staysGrey({ source, encode: output, steps: planned });
   const profile = profileOf(source, output, isGrey, [
@@ -115,12 +124,7 @@ async function open(sent: TransformTask): Promise<PassWork> {
     movesPixels: steps.length > 0 || source.orientation > 1,
     conceals: steps.some(({ operation }) => operation.conceals),
   });
-  const pipeline = sharp(task.input, openOptions(task, chosen, profile === 'own'));
-  const isPlain = source.isRgb && !source.isDeep;
-  const oriented = source.orientation > 1 && chosen.count === 1;
-  const picture = new Picture(pipeline, { ...source, isPlain, oriented, frames: chosen.count }, () =>
-    secondsLeft(task.deadlineMs),
-  );
+  const picture = await openPicture(task, source, chosen, profile === 'own');
   const { ground, fill } = backgroundsOf(encode);
   return {
     task,
@@ -135,6 +139,22 @@ async function open(sent: TransformTask): Promise<PassWork> {
     ground,
     context: { sharp, fill, layer: layerReader(task), found: { warnings: [] } },
   };
+}
+
+/** The picture of the chosen frames. A part of an animation with gaps is decoded at once. */
+async function openPicture(
+  task: TransformTask,
+  source: InputFacts,
+  chosen: Chosen,
+  ignoreIcc: boolean,
+): Promise<Picture> {
+  const timeout = () => secondsLeft(task.deadlineMs);
+  if (chosen.kept !== undefined)
+    return Picture.fromPixels(await readKept(task.input, chosen.kept, source, ignoreIcc, timeout), timeout);
+  const pipeline = sharp(task.input, openOptions(task, chosen, ignoreIcc));
+  const isPlain = source.isRgb && !source.isDeep;
+  const oriented = source.orientation > 1 && chosen.count === 1;
+  return new Picture(pipeline, { ...source, isPlain, oriented, frames: chosen.count }, timeout);
 }
 
 /** Warns of a file that grew, though it shows the same picture in no more pixels. */

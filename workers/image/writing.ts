@@ -10,9 +10,8 @@ import { assertEncodable, encodeWith, type Motion, type Settings } from './encod
 import { exactPaletteOf, shows } from './encode/exact-palette.ts';
 import { FILTERED, type RowFilter, rowFilterFor } from './encode/row-filter.ts';
 import { withSmallerPixels } from './encode/smaller-png.ts';
-import { type InputFacts, openPixels } from './input.ts';
+import { openPixels } from './input.ts';
 import { type CarriedFile, pixelsWithMetadata, withMetadata, withTags } from './metadata/carried-metadata.ts';
-import type { Picture } from './picture.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import { type Original, reachTarget, type Written } from './search/target.ts';
 import { isSamePicture, type PassWork, secondsLeft, writableFormat } from './work.ts';
@@ -31,7 +30,7 @@ export async function writeResult(
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
   const finish = async ({ data, info }: Written): Promise<Written> => {
-    if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !picture.fromFile);
+    if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !hasOwnMotion(work));
     const tagged = withTags(data, encode.format, carried);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
@@ -42,7 +41,7 @@ export async function writeResult(
   if (staysGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
   const write = async (settings: Settings & { format: OutputFormat }) =>
-    encodeOutput(encodeWith(await withMetadata(picture, file), settings, motionOf(source, picture), picture));
+    encodeOutput(encodeWith(await withMetadata(picture, file), settings, motionOf(work), picture));
   if (target === undefined) {
     const written =
       (await writtenIndexed(work, write)) ??
@@ -67,7 +66,7 @@ export async function writeResult(
     return writtenIn === undefined ? opened : opened.toColourspace(writtenIn);
   };
   // The picture is now detached from its file, and needs its delays and its loop count.
-  const motion = motionOf(source, picture);
+  const motion = motionOf(work);
   const reached = await reachTarget({
     pixels,
     encode: {
@@ -225,9 +224,19 @@ function withPixelsOf({ task, source, profile }: PassWork, { data, info }: Writt
   return { data: smaller, info: { ...info, size: smaller.byteLength } };
 }
 
-/** The playback of an animation that has left its file, because raw pixels carry neither delays nor a loop count. */
-function motionOf({ delays, loop }: InputFacts, picture: Picture): Motion {
-  if (picture.frames === 1 || picture.fromFile) return {};
+/**
+ * Whether the encoder takes the playback of its file. Raw pixels carry neither delays nor a loop count, and a part of
+ * an animation would get the delays of its first frames.
+ */
+function hasOwnMotion({ picture, chosen, source }: PassWork): boolean {
+  return picture.fromFile && chosen.count === source.frames;
+}
+
+/** The playback of an animation, unless the encoder takes that of its file. */
+function motionOf(work: PassWork): Motion {
+  const { picture, source } = work;
+  if (picture.frames === 1 || hasOwnMotion(work)) return {};
+  const { delays, loop } = source;
   const delay = delays?.map((delayMs) => Math.min(delayMs, MAX_SENT_MS));
   return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };
 }

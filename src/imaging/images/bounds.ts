@@ -21,8 +21,10 @@ interface File {
  */
 export function assertWithinBounds({ header, fileBytes }: File, pass: Pass, paramOf?: ParamOf): void {
   // The pages of a document may differ in size, and the header is that of the first.
-  const { frame } = pass.decode;
+  const { frame, maxFps } = pass.decode;
   if (typeof frame === 'number' && frame > 0 && !header.animated) return;
+  // Of a stored file it is not known yet how many frames a rate leaves.
+  if (maxFps !== undefined && header.delays === undefined) return;
   // Of other files the decoder may make an alpha channel that the header does not tell of.
   const hasAlpha = hintOf(header).header?.hasAlpha;
   const picture = { ...upright(header), frames: framesOf(header, pass), hasAlpha, fileBytes };

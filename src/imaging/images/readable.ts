@@ -1,6 +1,8 @@
-import { MAX_PIXELS } from '../../../workers/protocol.ts';
+import { MAX_PIXELS, type Pass } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { framesOf } from './estimates/following.ts';
 import { unsupportedFormat } from './failures.ts';
+import { fewerFrames } from './fewer-frames.ts';
 import { type Header, readHeader } from './header/header.ts';
 import { unsupportedFile } from './unsupported-formats.ts';
 
@@ -19,17 +21,13 @@ export const READABLE_TYPES = [
 /**
  * The header of an image that the service reads, before any cost of decoding.
  * @param known the header, if it was already read from these bytes.
- * @param framesOf answers how many of its frames will be decoded, which are counted; absent: all.
+ * @param pass decides how many of its frames are kept, which are counted; null: all.
  * @throws unsupported_format when it is not such an image, or these frames have more than 50 megapixels.
  */
-export function readable(
-  bytes: Uint8Array,
-  known?: Header | null,
-  framesOf?: (header: Header) => number,
-): Header {
+export function readable(bytes: Uint8Array, known?: Header | null, pass: Pass | null = null): Header {
   const header = known ?? readHeader(bytes);
   if (!isSupported(header)) throw unsupported(bytes, 'file');
-  checkPixels(header, framesOf?.(header) ?? header.frames);
+  checkPixels(header, pass);
   if (header.unread !== undefined) throw unsupportedFormat(header.unread, { received: header.mimeType });
   return header;
 }
@@ -62,14 +60,22 @@ function unsupported(bytes: Uint8Array, param: string): ApiError {
  * A drawing is counted when it is drawn, because that decides its size.
  * @throws unsupported_format when the frames to read have more pixels than the limit.
  */
-function checkPixels({ format, pixels, frames, width, height }: Header, framesRead: number): void {
-  if (format === 'svg') return;
-  const counted = framesRead === 1 && frames > 1 ? width * height : pixels;
-  if (counted <= MAX_PIXELS) return;
+function checkPixels(header: Header, pass: Pass | null): void {
+  const { format, pixels, frames, width, height } = header;
+  const kept = pass === null ? frames : framesOf(header, pass);
+  // The pages of a document may differ in size.
+  const counted = kept === frames ? pixels : kept * width * height;
+  if (format === 'svg' || counted <= MAX_PIXELS) return;
   const size = `The image has ${counted.toLocaleString('en')} pixels`;
-  const message =
-    framesRead > 1
-      ? `${size}, its ${frames} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or transform one of its frames (frame=first).`
-      : `${size}, and at most 50 megapixels are read: send a smaller one.`;
-  throw unsupportedFormat(message, { limit: MAX_PIXELS, received: counted });
+  const details = { limit: MAX_PIXELS, received: counted };
+  if (kept === 1)
+    throw unsupportedFormat(`${size}, and at most 50 megapixels are read: send a smaller one.`, details);
+  const fewer = pass === null || !header.animated ? [] : fewerFrames(header, pass);
+  const words = fewer.flatMap(({ parameters }) =>
+    Object.entries(parameters).map(([name, value]) => `${name}=${value}`),
+  );
+  const instead =
+    words.length === 0 ? 'transform one of its frames (frame=first)' : `read fewer (${words.join(', or ')})`;
+  const message = `${size}, its ${kept} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or ${instead}.`;
+  throw unsupportedFormat(message, { ...details, ...(fewer.length > 0 && { instead: fewer }) });
 }

@@ -1,5 +1,4 @@
 import type { Pass, RawPixels } from '../../../workers/protocol.ts';
-import { framesOf } from './estimates/following.ts';
 import type { Header } from './header/header.ts';
 import { readable } from './readable.ts';
 import { headerOfFacts, type StoredFile } from './stored-file.ts';
@@ -33,7 +32,7 @@ export interface Source {
  * @throws unsupported_format as `readable` does.
  */
 export function openedFrom(bytes: Uint8Array, known: Header | null | undefined, pass: Pass | null): Opened {
-  const header = readable(bytes, known, (read) => (pass === null ? read.frames : framesOf(read, pass)));
+  const header = readable(bytes, known, pass);
   return { file: { input: ownedBytes(bytes) }, header };
 }
 

@@ -1,6 +1,7 @@
+import { rangeOf, SELECTING, selectsOneFrame } from '../../../workers/image/frames.ts';
 import { operationNamed } from '../../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
-import type { Encode, Pass } from '../../../workers/protocol.ts';
+import type { Decode, Encode, Pass } from '../../../workers/protocol.ts';
 import type { Reading } from '../../imaging/readers/reading.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Fragment } from './op.ts';
@@ -9,7 +10,7 @@ import { isStill } from './pass-parameters.ts';
 /** A step that cannot join the pass: `index` is its position in the fragments, `key` the conflicting parameter. */
 export interface Conflict {
   index: number;
-  key: 'frame' | 'density' | 'metadata' | 'lossless';
+  key: 'frame' | (typeof SELECTING)[number] | 'density' | 'metadata' | 'lossless';
   message: string;
 }
 
@@ -24,7 +25,10 @@ export type Merged =
 export function mergeFragments(fragments: readonly Fragment[]): Merged {
   const encode = fragments.map((fragment) => fragment.encode).reduce(overrule, {});
   const conflict =
-    firstTwoValued(fragments) ?? allFrames(fragments, encode) ?? losslessInLossy(fragments, encode);
+    firstTwoValued(fragments) ??
+    framesTwice(fragments) ??
+    allFrames(fragments, encode) ??
+    losslessInLossy(fragments, encode);
   if (conflict !== undefined) return { conflict };
   const pass: Pass = {
     decode: Object.assign({}, ...fragments.map((fragment) => fragment.decode)),
@@ -50,8 +54,8 @@ function overrule(earlier: Encode, later: Encode): Encode {
 function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
   const seen = new Map<Conflict['key'], unknown>();
   for (const [index, { decode, encode }] of fragments.entries()) {
-    const values = { frame: decode.frame, density: decode.density, metadata: encode.metadata };
-    for (const key of ['frame', 'density', 'metadata'] as const) {
+    const values = { ...decode, metadata: encode.metadata };
+    for (const key of ['frame', ...SELECTING, 'density', 'metadata'] as const) {
       const value = values[key];
       if (value === undefined) continue;
       const first = seen.get(key) ?? value;
@@ -70,18 +74,44 @@ function isSame(key: Conflict['key'], one: unknown, other: unknown): boolean {
   return plain(one) === plain(other);
 }
 
+/** One frame and a choice of several exclude each other, and a range has its first frame first. */
+function framesTwice(fragments: readonly Fragment[]): Conflict | undefined {
+  const { frame } = fragments.find(({ decode }) => decode.frame !== undefined)?.decode ?? {};
+  for (const [index, { decode }] of fragments.entries()) {
+    const key = SELECTING.find((name) => decode[name] !== undefined);
+    if (key === undefined) continue;
+    if (frame !== undefined && frame !== 'all') {
+      const message = `frame is ${frame}, and ${key} stands in place of it: send one of them.`;
+      return { index, key, message };
+    }
+    const [first, last] = rangeOf(decode.frames) ?? [0, 0];
+    if (first <= last) continue;
+    const message = `frames is ${decode.frames}, but a range begins with its first frame: send ${last}..${first}.`;
+    return { index, key: 'frames', message };
+  }
+  return undefined;
+}
+
 /** Several frames need an animated format, and steps that support each frame. */
 function allFrames(fragments: readonly Fragment[], { format }: Encode): Conflict | undefined {
-  const index = fragments.findIndex((fragment) => fragment.decode.frame === 'all');
-  if (index === -1) return undefined;
+  const merged: Decode = Object.assign({}, ...fragments.map((fragment) => fragment.decode));
+  const index = fragments.findIndex(({ decode }) => severalBy(decode) !== undefined);
+  const { decode = {} } = fragments[index] ?? {};
+  const key = severalBy(decode);
+  if (key === undefined || selectsOneFrame(merged)) return undefined;
   if (isStill(format)) {
-    const message = `frame is all, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
-    return { index, key: 'frame', message };
+    const message = `${key} is ${decode[key]}, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
+    return { index, key, message };
   }
   const maker = fragments.flatMap(({ steps }) => steps).find(({ operation }) => makesOnePicture(operation));
   if (maker === undefined) return undefined;
-  const message = `frame is all, but ${maker.operation} makes one picture of the first frame: leave it out, or take one frame.`;
-  return { index, key: 'frame', message };
+  const message = `${key} is ${decode[key]}, but ${maker.operation} makes one picture of the first frame: leave it out, or take one frame.`;
+  return { index, key, message };
+}
+
+/** The parameter by which a step asks for several frames. */
+function severalBy(decode: Decode): 'frame' | (typeof SELECTING)[number] | undefined {
+  return decode.frame === 'all' ? 'frame' : SELECTING.find((name) => decode[name] !== undefined);
 }
 
 function makesOnePicture(name: string): boolean {

@@ -6,7 +6,7 @@ import { present } from '../../platform/values/present.ts';
 import type { Given, Violation } from './op.ts';
 
 const { quality, lossless, effort, background } = operations.webp.declared;
-const { frame, density } = operations.decode.declared;
+const { frame, frames, everyNth, maxFps, maxFrames, density } = operations.decode.declared;
 
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
 
@@ -28,6 +28,10 @@ export const PASS_PARAMETERS = {
     ),
   ),
   frame,
+  frames,
+  everyNth,
+  maxFps,
+  maxFrames,
   density,
   background,
 };
@@ -47,8 +51,10 @@ export type PassParameters = {
 /** The part of a pass that the shared parameters determine. */
 export function passPartsOf(params: PassParameters): { decode: Decode; encode: Encode } {
   const shared = Object.entries(params).filter(([name]) => name in PASS_PARAMETERS);
-  const { frame, density, ...encode } = present<PassParameters>(Object.fromEntries(shared));
-  return { decode: present({ frame, density }), encode };
+  const { frame, frames, everyNth, maxFps, maxFrames, density, ...encode } = present<PassParameters>(
+    Object.fromEntries(shared),
+  );
+  return { decode: present({ frame, frames, everyNth, maxFps, maxFrames, density }), encode };
 }
 
 /**

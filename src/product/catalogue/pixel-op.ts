@@ -1,4 +1,5 @@
 import type { TProperties } from '@sinclair/typebox';
+import { SELECTING } from '../../../workers/image/frames.ts';
 import { type ArgumentsOf, operations, type StepName } from '../../../workers/image/operations/index.ts';
 import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Step } from '../../../workers/protocol.ts';
@@ -60,7 +61,7 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
     runs: 'pass',
     kind: 'deterministic',
     description,
-    parameters: contract({ ...PASS_PARAMETERS, ...source.parameters }),
+    parameters: contract({ ...sharedBeside(source.parameters), ...source.parameters }),
     fields: {},
     rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? passRule(given),
     produces: 'image',
@@ -77,6 +78,13 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
       return { decode, steps: [...(made.steps ?? [])] as Step[], encode: { ...encode, ...made.encode } };
     },
   };
+}
+
+/** The shared parameters of an op; one that takes a frame by a parameter of its own has no choice of several. */
+function sharedBeside(own: TProperties): TProperties {
+  if (!('frame' in own)) return PASS_PARAMETERS;
+  const shared = Object.entries(PASS_PARAMETERS).filter(([name]) => !SELECTING.some((one) => one === name));
+  return Object.fromEntries(shared);
 }
 
 /**

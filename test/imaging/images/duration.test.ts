@@ -3,6 +3,7 @@ import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { estimatedMs } from '../../../src/imaging/images/estimates/duration.ts';
+import { estimatedBytes } from '../../../src/imaging/images/estimates/memory.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
 import { CpuMeter } from '../../../src/imaging/images/pools/cpu-meter.ts';
 import { Pace } from '../../../src/imaging/images/pools/pace.ts';
@@ -120,4 +121,19 @@ t.test('the system tells the CPU time of other threads, without that of this one
   const otherMs = measured();
   t.equal(hashed.length, 64);
   t.ok(otherMs > (user + system) / 1_000, `${otherMs} ms by the thread of libuv`);
+});
+
+t.test('frames that are left out are decoded and counted, and not written', async (t) => {
+  const header = headerOf(gifOf(500, 400, 100));
+  const msOf = (decode: Pass['decode']) => estimatedMs(header, { ...passOf({ format: 'webp' }), decode });
+  const bytesOf = (decode: Pass['decode']) =>
+    estimatedBytes(header, { ...passOf({ format: 'webp' }), decode });
+  const decodes: Pass['decode'][] = [{}, { everyNth: 2 }, { frames: '50..54' }, { frame: 0 }];
+  const rising = decodes.map(msOf).reverse();
+  t.strictSame(
+    rising,
+    rising.toSorted((one, other) => one - other),
+  );
+  t.ok(bytesOf({ everyNth: 2 }) > bytesOf({}), 'both a batch and the kept frames are in memory');
+  t.equal(bytesOf({ frames: '50..54' }), bytesOf({}), 'a range is read as it is');
 });

@@ -1,4 +1,5 @@
 // needs: server
+import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../../support/images.ts';
 import { openCalls, pictureOf, refusalOf } from './calls.ts';
@@ -41,6 +42,19 @@ t.test('a call for one frame counts one frame against the 50 megapixels', corpus
   const all = await calls.transform({ op: 'resize', width: 100 }, large, 'image/gif');
   t.match(refusalOf(all), { status: 400, code: 'unsupported_format', details: { limit: 50_000_000 } });
   t.match(all.json.error.message, /frame=first/);
+  const instead: { parameters: Record<string, string | number> }[] = all.json.error.details.instead;
+  t.strictSame(
+    instead.flatMap(({ parameters }) => Object.keys(parameters)),
+    ['maxFps', 'everyNth', 'frame'],
+  );
+  for (const { parameters } of instead) {
+    const mended = await calls.transform(
+      { op: 'resize', width: 40, effort: 0, ...parameters },
+      large,
+      'image/gif',
+    );
+    t.equal(mended.status, 200, JSON.stringify(parameters));
+  }
   const past = await calls.transform({ op: 'extract_frame', frame: 380 }, large, 'image/gif');
   t.match(refusalOf(past), { status: 400, param: 'frame', details: { limit: 379 } });
 });
@@ -62,4 +76,46 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
   t.match(refusalOf(answer), refusal);
   t.match(answer.json.error.message, /the work itself took that time.*effort=0/);
   t.equal(answer.headers.get('retry-after'), '60');
+});
+
+t.test('a long animation is answered by fewer frames, and its time stays', corpus, async (t) => {
+  const large = image('animated/gifplayer-muybridge.gif');
+  const before = await sharp(large, { pages: -1, limitInputPixels: false }).metadata();
+  const totalMs = (delays: number[] = []) => delays.reduce((sum, delay) => sum + delay, 0);
+  const answer = await calls.transform(
+    { op: 'resize', width: 60, maxFps: 10, effort: 0 },
+    large,
+    'image/gif',
+  );
+  t.equal(answer.status, 200);
+  const after = await sharp(answer.bytes, { pages: -1 }).metadata();
+  t.ok((after.pages ?? 1) < (before.pages ?? 1) && (after.pages ?? 1) > 1, `${after.pages} frames`);
+  t.equal(totalMs(after.delay), totalMs(before.delay));
+  t.ok(Math.min(...(after.delay ?? []).slice(0, -1)) >= 100);
+  const range = { frames: '100..109', maxFrames: 4 };
+  const part = await calls.transform({ op: 'resize', width: 60, effort: 0, ...range }, large, 'image/gif');
+  const { pages, delay } = await sharp(part.bytes, { pages: -1 }).metadata();
+  t.strictSame([pages, delay], [4, before.delay?.slice(100, 104)]);
+});
+
+t.test('frames are chosen by one parameter or the other, and of those that there are', corpus, async (t) => {
+  const large = image('animated/gifplayer-muybridge.gif');
+  const table: [Record<string, string | number>, string, RegExp][] = [
+    [{ frame: 'first', everyNth: 2 }, 'everyNth', /stands in place of it/],
+    [{ frame: 3, frames: '1..2' }, 'frames', /stands in place of it/],
+    [{ frames: '9..2' }, 'frames', /send 2\.\.9/],
+    [{ frames: '1-9' }, 'frames', /10\.\.99/],
+    [{ frames: '370..380' }, 'frames', /has 380 frames, 0 to 379/],
+    [{ everyNth: 1 }, 'everyNth', /from 2 to 100/],
+    [{ maxFps: 61 }, 'maxFps', /from 1 to 60/],
+    [{ maxFrames: 1001 }, 'maxFrames', /from 1 to 1000/],
+    [{ maxFps: 2, format: 'png' }, 'maxFps', /png, which holds one picture/],
+  ];
+  for (const [query, param, message] of table) {
+    const answer = await calls.transform({ op: 'resize', width: 20, ...query }, large, 'image/gif');
+    t.match(refusalOf(answer), { status: 400, code: 'invalid_param', param }, JSON.stringify(query));
+    t.match(answer.json.error.message, message);
+  }
+  const extracted = await calls.transform({ op: 'extract_frame', everyNth: 2 }, large, 'image/gif');
+  t.match(refusalOf(extracted), { status: 400, param: 'everyNth' }, 'it has a frame of its own');
 });

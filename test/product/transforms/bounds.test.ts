@@ -1,6 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
+import { SELECTING } from '../../../workers/image/frames.ts';
 import { openCalls, pngOf, type Query, refusalOf } from './calls.ts';
 
 const calls = await openCalls(t);
@@ -41,7 +42,10 @@ const ALONGSIDE: Record<string, Query> = {
   'normalize.upper': { lower: 0 },
 };
 /** Parameters that every op takes: shown with one op, for all of them. */
-const SHARED = ['quality', 'effort', 'density', 'lossless', 'metadata', 'frame', 'background', 'format'];
+const SHARED = [
+  ...['quality', 'effort', 'density', 'lossless', 'metadata', 'frame', 'background', 'format'],
+  ...SELECTING,
+];
 
 /** Bounds that the interface promises; those of the other parameters are the catalogue's own to set. */
 const PROMISED: Record<string, [low: number, high: number]> = {

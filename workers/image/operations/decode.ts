@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { defineSetting } from './operation.ts';
-import { integer, optional } from './parameter.ts';
+import { integer, number, optional } from './parameter.ts';
 
 export const decode = defineSetting({
   description: 'Sets how the input is read.',
@@ -10,6 +10,31 @@ export const decode = defineSetting({
         description:
           'Which frames are read: first, all, or one by its index from 0; all is the default when input and result can both move.',
       }),
+    ),
+    frames: optional(
+      Type.String({
+        pattern: '^\\d{1,6}\\.\\.\\d{1,6}$',
+        examples: ['10..99'],
+        description:
+          'The frames of an animation that are read, from and to their index from 0, both included; instead of frame.',
+      }),
+    ),
+    everyNth: optional(
+      integer(
+        2,
+        100,
+        'Reads the first of so many frames. The time of frames that are left out goes to the frame before.',
+      ),
+    ),
+    maxFps: optional(
+      number(
+        1,
+        60,
+        'Reads at most so many frames of each second. The time of frames that are left out goes to the frame before.',
+      ),
+    ),
+    maxFrames: optional(
+      integer(1, 1000, 'Reads at most so many frames, the first that frames, everyNth and maxFps leave.'),
     ),
     density: optional(
       integer(

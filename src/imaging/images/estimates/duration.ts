@@ -1,8 +1,9 @@
+import { rangeOf } from '../../../../workers/image/frames.ts';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import { movingEffort, searchEffort, USUAL_EFFORT } from '../../../../workers/image/operations/parameter.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
-import { encodeOf, framesOf, sizesOf } from './following.ts';
+import { encodeOf, framesOf, sizesOf, skippingBatches } from './following.ts';
 
 /*
  * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35). The time of an
@@ -79,11 +80,18 @@ export function estimatedMs(header: Header, pass: Pass | null): number {
   );
 }
 
-/** A frame of a GIF or WebP is drawn over all that are before it. */
+/**
+ * The frames that are decoded. A frame of a GIF or WebP is drawn over all that are before it, so that each part of a
+ * file is decoded from its first frame on.
+ */
 function readFrames(header: Header, pass: Pass): number {
-  const { frame } = pass.decode;
+  const { frame, frames } = pass.decode;
   const isMoving = header.format === 'gif' || header.format === 'webp';
-  return isMoving && typeof frame === 'number' ? Math.min(frame + 1, header.frames) : framesOf(header, pass);
+  if (isMoving && typeof frame === 'number') return Math.min(frame + 1, header.frames);
+  const batches = skippingBatches(header, pass);
+  if (batches !== undefined) return batches.reduce((sum, { first, count }) => sum + first + count, 0);
+  const [before] = rangeOf(frames) ?? [0];
+  return before + framesOf(header, pass);
 }
 
 /** The whole file is read for a description, and for a pass over all its frames. */

@@ -1,3 +1,10 @@
+import {
+  type Batch,
+  batchesOf,
+  isConsecutive,
+  selectFrames,
+  selectsFrames,
+} from '../../../../workers/image/frames.ts';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
@@ -32,11 +39,20 @@ export function encodeOf(header: Header, { steps, encode }: Pass): Encode & { fo
   return { ...merged, format: merged.format ?? ownFormat(header) };
 }
 
-/** How many frames the pass reads: all of them only if the result moves and every step keeps it moving. */
+/** How many frames the pass keeps: several only if the result moves and every step keeps it moving. */
 export function framesOf(header: Header, pass: Pass): number {
   const { frame = 'all' } = pass.decode;
   const moves = ANIMATED_FORMATS.includes(encodeOf(header, pass).format) && frame === 'all';
-  return moves && pass.steps.every(({ operation: name }) => isForMoving(name)) ? header.frames : 1;
+  if (!moves || !pass.steps.every(({ operation: name }) => isForMoving(name))) return 1;
+  if (!selectsFrames(pass.decode)) return header.frames;
+  return Math.max(1, selectFrames(pass.decode, header).kept.length);
+}
+
+/** The batches in which the file is decoded if the pass leaves out frames in between; undefined for any other pass. */
+export function skippingBatches(header: Header, pass: Pass): Batch[] | undefined {
+  if (!selectsFrames(pass.decode) || framesOf(header, pass) === 1) return undefined;
+  const { kept } = selectFrames(pass.decode, header);
+  return isConsecutive(kept) ? undefined : batchesOf(kept, header.width * header.height);
 }
 
 function isForMoving(name: string): boolean {

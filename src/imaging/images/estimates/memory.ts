@@ -2,7 +2,7 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import type { OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { Header } from '../header/header.ts';
-import { encodeOf, framesOf, type Size, sizesOf } from './following.ts';
+import { encodeOf, framesOf, type Size, sizesOf, skippingBatches } from './following.ts';
 
 /*
  * Bytes per pixel, as measured with files of 25 megapixels (sharp 0.35, one thread): a thumbnail of a JPEG, WebP or PNG
@@ -25,10 +25,11 @@ const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
 export function estimatedBytes(header: Header, pass: Pass | null): number {
   const decode = BASE_BYTES + decodeBytes(header);
   if (pass === null) return decode + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
+  const skipping = skippingBytes(header, pass);
   const sizes = sizesOf(header, pass);
   const last = sizes.at(-1) ?? header;
   const encode = last.width * last.height * ENCODE_BYTES_PER_PIXEL[encodeOf(header, pass).format];
-  return decode + largestCopies(header, pass, sizes) + encode;
+  return decode + skipping + largestCopies(header, pass, sizes) + encode;
 }
 
 function decodeBytes(header: Header): number {
@@ -38,6 +39,14 @@ function decodeBytes(header: Header): number {
   return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
 }
 
+/** The kept frames, twice while they are joined, and the batch that is decoded, if frames in between are left out. */
+function skippingBytes(header: Header, pass: Pass): number {
+  const batches = skippingBatches(header, pass);
+  if (batches === undefined) return 0;
+  const largest = Math.max(...batches.map(({ count }) => count));
+  return header.width * header.height * bytesPerPixel(header) * (2 * framesOf(header, pass) + largest);
+}
+
 function bytesPerPixel({ channels, bitDepth }: Header): number {
   return Math.max(3, channels) * Math.max(1, bitDepth / 8);
 }
@@ -45,8 +54,10 @@ function bytesPerPixel({ channels, bitDepth }: Header): number {
 /** The bytes of the largest copies between decoding and encoding. */
 function largestCopies(header: Header, pass: Pass, sizes: readonly Size[]): number {
   const { steps } = pass;
+  // A page of a document is rewritten beside the others.
+  const frames = header.animated ? framesOf(header, pass) : header.frames;
   const bytesOf = ({ width, height }: Size, copies: number) =>
-    copies * width * height * header.frames * bytesPerPixel(header);
+    copies * width * height * frames * bytesPerPixel(header);
   const ofSteps = steps.map(({ operation: name, params }, index) => {
     const operation = operationNamed(name);
     return bytesOf(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);

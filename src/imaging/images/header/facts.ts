@@ -22,6 +22,8 @@ export interface Header {
   /** Interlaced or progressive: a decoder needs the whole picture before it has the first line of it. */
   progressive: boolean;
   animated: boolean;
+  /** Display time of each frame of an animation, in milliseconds; absent where it was not read. */
+  delays?: number[];
   /** Its pixels are indexes into a palette, or have fewer than 8 bits of grey. */
   indexed?: true;
   /** Why no pixel of the file is read, and what to send instead, as a sentence. */

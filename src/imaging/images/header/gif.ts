@@ -5,6 +5,8 @@ import { type Header, headerOf } from './facts.ts';
 const GRAPHIC_CONTROL = 0xf9;
 /** In the flags of a graphic control, after the length of its sub-block. */
 const TRANSPARENT = 0x01;
+/** Offset of the delay of the next image in a graphic control, in hundredths of a second. */
+const DELAY_AT = 2;
 /** In the flags of an image. */
 const INTERLACED = 0x40;
 const SCREEN_AT = 6;
@@ -21,15 +23,20 @@ export function readGif(bytes: Bytes): Header | null {
   /** Where the first frame ends on the screen. */
   let [right, bottom] = [0, 0];
   let hasAlpha = false;
+  const delays: number[] = [];
+  let delayMs = 0;
   let progressive = false;
   let endsInFrame = false;
   for (const block of gifBlocks(bytes)) {
     const { kind, at, truncated } = block;
     hasAlpha ||= isTransparent(bytes, block);
+    if (isGraphicControl(block)) delayMs = readDelayMs(bytes, block);
     if (kind === 'image') endsInFrame = truncated;
     if (kind !== 'image' || truncated) continue;
     // The image descriptor has its position and its size on the screen, then its flags.
     frames += 1;
+    delays.push(delayMs);
+    delayMs = 0;
     progressive ||= (bytes.u8(at + 9) & INTERLACED) !== 0;
     if (frames > 1) continue;
     right = bytes.u16(at + 1, true) + bytes.u16(at + 5, true);
@@ -46,6 +53,7 @@ export function readGif(bytes: Bytes): Header | null {
     hasAlpha,
     progressive,
     animated: frames > 1,
+    ...(frames > 1 && { delays }),
     // The decoder would take the frame as complete.
     ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
   });
@@ -60,7 +68,18 @@ function trustedScreen(width: number, height: number): { width: number; height: 
   return isBroken ? { width: 1, height: 1 } : { width, height };
 }
 
+function isGraphicControl(block: GifBlock): boolean {
+  return block.kind === 'extension' && block.label === GRAPHIC_CONTROL;
+}
+
+/** The delay of a graphic control; 0 when it ends before. */
+function readDelayMs(bytes: Bytes, { start, end }: GifBlock): number {
+  const at = start + DELAY_AT;
+  return at + 2 <= Math.min(end, bytes.length) ? bytes.u16(at, true) * 10 : 0;
+}
+
 function isTransparent(bytes: Bytes, block: GifBlock): boolean {
-  if (block.kind !== 'extension' || block.label !== GRAPHIC_CONTROL) return false;
-  return block.start + 2 <= block.end && (bytes.u8(block.start + 1) & TRANSPARENT) !== 0;
+  return (
+    isGraphicControl(block) && block.start + 2 <= block.end && (bytes.u8(block.start + 1) & TRANSPARENT) !== 0
+  );
 }

@@ -4,6 +4,8 @@ import { exifOrientation, type Header, headerOf } from './facts.ts';
 
 const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;
+/** Offset of the display time in the chunk of a frame, in milliseconds. */
+const DURATION_AT = 12;
 
 interface Canvas {
   width: number;
@@ -17,15 +19,22 @@ export function readWebp(bytes: Bytes): Header | null {
   const chunks = [...webpChunks(bytes)];
   const canvas = readCanvas(bytes, chunks[0]);
   if (canvas === null) return null;
-  const frames = chunks.filter(({ type }) => type === 'ANMF').length;
+  const pictures = canvas.animated ? chunks.filter(({ type }) => type === 'ANMF') : [];
   const exif = chunks.findLast(({ type }) => type === 'EXIF');
   return headerOf({
     format: 'webp',
     ...canvas,
-    frames: canvas.animated ? frames : 1,
+    frames: canvas.animated ? pictures.length : 1,
+    ...(pictures.length > 1 && { delays: pictures.map((picture) => durationMs(bytes, picture)) }),
     orientation: exif === undefined ? 1 : exifOrientation(bytes.slice(exif.start, exif.end)),
     channels: canvas.hasAlpha ? 4 : 3,
   });
+}
+
+/** Display time of a frame; 0 when its chunk ends before. */
+function durationMs(bytes: Bytes, { start, end }: RiffChunk): number {
+  const at = start + DURATION_AT;
+  return at + 3 <= Math.min(end, bytes.length) ? bytes.u24(at, true) : 0;
 }
 
 function readCanvas(bytes: Bytes, chunk: RiffChunk | undefined): Canvas | null {

@@ -1,0 +1,113 @@
+import type { Decode } from '../protocol.ts';
+
+/**
+ * Chooses frames of an animation: a range of them, of these every n-th or so many per second, and of these the first.
+ * The API process and the image threads ask the same functions, so that both count the same frames.
+ */
+
+/** What is known of the frames of a file. */
+export interface Footage {
+  frames: number;
+  /** Display time of each frame, in milliseconds; undefined where it is not known. */
+  delays?: readonly number[] | undefined;
+}
+
+/** The chosen frames, by their index in the file, and the index after the last one whose time they share. */
+export interface Selection {
+  kept: number[];
+  end: number;
+}
+
+/** The parameters that choose frames, in place of `frame`. */
+export const SELECTING = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
+
+const RANGE = /^(\d+)\.\.(\d+)$/;
+/** Players show a frame for SLOWED_MS that asks for SHORT_MS or less. */
+const SHORT_MS = 10;
+const SLOWED_MS = 100;
+/** Delays are rounded to milliseconds. */
+const ROUNDING_MS = 1;
+
+/** Whether a pass asks for some of the frames. */
+export function selectsFrames(decode: Decode): boolean {
+  return SELECTING.some((name) => decode[name] !== undefined);
+}
+
+/** Whether a pass asks for one frame, whatever the file. */
+export function selectsOneFrame({ frames, maxFrames }: Decode): boolean {
+  const range = rangeOf(frames);
+  return maxFrames === 1 || (range !== undefined && range[0] === range[1]);
+}
+
+/** The first and the last frame of a range such as `10..99`; undefined for no range. */
+export function rangeOf(frames: string | undefined): [first: number, last: number] | undefined {
+  const [, first, last] = RANGE.exec(frames ?? '') ?? [];
+  return first === undefined ? undefined : [Number(first), Number(last)];
+}
+
+/** The frames that a pass keeps; of a range, those that the file has. Without delays, `maxFps` leaves out none. */
+export function selectFrames(decode: Decode, { frames, delays }: Footage): Selection {
+  const { everyNth = 1, maxFps, maxFrames = frames } = decode;
+  const [first, last] = rangeOf(decode.frames) ?? [0, frames - 1];
+  const isDue = maxFps === undefined || delays === undefined ? () => true : pacedBy(maxFps);
+  const kept: number[] = [];
+  const end = Math.min(last + 1, frames);
+  let atMs = 0;
+  for (let frame = first; frame < end; frame++) {
+    if ((frame - first) % everyNth === 0 && isDue(atMs)) {
+      if (kept.length === maxFrames) return { kept, end: frame };
+      kept.push(frame);
+    }
+    atMs += playedMs(delays?.[frame]);
+  }
+  return { kept, end };
+}
+
+/** Answers for rising times whether a frame is due: so long after the one before that there are `fps` in a second. */
+function pacedBy(fps: number): (atMs: number) => boolean {
+  const intervalMs = 1000 / fps;
+  let dueMs = 0;
+  return (atMs) => {
+    if (atMs + ROUNDING_MS < dueMs) return false;
+    dueMs = atMs + intervalMs;
+    return true;
+  };
+}
+
+/** The delays of the chosen frames, in milliseconds: each has the time of those that were left out behind it. */
+export function joinedDelays(delays: readonly number[], { kept, end }: Selection): number[] {
+  return kept.map((frame, index) => {
+    const shared = delays.slice(frame, kept[index + 1] ?? end);
+    return shared.length === 1 ? (shared[0] ?? 0) : shared.reduce((sum, delay) => sum + playedMs(delay), 0);
+  });
+}
+
+function playedMs(delayMs = SLOWED_MS): number {
+  return delayMs <= SHORT_MS ? SLOWED_MS : delayMs;
+}
+
+/** Pixels that are decoded at once when frames are left out, so that not all of them are in memory. */
+const BATCH_PX = 25_000_000;
+
+/** Consecutive frames of a file that are decoded at once. */
+export interface Batch {
+  first: number;
+  count: number;
+}
+
+/** Whether the frames lie one behind the other, so that no frame between them is decoded in vain. */
+export function isConsecutive(kept: readonly number[]): boolean {
+  return kept.length === (kept.at(-1) ?? 0) - (kept[0] ?? 0) + 1;
+}
+
+/** The batches that contain the chosen frames. @param framePx the pixels of one frame. */
+export function batchesOf(kept: readonly number[], framePx: number): Batch[] {
+  const most = Math.max(1, Math.floor(BATCH_PX / framePx));
+  const batches: Batch[] = [];
+  for (const frame of kept) {
+    const batch = batches.at(-1);
+    if (batch !== undefined && frame < batch.first + most) batch.count = frame - batch.first + 1;
+    else batches.push({ first: frame, count: 1 });
+  }
+  return batches;
+}
