@@ -11,7 +11,7 @@ import { OP_NAMES, OPS } from './index.ts';
 import { definitionOf } from './pages/definition.ts';
 import { guidelinesOf } from './pages/guidelines.ts';
 import { opPage } from './pages/page.ts';
-import { Guidelines, OpDefinition, PriceList } from './schema.ts';
+import { Guidelines, OpDefinition, OpName, OpsQuery, PriceList } from './schema.ts';
 import { wayFor } from './usual-words.ts';
 
 export interface CatalogueOptions {
@@ -36,6 +36,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   const definitions = definitionsOf(options);
   const byName = new Map(definitions.map((definition) => [definition.op, definition]));
   const guidelines = guidelinesOf(definitions, options.installedAt);
+  const names = definitions.map(({ op, kind, description }) => ({ op, kind, description }));
 
   /** Adds the measured seconds, the only part of a definition that changes at run time. */
   function measured(definition: OpDefinition): OpDefinition {
@@ -44,18 +45,21 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
     return { ...definition, ...present({ typicalSeconds }) };
   }
 
-  app.get(
+  app.get<{ Querystring: OpsQuery }>(
     '/ops',
     {
       config: { access: 'public', compress: true },
       schema: {
         summary: 'List every op',
         description: 'With parameters, price and an example each.',
-        response: { 200: envelopeOf(Type.Array(OpDefinition)) },
+        querystring: OpsQuery,
+        response: { 200: envelopeOf(Type.Array(Type.Union([OpDefinition, OpName]))) },
       },
+      // A row is one of two shapes, which a generated serializer cannot distinguish.
+      serializerCompiler: () => JSON.stringify,
     },
-    async (_request, reply) => {
-      const listed = definitions.map(measured);
+    async ({ query }, reply) => {
+      const listed = query.view === 'names' ? names : definitions.map(measured);
       reply.header('etag', tagOfData(listed)).header('cache-control', 'no-cache');
       return success(`${listed.length} ops.`, listed);
     },

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component } from '../../platform/http/documented.ts';
+import { oneOf } from '../../platform/http/fields.ts';
 import { ImageModelPrice } from '../models/schema.ts';
 
 const ByPlan = Type.Record(Type.String(), Type.Integer());
@@ -68,6 +69,17 @@ export const OpDefinition = component('OpDefinition', {
   defaultSchema: Type.Optional(AnyObject),
 });
 export type OpDefinition = Static<typeof OpDefinition>;
+
+export const OpName = component('OpName', {
+  op: OpDefinition.properties.op,
+  kind: OpDefinition.properties.kind,
+  description: OpDefinition.properties.description,
+});
+
+export const OpsQuery = Type.Object({
+  view: Type.Optional(oneOf(['names'], 'names: the name, kind and description of each op alone.')),
+});
+export type OpsQuery = Static<typeof OpsQuery>;
 
 export const PriceList = component('PriceList', {
   models: Type.Array(ImageModelPrice),

@@ -98,7 +98,7 @@ export class CallCompiler {
     if (preset !== undefined) return presetCall(preset, query, body);
     if (op === undefined) {
       const message =
-        'op is missing: name one, such as op=resize (GET /api/v1/ops lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
+        'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
       throw invalidParam('op', message, { allowed: transformOps() });
     }
     const parameters = readParameters(syncOp(op), query, body);
@@ -197,7 +197,7 @@ function syncOp(name: string): PixelOp {
     const hint = name.includes(',')
       ? ' Several ops are steps: send them in a multipart field or in JSON, instead of op.'
       : wayFor(name, transformOps());
-    const message = `There is no op "${name}": GET /api/v1/ops lists them all.${hint}`;
+    const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.${hint}`;
     throw invalidParam('op', message, { received: name, allowed: transformOps() });
   }
   if (isPixelOp(op) && op.syncEndpoint === TRANSFORM_ENDPOINT) return op;

@@ -109,3 +109,15 @@ t.test('the guidelines are Markdown made from the catalogue', async (t) => {
     'no bound is left open, and no length looks like a value',
   );
 });
+
+t.test('view=names lists the name, kind and description of each op alone', async (t) => {
+  const whole = await ask('/api/v1/ops');
+  const { status, body } = await ask('/api/v1/ops?view=names');
+  t.equal(status, 200);
+  t.same(
+    body.data,
+    whole.body.data.map(({ op, kind, description }: Record<string, string>) => ({ op, kind, description })),
+  );
+  t.ok(JSON.stringify(body).length * 8 < JSON.stringify(whole.body).length);
+  t.match((await ask('/api/v1/ops?view=all')).body.error, { param: 'view' });
+});
