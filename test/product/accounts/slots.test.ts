@@ -51,7 +51,7 @@ async function call(slots: CallSlots, key = 'calls/a') {
 
 t.test('a slot that comes back goes along with the next question', async (t) => {
   const { admitted, released, coordination } = notingCoordination();
-  const slots = new CallSlots(coordination, 'host/1');
+  const slots = new CallSlots(coordination, 'host/1', manualClock());
   (await call(slots)).close();
   await turn();
   await slots.admit({});
