@@ -18,10 +18,15 @@ interface Schema {
   properties?: Record<string, Schema>;
   oneOf?: Schema[];
 }
+interface JsonBody {
+  schema: Schema;
+  example?: Example;
+  examples?: Record<string, { value: Example }>;
+}
 interface Operation {
   responses: Record<string, unknown>;
   security?: Record<string, unknown>[];
-  requestBody?: { content: { 'application/json'?: { schema: Schema; example: Example } } };
+  requestBody?: { content: { 'application/json'?: JsonBody } };
 }
 type Example = Record<string, unknown> | unknown[];
 interface Document {
@@ -59,6 +64,10 @@ const VALUES = JSON.stringify(listOf(0));
 const ROWS = JSON.stringify(listOf({ a: 'x'.repeat(50) }));
 const TEXT = JSON.stringify('x'.repeat(FILL));
 
+/** One example, or several by name. */
+const exampleOf = ({ example, examples = {} }: JsonBody): Example =>
+  example ?? Object.values(examples)[0]?.value ?? {};
+
 /** Every route that takes JSON, as the service describes itself. */
 function routesOf(document: Document): Route[] {
   const resolved = (schema: Schema): Schema =>
@@ -76,7 +85,7 @@ function routesOf(document: Document): Route[] {
       const fields = Object.entries(fieldsOf(json.schema)).map(([name, schema]) => [name, resolved(schema)]);
       return {
         name: `${method} ${path}`,
-        ...{ method: method.toUpperCase(), path, example: json.example },
+        ...{ method: method.toUpperCase(), path, example: exampleOf(json) },
         isOfSession: security.some((way) => 'session' in way),
         statuses: Object.keys(responses),
         fields: Object.fromEntries(fields),
