@@ -74,7 +74,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 ## Rules
 
 1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.
-2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`empty_variable:title\`, \`missing_asset:<id>\`, \`escaped_in_css:font\` (write {{{ font }}}), \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) say that the answer may not be what was meant.
+2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`missing_asset:<id>\`, \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) say that the answer may not be what was meant.
 3. On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.
 4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
 5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.

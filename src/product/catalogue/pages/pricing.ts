@@ -47,6 +47,6 @@ function itemPricing(op: AiOp, models: Models): OpPricing {
   }
   const credits = lowestCredits(models, model);
   const price = `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
-  const summary = `From ${price} per item on ${model.id}; only items that complete are charged.`;
+  const summary = `From ${price} per completed item on ${model.id}.`;
   return { ...terms, defaultModel: imageModelPrice(models, model), summary };
 }
