@@ -1,5 +1,6 @@
 import type { Pass } from '../../../workers/protocol.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
+import { fewerFrames } from './fewer-frames.ts';
 import type { Header } from './header/header.ts';
 
 /** An alternative to a call that takes too long: other parameters, or a job, which has a minute. */
@@ -34,8 +35,12 @@ export function alternativesTo(
     if (paramOf(name) === name) calls.push({ parameters: { [name]: value } });
   };
   if (pass !== null && (encodeOf(header, pass).effort ?? 1) > 0) suggest('effort', 0, 'effort=0');
-  if (pass !== null && framesOf(header, pass) > 1) suggest('frame', 'first', 'fewer frames (frame=first)');
-  else words.push('an image that is smaller by a fifth or more');
+  const frames = pass === null ? 1 : framesOf(header, pass);
+  if (pass !== null && frames > 1) {
+    const halfOfThem = (header.width * header.height * frames) / 2;
+    for (const { parameters } of fewerFrames(header, pass, halfOfThem))
+      for (const [name, value] of Object.entries(parameters)) suggest(name, value, `${name}=${value}`);
+  } else words.push('an image that is smaller by a fifth or more');
   if (asJob !== undefined) {
     words.push('a job, which has 60 s (POST /api/v1/jobs, with the id of the uploaded image in assetIds)');
     calls.push({ job: asJob });

@@ -70,7 +70,13 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
     retryable: true,
     details: {
       reason: 'deadline_exceeded',
-      instead: [{ parameters: { effort: 0 } }, { parameters: { frame: 'first' } }, { job }],
+      instead: [
+        { parameters: { effort: 0 } },
+        { parameters: { maxFps: Number } },
+        { parameters: { everyNth: Number } },
+        { parameters: { frame: 'first' } },
+        { job },
+      ],
     },
   };
   t.match(refusalOf(answer), refusal);

@@ -59,6 +59,10 @@ t.test('a sample has pixels from all over the picture, none of them twice', asyn
     'its corners',
   );
   t.equal(sampleOf({ ...whole, frames: 2, height: 500 }), undefined);
+  const frames = sampleOf({ ...whole, frames: 20, height: 50 });
+  t.match(frames, { width, height: 50, frames: 3 });
+  const start = 8 * 50 * width * 3;
+  t.strictSame(frames?.data.subarray(50 * width * 3, 50 * width * 3 + 99), data.subarray(start, start + 99));
   t.equal(sampleOf({ ...whole, height: 400, data: data.subarray(0, width * 400 * 3) }), undefined);
 });
 
@@ -136,17 +140,12 @@ t.test('a search answers the best that it has when a trial would not end in time
 });
 
 t.test(
-  'a search that reached nothing in time says what it reached, and one without a file is late',
+  'a search that reached nothing in time is late, and one that tried all says what it reached',
   async (t) => {
-    const slow = reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000)));
-    const { failure } = await slow.then(
-      () => t.fail('it cannot be reached'),
-      (error) => error,
-    );
-    t.match(failure, { code: 'invalid_param', param: 'maxBytes', details: { reached: Number } });
-    t.match(failure.message, /was reached in the available time has \d+ bytes/);
+    await t.rejects(reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))), TooLate);
     const refusal = await reachTarget(searchOf(150, () => 1)).catch((error) => error.failure);
-    t.notMatch(refusal.message, /in the available time/);
+    t.match(refusal, { code: 'invalid_param', param: 'maxBytes', details: { reached: Number } });
+    t.match(refusal.message, /was reached has \d+ bytes/);
     await t.rejects(reachTarget(searchOf(150, () => 60_000)), TooLate);
   },
 );

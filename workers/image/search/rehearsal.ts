@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../../protocol.ts';
 import { TooLate } from '../failure.ts';
-import type { Pixels } from '../pixels/pixels.ts';
+import { framesOf, joinFrames, type Pixels } from '../pixels/pixels.ts';
 import { LAST_CALL_MS } from './time.ts';
 import { type SettingSequence, type Trial, type TriedSetting, tryOut } from './trials.ts';
 
@@ -53,10 +53,25 @@ interface RehearsalInput {
   attempt(index: number, effort: number | undefined): Promise<Trial>;
 }
 
-/** A sample of a large still picture; undefined for one that is tried as a whole. */
-export function sampleOf({ data, width, height, channels, frames }: Pixels): Pixels | undefined {
+/** Of a large animation, the sample is the first of so many frames. */
+const FRAMES_PER_SAMPLED = 8;
+const MIN_SAMPLED_FRAMES = 2;
+
+/** A sample of a large picture; undefined for one that is tried as a whole. */
+export function sampleOf(pixels: Pixels): Pixels | undefined {
+  return pixels.frames > 1 ? framesSampleOf(pixels) : tilesSampleOf(pixels);
+}
+
+function framesSampleOf(pixels: Pixels): Pixels | undefined {
+  const { width, height, frames } = pixels;
+  const isSmall = width * height * frames < SAMPLED_FROM_PX;
+  if (isSmall || frames < FRAMES_PER_SAMPLED * MIN_SAMPLED_FRAMES) return undefined;
+  return joinFrames(framesOf(pixels).filter((_, frame) => frame % FRAMES_PER_SAMPLED === 0));
+}
+
+function tilesSampleOf({ data, width, height, channels, frames }: Pixels): Pixels | undefined {
   const sidePx = TILE_PX * TILES_A_SIDE;
-  if (frames > 1 || width * height < SAMPLED_FROM_PX || Math.min(width, height) < sidePx) return undefined;
+  if (width * height < SAMPLED_FROM_PX || Math.min(width, height) < sidePx) return undefined;
   const sample = new Uint8Array(sidePx * sidePx * channels);
   const rowBytes = TILE_PX * channels;
   for (let y = 0; y < sidePx; y++) {

@@ -81,7 +81,7 @@ const RUSHED_TOLERANCE_FACTOR = 10;
  * best picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes
  * the same pixels. If possible, no file becomes larger than the input, which may itself be the best result.
  * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with the value reached, when no setting
- * reaches the target.
+ * reaches the target; TooLate when the time was over before one was found, or before it was sure that there is none.
  */
 export async function reachTarget(search: Search): Promise<Reached> {
   const { target } = search.encode;
@@ -111,8 +111,8 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   if (reached === undefined) throw new TooLate();
   const { size } = reached.written.info;
   if (size <= maxBytes) return reachedBy(reached, encode, trials);
-  const inTime = isThorough ? '' : ' in the available time';
-  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached${inTime} has ${size} bytes: allow more, or make the picture smaller.`;
+  if (!isThorough) throw new TooLate();
+  const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller.`;
   throw invalid('maxBytes', message, { reached: size });
 }
 
@@ -139,10 +139,9 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
     return untouched(file, trials, achievedOf(metric, metric.same));
   }
   if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(metric, best.likeness));
-  if (nearest === undefined) throw new TooLate();
-  const inTime = isThorough ? '' : ' in the available time';
+  if (nearest === undefined || !isThorough) throw new TooLate();
   const closest = rounded(nearest.likeness);
-  const message = `${param} is ${least}, but the closest that was reached${inTime} is ${closest}: allow less, or ask for a lossless format.`;
+  const message = `${param} is ${least}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
   throw invalid(param, message, { reached: closest });
 }
 
@@ -189,13 +188,13 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
  * the caller chose.
  */
 async function rehearsed(
-  { pixels, encode, motion, deadlineMs, nowMs, prepareSample }: Search,
+  { pixels, encode, deadlineMs, nowMs, prepareSample }: Search,
   settings: readonly EncoderSetting[],
   { row, judge }: Goal<Trial>,
 ): Promise<Rehearsed | undefined> {
   const sample = sampleOf(pixels);
   if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
-  const ratio = (pixels.width * pixels.height) / (sample.width * sample.height);
+  const ratio = sizeOf(pixels) / sizeOf(sample);
   return rehearse({
     format: encode.format,
     row,
@@ -204,11 +203,15 @@ async function rehearsed(
     leftMs: () => deadlineMs - LAST_CALL_MS - nowMs(),
     async attempt(index, effort) {
       const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
-      const asked = { pixels: sample, encode: { ...encode, ...usual }, motion };
+      const asked = { pixels: sample, encode: { ...encode, ...usual }, motion: {} };
       const file = await encoded(asked, prepareSample(sample), settings[index] as EncoderSetting);
       return judge(file, { pixels: sample, ratio });
     },
   });
+}
+
+function sizeOf({ width, height, frames }: Pixels): number {
+  return width * height * frames;
 }
 
 async function encoded(
