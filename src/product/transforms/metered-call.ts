@@ -93,7 +93,7 @@ export function beginCall(
     },
     ran(op, { fetchMs, queueMs, timings, bytesIn, data }) {
       const times = { admitMs, fetchMs, queueMs, ...timings };
-      reply.header('server-timing', serverTiming(times));
+      reply.header('server-timing', serverTiming({ ...times, totalMs: reply.elapsedTime }));
       reply.header('x-service-duration-ms', String(workerMs(times)));
       meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut: data?.length ?? 0 });
     },
@@ -102,11 +102,11 @@ export function beginCall(
 
 /** The value of `Server-Timing`: `admit;dur=0.4, fetch;dur=3.1, …`. */
 function serverTiming(
-  times: { admitMs: number; fetchMs: number; queueMs: number } & Partial<Timings>,
+  times: { admitMs: number; fetchMs: number; queueMs: number; totalMs: number } & Partial<Timings>,
 ): string {
-  const { admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = times;
+  const { totalMs, admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = times;
   const before = { admit: admitMs, fetch: fetchMs, queue: queueMs };
-  const phases = { ...before, decode: decodeMs, process: processMs, encode: encodeMs };
+  const phases = { ...before, decode: decodeMs, process: processMs, encode: encodeMs, total: totalMs };
   return Object.entries(phases)
     .map(([name, ms]) => `${name};dur=${ms.toFixed(1)}`)
     .join(', ');

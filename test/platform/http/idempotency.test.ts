@@ -140,3 +140,14 @@ t.test('an answer with a new secret is not kept', async (t) => {
   t.equal(again.status, 409);
   t.equal(again.json.error.code, 'idempotency_key_reuse');
 });
+
+t.test('a dry run refuses a malformed key, as its run does', async (t) => {
+  const { key } = await server.account();
+  const headers = { 'idempotency-key': 'k'.repeat(300) };
+  const json = { op: 'generate', prompt: 'a lighthouse' };
+  for (const path of ['/jobs', '/jobs?dryRun=true', '/jobs/job_0/resume?dryRun=true']) {
+    const { status, json: answer } = await server.call(path, { key, json, headers });
+    t.equal(status, 400, path);
+    t.match(answer.error, { code: 'invalid_param', param: 'Idempotency-Key' }, path);
+  }
+});

@@ -68,8 +68,11 @@ export function installIdempotency(
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const sent = request.headers['idempotency-key'];
-    if (sent === undefined || keepingOf(request) === undefined) return;
-    const key = `${ownerOf(request)}/${checkedKey(sent)}`;
+    if (sent === undefined || request.routeOptions.config.idempotency === undefined) return;
+    const wellFormed = checkedKey(sent);
+    // A dry run does not use the key, but refuses one that its run would refuse.
+    if (keepingOf(request) === undefined) return;
+    const key = `${ownerOf(request)}/${wellFormed}`;
     const answer = await coordination.beginIdempotent(key, fingerprintOf(request), UNANSWERED_MS, KEEP_MS);
     switch (answer.state) {
       case 'new':

@@ -43,7 +43,9 @@ export const HEADERS: Node = {
   'X-Service-Warnings': header(
     'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:dryrun` for a field that the endpoint does not read, followed by `did_you_mean:dryRun` if a field of the endpoint has nearly that name, `not_enlarged:768` for a resize that left a picture 768 px wide or high because enlarge is false, and `larger_than_input` for a file that grew.',
   ),
-  'Server-Timing': header('Where the time went, in milliseconds.'),
+  'Server-Timing': header(
+    'Where the time went, in milliseconds: `process` includes an encoding that runs as the pixels come, `total` is the time from the request to its answer.',
+  ),
 };
 
 const COMMON_HEADERS = ['X-Request-Id'];
