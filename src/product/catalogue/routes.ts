@@ -11,7 +11,7 @@ import { OP_NAMES, OPS } from './index.ts';
 import { definitionOf } from './pages/definition.ts';
 import { guidelinesOf } from './pages/guidelines.ts';
 import { opPage } from './pages/page.ts';
-import { Guidelines, OpDefinition, OpName, OpsQuery, PriceList } from './schema.ts';
+import { Guidelines, ListedOp, OpDefinition, OpsQuery, PriceList } from './schema.ts';
 import { wayFor } from './usual-words.ts';
 
 export interface CatalogueOptions {
@@ -53,7 +53,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
         summary: 'List every op',
         description: 'With parameters, price and an example each.',
         querystring: OpsQuery,
-        response: { 200: envelopeOf(Type.Array(Type.Union([OpDefinition, OpName]))) },
+        response: { 200: envelopeOf(Type.Array(ListedOp)) },
       },
       // A row is one of two shapes, which a generated serializer cannot distinguish.
       serializerCompiler: () => JSON.stringify,

@@ -70,11 +70,11 @@ export const OpDefinition = component('OpDefinition', {
 });
 export type OpDefinition = Static<typeof OpDefinition>;
 
-export const OpName = component('OpName', {
-  op: OpDefinition.properties.op,
-  kind: OpDefinition.properties.kind,
-  description: OpDefinition.properties.description,
-});
+const { op, kind, description } = OpDefinition.properties;
+const OpName = Type.Object({ op, kind, description }, { title: 'OpName', additionalProperties: false });
+
+/** A row of GET /ops: an op, or what view=names shows of it. */
+export const ListedOp = Type.Unsafe<OpDefinition | Static<typeof OpName>>({ oneOf: [OpDefinition, OpName] });
 
 export const OpsQuery = Type.Object({
   view: Type.Optional(oneOf(['names'], 'names: the name, kind and description of each op alone.')),
