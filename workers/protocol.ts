@@ -128,6 +128,14 @@ export interface TransformTask extends Readings {
   deadlineMs: number;
 }
 
+/** Runs several passes over one file, which is decoded once for all of them. */
+export interface BranchTask
+  extends Pick<TransformTask, 'input' | 'header' | 'threads' | 'deadlineMs'>,
+    Readings {
+  kind: 'branch';
+  passes: Pass[];
+}
+
 /** Reads everything that the metadata endpoint reports about an image. */
 export interface DescribeTask extends Readings {
   kind: 'describe';
@@ -147,7 +155,7 @@ export interface CompareTask {
   deadlineMs: number;
 }
 
-export type ImageTask = TransformTask | DescribeTask | CompareTask;
+export type ImageTask = TransformTask | BranchTask | DescribeTask | CompareTask;
 
 /**
  * The times of a pass. The codec streams, so decoding, the steps and the last encoding are one sweep over the picture,
@@ -191,6 +199,15 @@ export interface Transformed {
   warnings?: PassWarning[];
   /** Present if the task asked for a description and the result could be read again. */
   facts?: Pick<Described, 'image' | 'metadata'>;
+  timings: Timings;
+}
+
+export interface Branched {
+  kind: 'branched';
+  /** The result of each pass, in order. */
+  outputs: (Transformed | Failure)[];
+  /** The bytes of each file, when a child process sends them all on its data pipe. */
+  sizes?: number[];
   timings: Timings;
 }
 
@@ -259,7 +276,7 @@ export interface Failure {
   details?: Record<string, unknown>;
 }
 
-export type ImageResult = Transformed | Described | Compared | Failure;
+export type ImageResult = Transformed | Branched | Described | Compared | Failure;
 
 /** A task, as sent to a child process. The bytes of its input follow on the data pipe. */
 export interface ChildProcessTask<Task> {

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import type { Failure, ImageResult, ImageTask, Transformed, TransformTask } from '../protocol.ts';
 import { oncePerProcess } from '../transport/once.ts';
+import { branch } from './branches.ts';
 import { compare } from './facts/compare.ts';
 import { closeOtherLoaders } from './input.ts';
 import { describe } from './metadata/metadata.ts';
@@ -15,7 +16,7 @@ oncePerProcess('closeOtherLoaders', closeOtherLoaders);
 export async function perform(task: ImageTask): Promise<ImageResult> {
   // One core works on one picture, because the other cores have their own pictures, unless the task sets another
   // number.
-  sharp.concurrency((task.kind === 'transform' && task.threads) || 1);
+  sharp.concurrency(('threads' in task && task.threads) || 1);
   const result = await performTask(task);
   // The input is freed at once, because inputs of several megabytes would make the garbage collector run full
   // collections again and again.
@@ -29,6 +30,8 @@ function performTask(task: ImageTask): Promise<ImageResult> {
       return describe(task.input, task.raw, task);
     case 'compare':
       return compare(task);
+    case 'branch':
+      return branch(task);
     case 'transform':
       return transformed(task);
   }

@@ -61,6 +61,8 @@ export class Picture {
   #isPlain: boolean;
   #has16Bits: boolean;
   #fromFile: boolean;
+  /** Whether the pixels at which the pipeline starts are those of the file. */
+  #startsUnchanged: boolean;
   /** The pixels at which the pipeline starts; undefined while it starts at the file. */
   #pixels: Pixels | DeepPixels | undefined;
   readonly #timeout: () => number;
@@ -77,6 +79,7 @@ export class Picture {
     this.#has16Bits = facts.is16Bit;
     this.#timeout = timeout;
     this.#fromFile = fromFile;
+    this.#startsUnchanged = fromFile;
   }
 
   static fromPixels(pixels: Pixels, timeout: () => number): Picture {
@@ -104,7 +107,7 @@ export class Picture {
 
   /** Whether no step has changed it: its pixels and their colour space are still those of the file. */
   get isUntouched(): boolean {
-    return this.#fromFile && this.#used.size === 0 && this.writtenIn === undefined;
+    return this.#startsUnchanged && this.#used.size === 0 && this.writtenIn === undefined;
   }
 
   /** Whether the pipeline has a call that works at this slot. */
@@ -224,8 +227,20 @@ export class Picture {
     this.#isPlain = !this.#has16Bits;
     this.#guessed = false;
     this.#fromFile = false;
+    this.#startsUnchanged = false;
     this.becomes(pixels);
     this.hasAlpha = pixels.channels === 4;
+  }
+
+  /**
+   * Starts at pixels of its file that were decoded before. They may be fewer than the file has: the picture keeps its
+   * size, and the first step scales it.
+   */
+  startAt(pixels: Pixels | DeepPixels): void {
+    const { width, height } = this;
+    this.replace(pixels);
+    this.becomes({ width, height });
+    this.#startsUnchanged = true;
   }
 
   /** Works on each frame as if it were a separate picture. Every frame must end with the same size. */

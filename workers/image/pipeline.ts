@@ -34,17 +34,13 @@ import type { Written } from './search/target.ts';
 import { isSamePicture, type PassWork, type PlannedStep, secondsLeft, writableFormat } from './work.ts';
 import { staysGrey, writeResult } from './writing.ts';
 
+type Stage = (work: PassWork) => void | Promise<void>;
+
 /**
  * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
  * its EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
-const STAGES: readonly ((work: PassWork) => void | Promise<void>)[] = [
-  convertColours,
-  turnFrames,
-  flattenEarly,
-  runSteps,
-  flattenLate,
-];
+const STAGES: readonly Stage[] = [convertColours, turnFrames, flattenEarly, runSteps, flattenLate];
 
 /**
  * Runs one pass: one decode, the steps in order, one encode.
@@ -60,19 +56,44 @@ export async function transform(task: TransformTask): Promise<Transformed | Fail
 }
 
 async function attempt(task: TransformTask): Promise<Transformed | Failure> {
+  const opened = await openPass(task);
+  return 'work' in opened ? runPass(opened) : opened;
+}
+
+/** A pass whose picture is open, and the milliseconds that this took. */
+export interface OpenedPass {
+  work: PassWork;
+  decodeMs: number;
+}
+
+/** Opens the picture of a pass. @param readFile makes its file readable. */
+export async function openPass(
+  task: TransformTask,
+  readFile: typeof readableFile = readableFile,
+): Promise<OpenedPass | Failure> {
   const startedMs = performance.now();
-  let picture: Picture | undefined;
   try {
-    const work = await open(task);
-    picture = work.picture;
-    const openedMs = performance.now();
-    for (const stage of STAGES) await stage(work);
+    const work = await open(task, readFile);
+    return { work, decodeMs: performance.now() - startedMs };
+  } catch (error) {
+    return failureOf(error, true);
+  }
+}
+
+/** Runs the stages of an opened pass, and writes its result. */
+export async function runPass(
+  { work, decodeMs }: OpenedPass,
+  stages: readonly Stage[] = STAGES,
+): Promise<Transformed | Failure> {
+  const { task, source, picture, context } = work;
+  const openedMs = performance.now();
+  try {
+    for (const stage of stages) await stage(work);
     const { written, achieved, processedMs } = await writeResult(work);
-    const { source, picture: made } = work;
     // After a failure, another pipeline may still read the pixels.
-    made.free();
-    const { hashes } = work.context.found;
-    const warnings = [...work.context.found.warnings, ...sizeWarnings(work, task, written)];
+    picture.free();
+    const { hashes } = context.found;
+    const warnings = [...context.found.warnings, ...sizeWarnings(work, task, written)];
     return {
       kind: 'transformed',
       data: written.data,
@@ -82,23 +103,23 @@ async function attempt(task: TransformTask): Promise<Transformed | Failure> {
       ...(achieved !== undefined && { achieved }),
       ...(hashes !== undefined && { hashes }),
       ...(warnings.length > 0 && { warnings }),
-      ...(source.isDeep && { bitDepth: made.isDeep ? 16 : 8 }),
+      ...(source.isDeep && { bitDepth: picture.isDeep ? 16 : 8 }),
       timings: {
-        decodeMs: openedMs - startedMs,
+        decodeMs,
         processMs: processedMs - openedMs,
         encodeMs: performance.now() - processedMs,
       },
     };
   } catch (error) {
-    return failureOf(error, picture?.fromFile ?? true);
+    return failureOf(error, picture.fromFile);
   }
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
-async function open(sent: TransformTask): Promise<PassWork> {
+async function open(sent: TransformTask, readFile: typeof readableFile): Promise<PassWork> {
   const { decode, encode: asked } = foldSettings(sent.pass);
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
-  const { input, formerFormat, isHdr, isConverted } = await readableFile(sent.input, { ...sent, page });
+  const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, { ...sent, page });
   const strips = asked.metadata === undefined || asked.metadata === 'strip' || sent.raw !== undefined;
   const task = { ...sent, input: strips ? input : withProfileChunks(input) };
   const planned = planSteps(task.pass.steps);
@@ -236,7 +257,7 @@ function backgroundsOf(encode: PassWork['encode']): { ground: Rgba | undefined; 
 }
 
 /** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
-function convertColours({ picture, source, profile }: PassWork): void {
+export function convertColours({ picture, source, profile }: PassWork): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 
@@ -246,16 +267,25 @@ async function turnFrames({ picture, source }: PassWork): Promise<void> {
 }
 
 /**
- * Flattens first if no step depends on it, because three channels are less work than four. This changes nothing in an
- * opaque picture, but only a JPEG is known to be opaque.
+ * Whether the picture is flattened first: no step depends on it, and three channels are less work than four. This
+ * changes nothing in an opaque picture, but only a JPEG is known to be opaque.
  */
-function flattenEarly({ picture, source, ground, steps }: PassWork): void {
-  if (ground === undefined || source.format === 'jpeg') return;
-  if (steps.every(({ operation, params }) => operation.commutesWithFlatten(params)))
-    picture.flattenAnytime(ground);
+export function flattensEarly({ source, ground, steps }: PassWork): boolean {
+  if (ground === undefined || source.format === 'jpeg') return false;
+  return steps.every(({ operation, params }) => operation.commutesWithFlatten(params));
 }
 
-async function runSteps({ steps, picture, context }: PassWork): Promise<void> {
+export function flattenEarly(work: PassWork): void {
+  const { picture, ground } = work;
+  if (ground !== undefined && flattensEarly(work)) picture.flattenAnytime(ground);
+}
+
+async function runSteps(work: PassWork): Promise<void> {
+  await runSome(work, work.steps);
+}
+
+/** Runs some of the steps of a pass. */
+export async function runSome({ picture, context }: PassWork, steps: readonly PlannedStep[]): Promise<void> {
   for (const { operation, params, index } of steps) {
     await picture.settle();
     if (!operation.commutesWithFlatten(params)) await picture.makePlain();
@@ -268,7 +298,7 @@ async function runSteps({ steps, picture, context }: PassWork): Promise<void> {
   }
 }
 
-async function flattenLate({ picture, ground }: PassWork): Promise<void> {
+export async function flattenLate({ picture, ground }: PassWork): Promise<void> {
   if (ground === undefined || !picture.hasAlpha) return;
   (await picture.at('flatten')).flatten({ background: ground });
   picture.hasAlpha = false;

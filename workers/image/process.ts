@@ -1,6 +1,8 @@
-import type { ImageResult, ImageTask } from '../protocol.ts';
-import { serveTasks } from '../transport/child-process.ts';
+import type { Branched, ImageResult, ImageTask } from '../protocol.ts';
+import { type Performed, serveTasks } from '../transport/child-process.ts';
 import { perform } from './perform.ts';
+
+const NO_BYTES = new Uint8Array();
 
 /**
  * Performs the same tasks as the thread, in a process that can be killed. The bytes of a result are sent separately
@@ -8,7 +10,18 @@ import { perform } from './perform.ts';
  */
 serveTasks<ImageTask, ImageResult>(async (task) => {
   const result = await perform(task);
+  if (result.kind === 'branched') return inOnePiece(result);
   if (result.kind !== 'transformed') return { reply: result };
   const { data, ...facts } = result;
-  return { reply: { ...facts, data: new Uint8Array() }, bytes: data };
+  return { reply: { ...facts, data: NO_BYTES }, bytes: data };
 });
+
+/** The files of several passes, one after another. */
+function inOnePiece(result: Branched): Performed<Branched> {
+  const files = result.outputs.flatMap((output) => (output.kind === 'transformed' ? [output.data] : []));
+  const outputs = result.outputs.map((output) =>
+    output.kind === 'transformed' ? { ...output, data: NO_BYTES } : output,
+  );
+  const sizes = files.map(({ byteLength }) => byteLength);
+  return { reply: { ...result, outputs, sizes }, bytes: Buffer.concat(files) };
+}

@@ -4,7 +4,7 @@ import type { ChildProcessTask, ProcessAnswer } from '../protocol.ts';
 import { DATA_PIPE, readBytes } from './pipe.ts';
 
 /** The result of a task: the reply is sent as a message, the bytes on a separate pipe. */
-interface Performed<Reply> {
+export interface Performed<Reply> {
   reply: Reply;
   bytes?: Uint8Array;
 }

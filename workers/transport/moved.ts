@@ -1,21 +1,35 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 
+/** An answer with the bytes of one file. */
+interface Parcel {
+  data: Uint8Array<ArrayBuffer>;
+}
+
 /**
  * Marks a thread's answer so that its bytes are transferred and not copied. The thread must not touch them afterwards.
- * Bytes that share their memory with others, as small Buffers do, cannot be transferred, and are copied first.
  */
-export function moved<T extends { data: Uint8Array<ArrayBuffer> }>(answer: T): T {
-  const { data } = answer;
-  const isAlone = data.byteLength === data.buffer.byteLength;
-  const sent = isAlone ? answer : { ...answer, data: new Uint8Array(data) };
+export function moved<T extends Parcel>(answer: T): T {
+  const sent = alone(answer);
+  return movedWith(sent, [sent]);
+}
+
+/** The same for an answer that holds several files. @param parcels those of its parts, each after `alone`. */
+export function movedWith<T extends object>(answer: T, parcels: readonly Parcel[]): T {
+  const buffers = parcels.map(({ data }) => data.buffer);
   const parcel = {
     get [transferableSymbol]() {
-      return [sent.data.buffer];
+      return buffers;
     },
     get [valueSymbol]() {
-      return sent;
+      return answer;
     },
   };
   // Piscina unwraps the parcel when it sends it, so the receiver gets the answer itself.
   return move(parcel) as unknown as T;
+}
+
+/** Bytes that share their memory with others, as small Buffers do, cannot be transferred, and are copied first. */
+export function alone<T extends Parcel>(part: T): T {
+  const { data } = part;
+  return data.byteLength === data.buffer.byteLength ? part : { ...part, data: new Uint8Array(data) };
 }

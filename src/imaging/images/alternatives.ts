@@ -22,10 +22,10 @@ interface CallForms {
   asJob?: Record<string, unknown> | undefined;
 }
 
-/** What takes less time than a pass over such a file, or may take longer. */
+/** What takes less time than these passes over such a file, or may take longer. */
 export function alternativesTo(
   header: Header,
-  pass: Pass | null,
+  passes: readonly Pass[],
   { paramOf = (passParam) => passParam, asJob }: CallForms,
 ): Alternatives {
   const calls: Alternative[] = [];
@@ -34,11 +34,11 @@ export function alternativesTo(
     words.push(text);
     if (paramOf(name) === name) calls.push({ parameters: { [name]: value } });
   };
-  if (pass !== null && (encodeOf(header, pass).effort ?? 1) > 0) suggest('effort', 0, 'effort=0');
-  const frames = pass === null ? 1 : framesOf(header, pass);
-  if (pass !== null && frames > 1) {
-    const halfOfThem = (header.width * header.height * frames) / 2;
-    for (const { parameters } of fewerFrames(header, pass, halfOfThem))
+  if (passes.some((pass) => (encodeOf(header, pass).effort ?? 1) > 0)) suggest('effort', 0, 'effort=0');
+  const moving = passes.find((pass) => framesOf(header, pass) > 1);
+  if (moving !== undefined) {
+    const halfOfThem = (header.width * header.height * framesOf(header, moving)) / 2;
+    for (const { parameters } of fewerFrames(header, moving, halfOfThem))
       for (const [name, value] of Object.entries(parameters)) suggest(name, value, `${name}=${value}`);
   } else words.push('an image that is smaller by a fifth or more');
   if (asJob !== undefined) {

@@ -1,4 +1,5 @@
-import type { Compared, Described, Pass, Transformed } from '../../../workers/protocol.ts';
+import type { Compared, Described, Pass, Timings, Transformed } from '../../../workers/protocol.ts';
+import type { ApiError } from '../../platform/http/errors/errors.ts';
 import type { Header } from './header/header.ts';
 import type { IncomingCall, WorkClass } from './slots.ts';
 import type { StoredFile } from './stored-file.ts';
@@ -40,6 +41,16 @@ export interface TransformCall extends ImageCall {
   describes?: boolean;
 }
 
+/** Several passes over one file. */
+export interface BranchCall extends Omit<ImageCall, 'paramOf' | 'asJob'> {
+  branches: readonly BranchPass[];
+}
+
+export interface BranchPass {
+  pass: Pass;
+  paramOf: (passParam: string) => string;
+}
+
 export interface CompareCall extends ImageCall {
   /** The file of the other image. */
   other: Uint8Array | StoredFile;
@@ -64,6 +75,11 @@ export interface Queued {
 }
 
 export type TransformResult = Transformed & Queued;
+export interface BranchResult extends Queued {
+  /** The result of each pass, or the refusal of it, in order. */
+  outputs: (Transformed | ApiError)[];
+  timings: Timings;
+}
 export type DescribeResult = Described & Queued;
 export interface CompareResult extends Compared, Queued {
   /** Whether one of the two has several frames or pages: only the first ones were compared. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ImageFacts, ImageResult, ImageTask, Pass } from '../../../workers/protocol.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../platform/metrics/pools.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AdmissionStats } from './admission.ts';
@@ -11,6 +12,9 @@ import { Deadline } from './deadline.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import type {
+  BranchCall,
+  BranchPass,
+  BranchResult,
   CompareCall,
   CompareResult,
   DescribeResult,
@@ -50,13 +54,18 @@ interface Started<T> {
 /** The file of a call, and what is done with it. */
 interface Reading {
   source: Source;
-  /** Null for a description and a comparison. */
-  pass: Pass | null;
+  /** None for a description and a comparison. */
+  passes: readonly Pass[];
   deadline: Deadline;
 }
 
 /** The kind of answer to each kind of task. */
-const ANSWERS = { transform: 'transformed', describe: 'described', compare: 'compared' } as const;
+const ANSWERS = {
+  transform: 'transformed',
+  branch: 'branched',
+  describe: 'described',
+  compare: 'compared',
+} as const;
 type Kind = ImageTask['kind'];
 type AnswerTo<K extends Kind> = Extract<ImageResult, { kind: (typeof ANSWERS)[K] }>;
 
@@ -92,6 +101,30 @@ export class ImageWorkers {
   /** Runs one pass over one file. */
   transform(call: TransformCall): Work<TransformResult> {
     return this.#counted('transform', call, this.#transform);
+  }
+
+  /** Runs several passes over one file, which is decoded once. */
+  branch(call: BranchCall): Work<BranchResult> {
+    const { bytes, header } = call;
+    const format = isStored(bytes) ? bytes.facts.format : header?.format;
+    return format === 'svg' ? this.#drawn(call) : this.#counted('branch', call, this.#branch);
+  }
+
+  /** Runs the passes over a drawing one after another, because each of them needs its own size of it. */
+  #drawn({ branches, ...call }: BranchCall): Work<BranchResult> {
+    const works: Work<TransformResult>[] = [];
+    const draw = async (branch: BranchPass) => {
+      // Bytes are handed over to the work.
+      const bytes = isStored(call.bytes) ? call.bytes : new Uint8Array(call.bytes);
+      const work = this.transform({ ...call, ...branch, bytes });
+      works.push(work);
+      return work.result.catch(asOutput);
+    };
+    const result = inTurn(branches, draw).then(joined);
+    const ended = result.then(ignore, ignore).then(async () => {
+      await Promise.all(works.map((work) => work.ended));
+    });
+    return { result, ended };
   }
 
   /** Reads the facts and the metadata of an image. */
@@ -167,7 +200,7 @@ export class ImageWorkers {
     deadline: Deadline,
   ): Promise<Started<TransformResult>> => {
     const { pass, layers, describes = false } = call;
-    const source = await this.#read(call, call, drawingSizeOf(pass), pass, deadline);
+    const source = await this.#read(call, call, drawingSizeOf(pass), [pass], deadline);
     assertWithinBounds({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
       kind: 'transform',
@@ -177,21 +210,61 @@ export class ImageWorkers {
       ...present({ layers }),
       ...(describes && { describes }),
       pass,
-      threads: this.#pools.threadsFor(header, pass),
+      threads: this.#pools.threadsFor(header, [pass]),
       deadlineMs,
     });
-    return this.#start('transform', call, { source, pass, deadline }, makeTask);
+    return this.#start('transform', call, { source, passes: [pass], deadline }, makeTask);
+  };
+
+  readonly #branch = async (call: BranchCall, deadline: Deadline): Promise<Started<BranchResult>> => {
+    const passes = call.branches.map(({ pass }) => pass);
+    const source = await this.#read(call, call, NATURAL_SIZE, passes, deadline);
+    const { header } = source;
+    const misfits = call.branches.map(({ pass, paramOf }) =>
+      refusalBy(() => assertWithinBounds({ header, fileBytes: call.bytes.length }, pass, paramOf)),
+    );
+    const fitting = passes.filter((_, index) => misfits[index] === undefined);
+    const [first] = misfits;
+    if (first !== undefined && fitting.length === 0) throw first;
+    const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
+      kind: 'branch',
+      ...file,
+      ...hintOf(header),
+      ...readingsOf(header),
+      passes: fitting,
+      threads: this.#pools.threadsFor(header, fitting),
+      deadlineMs,
+    });
+    const { result, ended } = await this.#start(
+      'branch',
+      call,
+      { source, passes: fitting, deadline },
+      makeTask,
+    );
+    const outputs = result.then(({ outputs: ran, timings, queueMs }) => {
+      const left = ran.values();
+      const outputs = call.branches.map(({ paramOf }, index) => {
+        const output = misfits[index] ?? left.next().value;
+        if (output === undefined) throw new Error('An image worker answered with too few results.');
+        if (output instanceof ApiError || output.kind === 'transformed') return output;
+        const isLate = output.details?.reason === 'deadline_exceeded';
+        if (isLate) throw deadline.refusal();
+        return refusalOf(output, paramOf);
+      });
+      return { outputs, timings, queueMs };
+    });
+    return { result: outputs, ended };
   };
 
   readonly #describe = async (call: ImageCall, deadline: Deadline): Promise<Started<DescribeResult>> => {
-    const source = await this.#read(call, call, MEASURED_SIZE, null, deadline);
+    const source = await this.#read(call, call, MEASURED_SIZE, [], deadline);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
       kind: 'describe',
       ...file,
       ...readingsOf(header),
       deadlineMs,
     });
-    const { result, ended } = await this.#start('describe', call, { source, pass: null, deadline }, makeTask);
+    const { result, ended } = await this.#start('describe', call, { source, passes: [], deadline }, makeTask);
     const ofDrawing = source.drawing && drawingFacts(source.drawing);
     const facts = result.then((described) => ({
       ...described,
@@ -201,8 +274,8 @@ export class ImageWorkers {
   };
 
   readonly #compare = async (call: CompareCall, deadline: Deadline): Promise<Started<CompareResult>> => {
-    const one = await this.#read(call, call, NATURAL_SIZE, null, deadline);
-    const other = await this.#read(call, { bytes: call.other }, NATURAL_SIZE, null, deadline);
+    const one = await this.#read(call, call, NATURAL_SIZE, [], deadline);
+    const other = await this.#read(call, { bytes: call.other }, NATURAL_SIZE, [], deadline);
     assertSameSize(one.header, other.header, call.paramOf);
     const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<ImageTask> => {
       const { input, raw } = (await other.open()).file;
@@ -211,7 +284,7 @@ export class ImageWorkers {
     // Both are decoded in memory at once. Their waits for the rasterizer are not counted.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, queueMs: 0 };
-    const { result, ended } = await this.#start('compare', call, { source, pass: null, deadline }, makeTask);
+    const { result, ended } = await this.#start('compare', call, { source, passes: [], deadline }, makeTask);
     const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
     return { result: result.then((compared) => ({ ...compared, comparesFirstFrames })), ended };
   };
@@ -221,12 +294,12 @@ export class ImageWorkers {
     { accountId, work }: ImageCall,
     { bytes: file, header: known }: Pick<ImageCall, 'bytes' | 'header'>,
     size: DrawingSize,
-    pass: Pass | null,
+    passes: readonly Pass[],
     deadline: Deadline,
   ): Promise<Source> {
-    if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, pass);
+    if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, passes);
     const bytes = isStored(file) ? await file.read() : file;
-    const opened = openedFrom(bytes, known, pass);
+    const opened = openedFrom(bytes, known, passes);
     const { header } = opened;
     if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, queueMs: 0 };
     const drawn = await this.#rasterizer.draw({ bytes, size }, { accountId, work, deadline });
@@ -246,15 +319,15 @@ export class ImageWorkers {
   async #start<K extends Kind>(
     kind: K,
     call: ImageCall,
-    { source, pass, deadline }: Reading,
+    { source, passes, deadline }: Reading,
     makeTask: (opened: Opened, deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<Started<AnswerTo<K> & Queued>> {
     const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
     const { header, heldBytes, prepare } = source;
-    const alternatives = () => alternativesTo(header, pass, { paramOf, asJob });
+    const alternatives = () => alternativesTo(header, passes, { paramOf, asJob });
     const run = await this.#pools.start(
       {
-        ...{ kind, header, pass, accountId, work, incoming, inBatch, heldBytes, prepare },
+        ...{ kind, header, passes, accountId, work, incoming, inBatch, heldBytes, prepare },
         ...{ deadline, alternatives },
       },
       async (deadlineMs) => makeTask(await source.open(), deadlineMs),
@@ -272,6 +345,41 @@ export class ImageWorkers {
 }
 
 function ignore(): void {}
+
+/** The refusal of one output; what ends the whole call is thrown. */
+function asOutput(error: unknown): ApiError {
+  if (error instanceof ApiError && error.status < 500) return error;
+  throw error;
+}
+
+async function inTurn<T, R>(values: readonly T[], work: (value: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const value of values) results.push(await work(value));
+  return results;
+}
+
+/** The results of several passes as one. */
+function joined(outputs: (TransformResult | ApiError)[]): BranchResult {
+  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  let queueMs = 0;
+  for (const output of outputs) {
+    if (output instanceof ApiError) continue;
+    queueMs += output.queueMs;
+    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) timings[part] += output.timings[part];
+  }
+  return { outputs, timings, queueMs };
+}
+
+/** The refusal that a check throws; undefined if it passes. */
+function refusalBy(check: () => void): ApiError | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
 
 function isAnswerTo<K extends Kind>(kind: K, result: ImageResult): result is AnswerTo<K> {
   return result.kind === ANSWERS[kind];

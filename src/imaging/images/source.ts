@@ -28,19 +28,25 @@ export interface Source {
 /**
  * The input of bytes that were sent.
  * @param known the header, where it was already read from them.
- * @param pass null for a description and a comparison.
+ * @param passes none for a description and a comparison.
  * @throws unsupported_format as `readable` does.
  */
-export function openedFrom(bytes: Uint8Array, known: Header | null | undefined, pass: Pass | null): Opened {
-  const header = readable(bytes, known, pass);
+export function openedFrom(
+  bytes: Uint8Array,
+  known: Header | null | undefined,
+  passes: readonly Pass[],
+): Opened {
+  const [first = null, ...others] = passes;
+  const header = readable(bytes, known, first);
+  for (const pass of others) readable(bytes, header, pass);
   return { file: { input: ownedBytes(bytes) }, header };
 }
 
 /** A file in a store: it is read when the call has its slot, or is next to have one. */
-export function storedSource(file: StoredFile, pass: Pass | null): Source {
+export function storedSource(file: StoredFile, passes: readonly Pass[]): Source {
   let reading: Promise<Opened> | undefined;
   const open = () => {
-    reading ??= file.read().then((bytes) => openedFrom(bytes, null, pass));
+    reading ??= file.read().then((bytes) => openedFrom(bytes, null, passes));
     return reading;
   };
   // Where the reading fails, the call is refused when it has its slot.

@@ -23,6 +23,8 @@ export interface BodyFields {
   parameters?: Record<string, unknown>;
   /** As sent: transform-call.ts checks them. */
   steps?: unknown;
+  /** As sent, like the steps. */
+  outputs?: unknown;
   /** The op's own parameters as multipart fields, each the text of its value. */
   texts?: Record<string, string>;
 }
@@ -34,7 +36,7 @@ export type Source =
   | { kind: 'asset'; assetId: string };
 
 /** The source of a call's image, and the fields of the body. */
-type Input = Source & { fields: BodyFields };
+export type Input = Source & { fields: BodyFields };
 
 /** The contents of a body: where the image is, and for a call that changes it, the work. */
 type BodyContents = 'image' | 'image and work';
@@ -71,9 +73,9 @@ export async function readPart({ bytes, declaredType }: FilePart) {
 
 /** The fields that a JSON body may have; transform-schema.ts describes their values. */
 const IMAGE_FIELDS = ['assetId', 'url'];
-const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps'];
+const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
-/** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters and steps. */
+/** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters, steps and outputs. */
 function parseReference(body: unknown, contents: BodyContents): Input {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
@@ -146,22 +148,24 @@ function parseAddress(value: unknown, param: string): string {
 function multipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
   const [field] = Object.keys(sent);
   if (contents === 'image' && field !== undefined) throw unknownField(field, contents);
-  const { op, preset, parameters, steps, ...texts } = sent;
+  const { op, preset, parameters, steps, outputs, ...texts } = sent;
   const named = checkedFields({
     op,
     preset,
     parameters: parameters === undefined ? undefined : parsed('parameters', parameters, 'object'),
     steps: steps === undefined ? undefined : parsed('steps', steps, 'list'),
+    outputs: outputs === undefined ? undefined : parsed('outputs', outputs, 'list'),
   });
   return { ...named, texts };
 }
 
-function checkedFields({ op, preset, parameters, steps }: Record<string, unknown>): BodyFields {
+function checkedFields({ op, preset, parameters, steps, outputs }: Record<string, unknown>): BodyFields {
   const fields: BodyFields = {};
   if (op !== undefined) fields.op = parseText('op', op);
   if (preset !== undefined) fields.preset = parseText('preset', preset);
   if (parameters !== undefined) fields.parameters = parseObject('parameters', parameters);
   if (steps !== undefined) fields.steps = steps;
+  if (outputs !== undefined) fields.outputs = outputs;
   return fields;
 }
 

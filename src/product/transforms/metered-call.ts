@@ -13,7 +13,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { Allowance } from '../billing/allowance.ts';
+import type { Allowance, Run } from '../billing/allowance.ts';
 import { asDeclared, servedType } from './declared-type.ts';
 import { MAX_IMAGE_BYTES, type Source } from './input.ts';
 
@@ -48,7 +48,8 @@ interface TimedRun {
   queueMs: number;
   timings: Partial<Timings>;
   bytesIn: number;
-  data?: Uint8Array;
+  /** Bytes of the result; absent if nothing is sent. */
+  bytesOut?: number;
 }
 
 /** A synchronous call under way: from its admission to its answer. */
@@ -91,11 +92,11 @@ export function beginCall(
       gate.keepSlotUntil(request, work.ended);
       return work.result;
     },
-    ran(op, { fetchMs, queueMs, timings, bytesIn, data }) {
+    ran(op, { fetchMs, queueMs, timings, bytesIn, bytesOut = 0 }) {
       const times = { admitMs, fetchMs, queueMs, ...timings };
       reply.header('server-timing', serverTiming({ ...times, totalMs: reply.elapsedTime }));
       reply.header('x-service-duration-ms', String(workerMs(times)));
-      meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut: data?.length ?? 0 });
+      meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut });
     },
   };
 }
@@ -115,6 +116,11 @@ function serverTiming(
 /** Time in the worker, in whole milliseconds. */
 export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<Timings>): number {
   return Math.round(decodeMs + processMs + encodeMs);
+}
+
+/** The format of a picture, as `X-Service-Format` names it. */
+export function formatOf({ contentType }: { contentType: string }): string {
+  return contentType.slice('image/'.length);
 }
 
 /** Sends a picture and its size. */
@@ -167,13 +173,35 @@ export async function counted<T>(
   op: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const run = await allowance.begin(caller);
-  try {
+  return countedEach(allowance, caller, [op], async () => {
     const result = await work();
-    await run.succeed({ op, apiKeyId: caller.apiKeyId });
+    return { result, succeeded: [true] };
+  });
+}
+
+/**
+ * The same for work of several runs, of which some may fail.
+ * @param ops the op of each run.
+ * @param work tells which of them succeeded.
+ */
+export async function countedEach<T>(
+  allowance: Allowance,
+  caller: Caller,
+  ops: readonly string[],
+  work: () => Promise<{ result: T; succeeded: readonly boolean[] }>,
+): Promise<T> {
+  const runs: Run[] = [];
+  try {
+    for (const _ of ops) runs.push(await allowance.begin(caller));
+    const { result, succeeded } = await work();
+    for (const [index, op] of ops.entries()) {
+      const run = runs[index];
+      if (succeeded[index]) await run?.succeed({ op, apiKeyId: caller.apiKeyId });
+      else await run?.release();
+    }
     return result;
   } catch (error) {
-    await run.release();
+    for (const run of runs) await run.release();
     throw error;
   }
 }

@@ -21,7 +21,7 @@ interface TransformsOptions
   objects: Objects;
   signatures: Signatures;
   models: Models;
-  presets: Pick<Presets, 'passOf'>;
+  presets: Pick<Presets, 'passOf' | 'find'>;
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }
 
@@ -36,7 +36,12 @@ export function openTransforms({ presets, settings, ...options }: TransformsOpti
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
   return {
     async routes(app) {
-      await app.register(transformRoutes, { ...options, timeoutMs, results, presetPass: presets.passOf });
+      await app.register(transformRoutes, {
+        ...{ ...options, timeoutMs, results },
+        presetPass: presets.passOf,
+        presetSteps: async (accountId, reference, param) =>
+          (await presets.find(accountId, reference, param)).version.steps,
+      });
       await app.register(compareRoutes, { ...options, timeoutMs });
       await app.register(readRoutes, { ...options, timeoutMs });
       await app.register(metadataRoutes, { ...options, timeoutMs });

@@ -117,7 +117,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
         ...(await options.fonts.findWarnings(picture.text)),
       ]);
-      underWay.ran('render_template', picture);
+      underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
       return sendPicture(reply, picture);
     },
   );

@@ -1,5 +1,6 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import type { Transformed } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
 import type { Signatures } from '../../platform/http/signatures.ts';
@@ -8,11 +9,32 @@ import type { Objects } from '../../platform/stores/objects/port.ts';
 import { HOUR_MS } from '../../platform/values/units.ts';
 
 /** Lifetime of a result of `response=url`, in seconds. */
-export const RESULT_LIFE_SECONDS = 300;
+const RESULT_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
 /** How long a result is stored, far longer than its link is valid. */
 const RESULT_KEPT_MS = HOUR_MS;
 const SWEPT_AT_ONCE = 100;
+
+export const ResultLink = Type.Object(
+  {
+    url: Type.String({ format: 'uri', description: 'Signed, good for 5 minutes.' }),
+    contentType: Type.String(),
+    bytes: Type.Integer(),
+    expiresInSeconds: Type.Integer(),
+    width: Type.Integer(),
+    height: Type.Integer(),
+  },
+  { title: 'ResultLink' },
+);
+export type ResultLink = Static<typeof ResultLink>;
+
+/** What is answered of a stored result. @param url its signed link. */
+export function resultLink(
+  url: string,
+  { data, contentType, width, height }: Pick<Transformed, 'data' | 'contentType' | 'width' | 'height'>,
+): ResultLink {
+  return { url, contentType, bytes: data.length, expiresInSeconds: RESULT_LIFE_SECONDS, width, height };
+}
 
 interface TemporaryResultsOptions {
   objects: Objects;

@@ -2,8 +2,10 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
-import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
+import { present } from '../../platform/values/present.ts';
 import { checkParameters, sentBare } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
@@ -12,19 +14,23 @@ import { type Given, isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from
 import { compile } from '../catalogue/plan/compile.ts';
 import { onePassOf } from '../catalogue/plan/plan.ts';
 import { sentParamOf } from '../catalogue/plan/sent-param.ts';
-import { type SentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
+import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import { wayFor } from '../catalogue/usual-words.ts';
 import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
-import { SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
+import { checkOutputs, type SentBranches } from './sent-outputs.ts';
+import { type SentOutput, SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
 
 export type Query = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The work of a transform: a preset by reference, or the one pass of an op or of steps. */
-export type TransformCall = { kind: 'preset'; reference: string } | ({ kind: 'pass' } & CompiledCall);
+export type TransformCall =
+  | { kind: 'preset'; reference: string }
+  | ({ kind: 'pass' } & CompiledCall)
+  | ({ kind: 'outputs' } & SentBranches);
 
 export interface CompiledCall {
   /** The name under which usage counts it: of the op, or `steps`. */
@@ -35,6 +41,12 @@ export interface CompiledCall {
   paramOf: (passParam: string) => string;
   /** The body of a job that does the same, without its assets. */
   asJob: Record<string, unknown>;
+}
+
+/** One output of a call, compiled. */
+export interface CompiledOutput extends Omit<CompiledCall, 'asJob'> {
+  /** The op under which usage counts it, or `steps`, or `preset`. */
+  op: string;
 }
 
 /** The most compiled queries that a process keeps. Longer texts rarely repeat. */
@@ -82,14 +94,15 @@ export class CallCompiler {
       return;
     }
     const query = sent.query as Query;
-    if (query.steps !== undefined) throw stepsInQuery();
+    refuseListsIn(query);
     const { op, preset } = namedIn(query, {});
     if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
   }
 
   #compiled(query: Query, body: BodyFields): TransformCall {
     if (Array.isArray(query.response)) parseText('response', query.response);
-    if (query.steps !== undefined) throw stepsInQuery();
+    refuseListsIn(query);
+    if (body.outputs !== undefined) return { kind: 'outputs', ...readOutputs(query, body) };
     if (body.steps !== undefined) {
       const steps = readSteps(query, body);
       return this.#onePass('steps', sentSteps(steps), { steps });
@@ -105,8 +118,51 @@ export class CallCompiler {
     return this.#onePass(op, [{ op, parameters, at: sentBare }], { op, parameters });
   }
 
+  /**
+   * The pass of each output.
+   * @param readPreset returns the steps of a preset; `param` names it in the call.
+   * @throws ApiError invalid_param on `outputs[i]…`, or what `readPreset` throws.
+   */
+  async compileOutputs(
+    { first, outputs }: SentBranches,
+    readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
+  ): Promise<CompiledOutput[]> {
+    const compiled: CompiledOutput[] = [];
+    for (const [index, output] of outputs.entries()) {
+      const where = `outputs[${index}]`;
+      const own = await this.#readSteps(output, where, readPreset);
+      const { pass, warnings, steps } = this.#compiledPass([...first, ...own]);
+      const paramOf = (passParam: string) => sentParamOf(steps, passParam, where);
+      const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
+      compiled.push({ name: output.name, op, pass, warnings, paramOf });
+    }
+    return compiled;
+  }
+
+  async #readSteps(
+    { op, parameters = {}, steps, preset }: SentOutput,
+    where: string,
+    readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
+  ): Promise<SentStep[]> {
+    if (steps !== undefined) {
+      checkStepSizes(steps, `${where}.steps`);
+      return sentSteps(steps, `${where}.steps`);
+    }
+    const param = `${where}.preset`;
+    if (preset !== undefined) return savedSteps(await readPreset(preset, param), param);
+    const at = (key: string) => sentAs(key === '' ? where : `${where}.${key}`);
+    const found = syncOp(op ?? '', at('op'));
+    return [{ op: found.op, parameters: parametersInOwnSpelling(found, parameters), at }];
+  }
+
   /** The single pass of these steps. */
   #onePass(name: string, sent: readonly SentStep[], asJob: CompiledCall['asJob']): TransformCall {
+    const { pass, steps, warnings } = this.#compiledPass(sent);
+    const paramOf = (passParam: string) => sentParamOf(steps, passParam);
+    return { kind: 'pass', name, pass, warnings, paramOf, asJob };
+  }
+
+  #compiledPass(sent: readonly SentStep[]) {
     const run = onePassOf(compile(sent, this.#models));
     if (run.obstacle !== undefined) {
       const { does, step } = run.obstacle;
@@ -114,8 +170,7 @@ export class CallCompiler {
       throw step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
     }
     const { pass, steps } = run;
-    const paramOf = (passParam: string) => sentParamOf(steps, passParam);
-    return { kind: 'pass', name, pass, warnings: warningsOf(steps), paramOf, asJob };
+    return { pass, steps, warnings: warningsOf(steps) };
   }
 }
 
@@ -161,8 +216,7 @@ const checkShape = createCheck(Type.Object({ steps: SentSteps }), 'steps');
 
 /** Steps are all of the work, so a field that would add to them is refused by its name. */
 function readSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
-  const { response: _, ...queried } = query;
-  const extra = Object.keys({ ...fields, ...texts, ...queried })[0];
+  const extra = extraIn(query, { ...fields, ...present({ texts }) });
   if (extra !== undefined) {
     const fix = ['op', 'preset', 'parameters'].includes(extra)
       ? 'Leave it out, or leave out steps.'
@@ -172,15 +226,40 @@ function readSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields):
       `${extra} may not accompany steps, because they define all of the work. ${fix}`,
     );
   }
+  return checkedSteps(sent);
+}
+
+function checkedSteps(sent: unknown): PresetStep[] {
   const { steps } = checkShape({ steps: sent });
   checkStepSizes(steps, 'steps');
   return steps;
 }
 
-function stepsInQuery(): ApiError {
-  const message =
-    'steps are not read in the query: send them as JSON text in a multipart field beside file, as in -F \'steps=[{"op": "flip"}]\', or in a JSON body beside url or assetId.';
-  return invalidParam('steps', message);
+/** The first field of the query or the body that says something about the work. */
+function extraIn({ response: _, ...queried }: Query, { texts, ...fields }: BodyFields): string | undefined {
+  return Object.keys({ ...fields, ...texts, ...queried })[0];
+}
+
+/** @throws ApiError invalid_param on outputs, `outputs[i]…` or the field that may not accompany them. */
+function readOutputs(query: Query, { outputs, steps, ...others }: BodyFields): SentBranches {
+  const extra = extraIn(query, others);
+  if (extra === 'op' || extra === 'preset') {
+    const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;
+    throw invalidParam('outputs', message);
+  }
+  if (extra !== undefined) {
+    const message = `${extra} may not accompany outputs: move it into parameters of an output, or leave it out.`;
+    throw invalidParam(extra, message);
+  }
+  const first = steps === undefined ? [] : sentSteps(checkedSteps(steps));
+  return { first, outputs: checkOutputs(outputs) };
+}
+
+function refuseListsIn(query: Query): void {
+  const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
+  if (list === undefined) return;
+  const message = `${list} are not read in the query: send them as JSON text in a multipart field beside file, as in -F '${list}=[{"op": "flip"}]', or in a JSON body beside url or assetId.`;
+  throw invalidParam(list, message);
 }
 
 /** Refuses only keys that the op does not declare, because the body may still add missing parameters. */
@@ -191,17 +270,17 @@ function checkKeys(op: PixelOp, query: Query): void {
 }
 
 /** The op of that name, which must run on this endpoint while the caller waits. */
-function syncOp(name: string): PixelOp {
+function syncOp(name: string, { refuse }: SentField = sentAs('op')): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
     const hint = name.includes(',')
       ? ' Several ops are steps: send them in a multipart field or in JSON, instead of op.'
       : wayFor(name, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.${hint}`;
-    throw invalidParam('op', message, { received: name, allowed: transformOps() });
+    throw refuse(message, { received: name, allowed: transformOps() });
   }
   if (isPixelOp(op) && op.syncEndpoint === TRANSFORM_ENDPOINT) return op;
-  throw invalidParam('op', `The op ${name} ${whereItRuns(op)}: send it there.`, {
+  throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
     allowed: transformOps(),
   });

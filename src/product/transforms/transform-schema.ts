@@ -1,4 +1,11 @@
-import { type ObjectOptions, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import {
+  type ObjectOptions,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox';
 import { distinct } from '../../platform/values/distinct.ts';
 import { OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
@@ -18,6 +25,50 @@ export const SentSteps = Type.Array(PresetStep, {
   maxItems: MAX_STEPS,
   description:
     'Deterministic steps, run in order as one pass: one decode, one encode, one run. Instead of op, preset and parameters.',
+});
+
+const MAX_OUTPUTS = 20;
+
+/** One result of a call that makes several. */
+export const SentOutput = Type.Object(
+  {
+    name: Type.String({
+      pattern: '^[a-z0-9][a-z0-9_-]{0,39}$',
+      description: 'Unique in the call: the name of its part, or of its file.',
+    }),
+    op: Type.Optional(Type.String({ description: 'An op, with its parameters; or steps, or preset.' })),
+    parameters: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'The parameters of the op.',
+      }),
+    ),
+    steps: Type.Optional(SentSteps),
+    preset: Type.Optional(Type.String({ minLength: 1, description: 'Slug, id or slug@version.' })),
+  },
+  {
+    title: 'TransformOutput',
+    documented: { oneOf: [{ required: ['op'] }, { required: ['steps'] }, { required: ['preset'] }] },
+    additionalProperties: false,
+    elsewhere: 'what the op takes goes into parameters of the output',
+    examples: [{ name: 'small', op: 'resize', parameters: { width: 320 } }],
+  },
+);
+export type SentOutput = Static<typeof SentOutput>;
+
+/** Several results of one image, as sent. */
+export const SentOutputs = Type.Array(SentOutput, {
+  minItems: 2,
+  maxItems: MAX_OUTPUTS,
+  description:
+    'Several results of one upload and one decoding, one run each. Steps beside them run first, once for all. Where an output shrinks the image first, all shrink the same decoded picture, so that its pixels may differ slightly from those of a call of its own. Instead of op, preset and parameters.',
+  examples: [
+    [
+      { name: 'small', op: 'resize', parameters: { width: 320, format: 'webp' } },
+      { name: 'large', op: 'resize', parameters: { width: 1280, format: 'webp' } },
+    ],
+  ],
 });
 
 /** The op that an empty form offers. It needs no parameter, so the call is valid without further input. */
@@ -149,8 +200,8 @@ export const CompareReference = Type.Object(
 );
 
 /**
- * The JSON form of a transform: the reference to the image, and the op with its own parameters, a list of steps, or a
- * preset. A query key overrides the body.
+ * The JSON form of a transform: the reference to the image, and the op with its own parameters, a list of steps,
+ * several outputs, or a preset. A query key overrides the body.
  */
 export function transformReference(): TSchema {
   const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) => {
@@ -162,10 +213,11 @@ export function transformReference(): TSchema {
   const preset = Type.String({ minLength: 1, description: 'Slug, id or slug@version.' });
   const ofPreset = referenceWith('preset', { preset });
   const ofSteps = referenceWith('steps', { steps: SentSteps });
+  const ofOutputs = referenceWith('outputs', { outputs: SentOutputs, steps: Type.Optional(SentSteps) });
   const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
   return Type.Unsafe({
     title: 'TransformRequest',
-    oneOf: [...ofOps, ofSteps, ofPreset, ImageReference],
+    oneOf: [...ofOps, ofSteps, ofOutputs, ofPreset, ImageReference],
     examples: first.map(({ op, example }) => exampleOf(op, example)),
   });
 }

@@ -1,28 +1,45 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Transformed } from '../../../workers/protocol.ts';
 import type { TransformResult } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { addWarnings } from '../../platform/http/hooks/warnings.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Models } from '../models/models.ts';
 import { type FontOptions, textOf } from './fonts.ts';
-import { readInput, type Source } from './input.ts';
-import { beginCall, counted, loadImage, type MeteredCallOptions, sendPicture } from './metered-call.ts';
-import { RESULT_LIFE_SECONDS, type TemporaryResults } from './results.ts';
+import { type Input, readInput, type Source } from './input.ts';
+import {
+  beginCall,
+  type CallTerms,
+  counted,
+  countedEach,
+  formatOf,
+  loadImage,
+  type MeteredCallOptions,
+  type SyncCall,
+  sendPicture,
+} from './metered-call.ts';
+import { MIXED, type Output, sendOutputs, storeLinks, ZIP } from './outputs.ts';
+import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
+import type { SentBranches } from './sent-outputs.ts';
 import { CallCompiler, type CompiledCall, type Query, type TransformCall } from './transform-call.ts';
-import { SentSteps, transformQuery, transformReference } from './transform-schema.ts';
+import { SentOutputs, SentSteps, transformQuery, transformReference } from './transform-schema.ts';
 
 interface TransformOptions extends MeteredCallOptions, FontOptions {
   results: TemporaryResults;
   models: Models;
   /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */
   presetPass: (accountId: string, reference: string) => Promise<Pick<CompiledCall, 'pass' | 'warnings'>>;
+  /** The steps of a preset, which `param` names. It throws the API's preset errors. */
+  presetSteps: (accountId: string, reference: string, param: string) => Promise<readonly PresetStep[]>;
 }
 
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const { imageWorkers, results, models, presetPass, fonts } = options;
+  const { imageWorkers, results, models, presetPass, presetSteps, fonts } = options;
   const calls = new CallCompiler(models);
 
   app.post<{ Querystring: Query }>(
@@ -33,7 +50,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         body: 'stream',
         reference: transformReference(),
         formFields: FORM_FIELDS,
-        responseType: 'image/*',
+        responseType: ['image/*', MIXED, ZIP],
         check: checkBeforeBody,
       },
       schema: {
@@ -41,7 +58,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         description:
           'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
         querystring: transformQuery(),
-        response: { 200: envelopeOf(ResultLink) },
+        response: { 200: envelopeOf(Links) },
       },
       // The catalogue checks the query, because each op has its own contract.
       validatorCompiler: () => () => true,
@@ -52,6 +69,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const terms = underWay.expectedBy(imageWorkers);
       const input = await readInput(request);
       const call = calls.compile(request, input.fields);
+      if (call.kind === 'outputs') return runOutputs({ request, reply, underWay, terms, input }, call);
       const { name, pass, warnings, paramOf, ...work } = await compiled(call, caller);
       const asJob = { ...work.asJob, ...assetsOf(input) };
       const done = await counted(options.allowance, caller, name, async () => {
@@ -64,18 +82,55 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };
       });
-      underWay.ran(name, done);
+      underWay.ran(name, { ...done, bytesOut: done.data.length });
       addWarnings(reply, [
         ...warnings.map(({ code }) => ({ code })),
         ...(done.warnings ?? []),
         ...(await fonts.findWarnings(textOf(pass))),
       ]);
       sendFindings(reply, done);
-      return done.link === null ? sendPicture(reply, done) : answerLink(done.link, done);
+      if (done.link !== null) return success('Image transformed.', resultLink(done.link, done));
+      reply.header('x-service-format', formatOf(done));
+      return sendPicture(reply, done);
     },
   );
 
-  async function compiled(call: TransformCall, { accountId }: Caller): Promise<CompiledCall> {
+  /** Makes several outputs of one image. Those that fail leave the others as they are. */
+  async function runOutputs({ request, reply, underWay, terms, input }: OpenCall, sent: SentBranches) {
+    const { caller } = underWay;
+    const branches = await calls.compileOutputs(sent, (reference, param) =>
+      presetSteps(caller.accountId, reference, param),
+    );
+    const ops = branches.map(({ op }) => op);
+    const done = await countedEach(options.allowance, caller, ops, async () => {
+      const image = await loadImage(input, options, terms);
+      const fetchMs = underWay.admittedMs();
+      const bytesIn = image.bytes.length;
+      const made = await underWay.finish(imageWorkers.branch({ ...image, ...terms, branches }));
+      const succeeded = made.outputs.map((output) => !(output instanceof ApiError));
+      const [first] = made.outputs;
+      if (first instanceof ApiError && !succeeded.includes(true)) throw first;
+      const outputs: Output[] = [];
+      for (const [index, { name, pass, warnings }] of branches.entries()) {
+        const all = [...warnings.map(({ code }) => ({ code })), ...(await fonts.findWarnings(textOf(pass)))];
+        outputs.push(asOutput(name, all, made.outputs[index]));
+      }
+      const links = request.query.response === 'url' ? await storeLinks(request, outputs, results) : null;
+      return {
+        result: { fetchMs, bytesIn, outputs, links, queueMs: made.queueMs, timings: made.timings },
+        succeeded,
+      };
+    });
+    underWay.ran('outputs', { ...done, bytesOut: bytesOf(done.outputs) });
+    const succeeded = done.outputs.filter((output) => 'picture' in output).length;
+    reply.header('x-service-outputs', `${succeeded}/${branches.length}`);
+    return done.links ?? sendOutputs(request, reply, done.outputs, options.now());
+  }
+
+  async function compiled(
+    call: Exclude<TransformCall, { kind: 'outputs' }>,
+    { accountId }: Caller,
+  ): Promise<CompiledCall> {
     if (call.kind === 'pass') return call;
     const { reference } = call;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
@@ -90,9 +145,33 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   }
 }
 
+/** A call whose image and work were read. */
+interface OpenCall {
+  request: FastifyRequest<{ Querystring: Query }>;
+  reply: FastifyReply;
+  underWay: SyncCall;
+  terms: CallTerms;
+  input: Input;
+}
+
+function asOutput(
+  name: string,
+  warnings: readonly Warning[],
+  made: Transformed | ApiError | undefined,
+): Output {
+  if (made === undefined) throw new Error(`The output ${name} has no result.`);
+  if (made instanceof ApiError) return { name, refusal: made };
+  return { name, picture: made, warnings: [...warnings, ...(made.warnings ?? [])] };
+}
+
+function bytesOf(outputs: readonly Output[]): number {
+  return outputs.reduce((sum, output) => sum + ('picture' in output ? output.picture.data.length : 0), 0);
+}
+
 /** The fields of a multipart body besides the file. The parameters of the op may be separate fields. */
 const FORM_FIELDS = {
   steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
+  outputs: Type.Optional(Type.String({ description: `JSON text. ${SentOutputs.description}` })),
 };
 
 /** The assets of a job with the same image. It takes assets alone: another image has to be uploaded first. */
@@ -100,22 +179,23 @@ function assetsOf(source: Source): { assetIds?: string[] } {
   return source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
 }
 
-const ResultLink = Type.Object(
+/** A link to each of several outputs. */
+const OutputLinks = Type.Object(
   {
-    url: Type.String({ format: 'uri', description: 'Signed, good for 5 minutes.' }),
-    contentType: Type.String(),
-    bytes: Type.Integer(),
-    expiresInSeconds: Type.Integer(),
-    width: Type.Integer(),
-    height: Type.Integer(),
+    outputs: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        ...Type.Partial(ResultLink).properties,
+        warnings: Type.Optional(Type.String({ description: 'As in X-Service-Warnings.' })),
+        error: Type.Optional(
+          Type.Unknown({ description: 'The error of an output that failed, instead of its link.' }),
+        ),
+      }),
+    ),
   },
-  { title: 'ResultLink' },
+  { title: 'OutputLinks' },
 );
-
-function answerLink(url: string, { data, contentType, width, height }: TransformResult) {
-  const link = { url, contentType, bytes: data.length, width, height };
-  return success('Image transformed.', { ...link, expiresInSeconds: RESULT_LIFE_SECONDS });
-}
+const Links = Type.Union([ResultLink, OutputLinks], { title: 'TransformLinks' });
 
 /**
  * Sends the findings of a pass as headers: the results of a search for a target, the hashes of the picture that a

@@ -2,7 +2,7 @@
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { estimatedMs } from '../../../src/imaging/images/estimates/duration.ts';
+import { estimatedMs as estimatedMsOf } from '../../../src/imaging/images/estimates/duration.ts';
 import { estimatedBytes } from '../../../src/imaging/images/estimates/memory.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
 import { CpuMeter } from '../../../src/imaging/images/pools/cpu-meter.ts';
@@ -11,6 +11,7 @@ import type { Pass, Step } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 
 const LONG_MS = 2_000;
+const estimatedMs = (header: Header, pass: Pass) => estimatedMsOf(header, [pass]);
 const headerOf = (file: Buffer) => readHeader(file) as Header;
 const passOf = (encode: Pass['encode'], ...steps: [string, object?][]): Pass => ({
   decode: {},
@@ -127,7 +128,7 @@ t.test('frames that are left out are decoded and counted, and not written', asyn
   const header = headerOf(gifOf(500, 400, 100));
   const msOf = (decode: Pass['decode']) => estimatedMs(header, { ...passOf({ format: 'webp' }), decode });
   const bytesOf = (decode: Pass['decode']) =>
-    estimatedBytes(header, { ...passOf({ format: 'webp' }), decode });
+    estimatedBytes(header, [{ ...passOf({ format: 'webp' }), decode }]);
   const decodes: Pass['decode'][] = [{}, { everyNth: 2 }, { frames: '50..54' }, { frame: 0 }];
   const rising = decodes.map(msOf).reverse();
   t.strictSame(

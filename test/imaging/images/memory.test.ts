@@ -1,13 +1,14 @@
 // needs: nothing
 import t from 'tap';
 import { imageMemoryBudgets } from '../../../src/imaging/images/budgets.ts';
-import { estimatedBytes } from '../../../src/imaging/images/estimates/memory.ts';
+import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/memory.ts';
 import { headerOf } from '../../../src/imaging/images/header/facts.ts';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import type { OutputFormat, Step } from '../../../workers/protocol.ts';
+import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
+import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 
 const MEGABYTE = 1_048_576;
+const estimatedBytes = (header: Header, pass: Pass) => estimatedBytesOf(header, [pass]);
 
 function megabytes(file: Uint8Array, steps: Step[], format: OutputFormat): number {
   const header = readHeader(file);

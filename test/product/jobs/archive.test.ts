@@ -10,7 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { type ArchiveEntry, openArchive } from '../../../src/product/jobs/results/archive.ts';
+import { type ArchiveEntry, openArchive } from '../../../src/platform/archive.ts';
 
 const run = promisify(execFile);
 const MODIFIED_AT = new Date('2026-03-04T05:06:07.000Z');

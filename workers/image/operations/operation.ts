@@ -84,6 +84,11 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
   fits(picture: Shape, params: Readonly<Record<string, unknown>>): BadArgument | undefined;
   /** Size of a frame after the step; an upper bound if it depends on the pixels. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
+  /**
+   * The size to which it scales the whole picture before all else, whatever size of it the decoder reads; undefined if
+   * it needs every pixel.
+   */
+  scalesTo(input: Size, params: Readonly<Record<string, unknown>>): Size | undefined;
   /** @throws BadArgument on a parameter that does not fit this picture. */
   apply(picture: Picture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
 }
@@ -134,6 +139,8 @@ interface StepSource<P extends TProperties> {
   rule?(params: Filled<P>): BadArgument | undefined;
   fits?(picture: Shape, params: Filled<P>): BadArgument | undefined;
   size?(input: Size, params: Filled<P>): Size;
+  /** Absent: it needs every pixel. */
+  scalesTo?(input: Size, params: Filled<P>): Size | undefined;
   apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
 }
 
@@ -145,7 +152,7 @@ export const IN_PLACE = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as 
  * picture, may change something, and keeps the size, which is not relied on.
  */
 export function defineStep<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
-  const { parameters, alphaAfter, changesNothing, rule, fits, size, profile, apply } = source;
+  const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;
   const filled = filler(parameters);
   const isIdentity: StepOperation['changesNothing'] = (params) => changesNothing?.(filled(params)) ?? false;
   return {
@@ -165,6 +172,7 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
       return typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter === 'added';
     },
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
+    scalesTo: (input, params) => scalesTo?.(input, filled(params)),
     rule: (params) => rule?.(filled(params)),
     fits: (picture, params) => fits?.(picture, filled(params)),
     profile: (params) => profile?.(filled(params)),

@@ -51,6 +51,8 @@ export const resize = defineStep({
   fits: (picture, { width, height, fit, enlarge }) =>
     changedSizeFault(picture, fitInto(picture, { width, height }, fit, enlarge).result),
   size: (input, { width, height, fit, enlarge }) => fitInto(input, { width, height }, fit, enlarge).result,
+  scalesTo: (input, { width, height, fit, kernel, enlarge, linear }) =>
+    linear || kernel === 'nearest' ? undefined : fitInto(input, { width, height }, fit, enlarge).scaled,
   async apply(
     picture,
     { width, height, fit, kernel = 'lanczos3', enlarge, linear, background, ...aim },

@@ -68,16 +68,26 @@ function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
   return Object.entries(costsMs).map(([effort, ms]) => [Number(effort), ms]);
 }
 
-/** CPU time that a pass may take, in milliseconds; null is a description. */
-export function estimatedMs(header: Header, pass: Pass | null): number {
-  if (pass === null) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
+/**
+ * CPU time that passes over one file may take, in milliseconds; none is a description. A still picture is decoded once
+ * for all of them.
+ */
+export function estimatedMs(header: Header, passes: readonly Pass[]): number {
+  if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
+  const decodings = passes.map((pass) => decodingMs(header, readFrames(header, pass)));
+  const decodeMs = header.animated ? sumOf(decodings) : Math.max(...decodings);
+  return decodeMs + sumOf(passes.map((pass) => changingMs(header, pass)));
+}
+
+/** CPU time of a pass after its decoding. */
+function changingMs(header: Header, pass: Pass): number {
   const megapixels = megapixelsOf(header, pass);
   const written = { frames: framesOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
-  return (
-    decodingMs(header, readFrames(header, pass)) +
-    stepsMs(pass, megapixels, ofResult) +
-    encodingMs(encodeOf(header, pass), written)
-  );
+  return stepsMs(pass, megapixels, ofResult) + encodingMs(encodeOf(header, pass), written);
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /**

@@ -12,6 +12,8 @@ import { encodeOf, framesOf, type Size, sizesOf, skippingBatches } from './follo
 const BASE_BYTES = 16 * MEGABYTE;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
 const DESCRIBE_BYTES_PER_PIXEL = 4;
+/** A file that is done, which most encoders keep below this. */
+const FILE_BYTES_PER_PIXEL = 1;
 const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   jpeg: 7,
   png: 6,
@@ -21,10 +23,27 @@ const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   tiff: 2,
 };
 
-/** Memory that a pass is estimated to take at its peak; null is a description. */
-export function estimatedBytes(header: Header, pass: Pass | null): number {
+/**
+ * Memory that passes over one file, one after another, are estimated to take at their peak; none is a description.
+ */
+export function estimatedBytes(header: Header, passes: readonly Pass[]): number {
+  if (passes.length === 0) return BASE_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
+  const peak = Math.max(...passes.map((pass) => peakBytes(header, pass)));
+  return passes.length === 1 ? peak : peak + sharedBytes(header, passes);
+}
+
+/** What several passes hold beside the running one: the shared picture, a copy of it, and the files that are done. */
+function sharedBytes(header: Header, passes: readonly Pass[]): number {
+  const files = passes.map((pass) => {
+    const { width, height } = sizesOf(header, pass).at(-1) ?? header;
+    return width * height * framesOf(header, pass) * FILE_BYTES_PER_PIXEL;
+  });
+  const shared = 2 * header.width * header.height * bytesPerPixel(header);
+  return shared + files.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function peakBytes(header: Header, pass: Pass): number {
   const decode = BASE_BYTES + decodeBytes(header);
-  if (pass === null) return decode + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
   const skipping = skippingBytes(header, pass);
   const sizes = sizesOf(header, pass);
   const last = sizes.at(-1) ?? header;

@@ -1,4 +1,4 @@
-import type { ImageResult, ImageTask, Pass } from '../../../../workers/protocol.ts';
+import type { Branched, ImageResult, ImageTask, Pass } from '../../../../workers/protocol.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
@@ -41,8 +41,8 @@ type LowReason = 'estimate' | 'budget' | 'deadline';
 export interface PassCall extends Omit<PoolCall, 'bytes'> {
   kind: ImageTask['kind'];
   header: Header;
-  /** Null for a description and a comparison. */
-  pass: Pass | null;
+  /** None for a description and a comparison. */
+  passes: readonly Pass[];
   /** Whether it is an item of a large job. */
   inBatch: boolean;
   deadline: Deadline;
@@ -141,14 +141,18 @@ export class Pools {
     call: PassCall,
     makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<Run<ImageResult>> {
-    const { header, pass, accountId, work, deadline } = call;
+    const { header, passes, accountId, work, deadline } = call;
     const { clock, lateWork } = this.#options;
     const waitSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
     const wasLate = waitSeconds > 0;
     if (wasLate && work !== 'job') throw tookTooLongBefore(waitSeconds, call.alternatives());
     const choice = this.#choose(call, wasLate);
     const askedMs = clock.nowMs();
-    const run = await this.#startIn(choice.name, { ...call, bytes: estimatedBytes(header, pass) }, makeTask);
+    const run = await this.#startIn(
+      choice.name,
+      { ...call, bytes: estimatedBytes(header, passes) },
+      makeTask,
+    );
     deadline.begin(() => tookTooLong(LATE_SECONDS, call.alternatives()));
     // The wait of a call is a part of its time, that of a job is not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
@@ -157,11 +161,12 @@ export class Pools {
   }
 
   /** Threads of libvips for a pass that begins now: two if it is alone in this process and gains from the second. */
-  threadsFor(header: Header, pass: Pass): number {
+  threadsFor(header: Header, passes: readonly Pass[]): number {
     const { capacity } = this.#options;
     const granted = capacity.processes() * capacity.imageThreads();
     // The encoder of AVIF writes other bytes with each number of threads.
-    const gains = encodeOf(header, pass).format !== 'avif' && divisibleMs(header, pass) >= DIVIDED_FROM_MS;
+    const writesAvif = passes.some((pass) => encodeOf(header, pass).format === 'avif');
+    const gains = !writesAvif && passes.some((pass) => divisibleMs(header, pass) >= DIVIDED_FROM_MS);
     return granted > 1 && gains && this.#isAlone() ? 2 : 1;
   }
 
@@ -201,7 +206,7 @@ export class Pools {
   }
 
   #choose(call: PassCall, wasLate: boolean): Choice {
-    const estimateMs = estimatedMs(call.header, call.pass);
+    const estimateMs = estimatedMs(call.header, call.passes);
     const paceKind = paceKindOf(call);
     const expectedMs = this.#pace.corrected(paceKind, estimateMs);
     const reason = this.#lowReasonOf(call, expectedMs, wasLate);
@@ -260,7 +265,7 @@ export class Pools {
       ...{ file, niceness, clock, onLost, processCpuMs },
       memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
       diedMessage: PROCESS_DIED_MESSAGE,
-      resultOf: (reply, data) => (reply.kind === 'transformed' ? { ...reply, data } : reply),
+      resultOf: withBytes,
     });
     return new Pool(this.#admissionOf(name), processes);
   }
@@ -293,16 +298,35 @@ export class Pools {
   }
 }
 
+/** The answer of a child process with the bytes that it sent separately. */
+function withBytes(reply: ImageResult, data: Uint8Array<ArrayBuffer>): ImageResult {
+  if (reply.kind === 'branched') return withFiles(reply, data);
+  return reply.kind === 'transformed' ? { ...reply, data } : reply;
+}
+
+function withFiles({ outputs, sizes = [], ...reply }: Branched, bytes: Uint8Array<ArrayBuffer>): Branched {
+  const left = sizes.values();
+  let end = 0;
+  const filled = outputs.map((output) => {
+    if (output.kind === 'failure') return output;
+    const start = end;
+    end += left.next().value ?? 0;
+    return { ...output, data: bytes.subarray(start, end) };
+  });
+  return { ...reply, outputs: filled };
+}
+
 const POOL_NAMES: readonly PoolName[] = ['quick', 'slow', 'heavy', 'batch'];
 
 /** A text that the same work over other files has in common. */
-function lateNameOf({ kind, header, pass }: PassCall): string {
-  return `${kind} ${header.format} ${JSON.stringify(pass)}`;
+function lateNameOf({ kind, header, passes }: PassCall): string {
+  return `${kind} ${header.format} ${JSON.stringify(passes)}`;
 }
 
 /** Work with the same decoder, steps and encoder has about the same ratio of time to estimate. */
-function paceKindOf({ kind, header, pass }: PassCall): string {
-  if (pass === null) return `${kind} ${header.format}`;
+function paceKindOf({ kind, header, passes }: PassCall): string {
+  const [pass, ...others] = passes;
+  if (pass === undefined || others.length > 0) return `${kind} ${header.format}`;
   const { format, lossless, target } = encodeOf(header, pass);
   const steps = pass.steps.map(({ operation }) => operation);
   const how = [...(lossless ? ['lossless'] : []), ...(target ? ['search'] : [])];

@@ -125,5 +125,5 @@ export class Threads implements Workers<ImageTask, ImageResult> {
 
 /** Threads of libvips that work on a task. */
 function vipsThreadsOf(task: ImageTask): number {
-  return (task.kind === 'transform' && task.threads) || 1;
+  return ('threads' in task && task.threads) || 1;
 }

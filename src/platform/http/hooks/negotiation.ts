@@ -4,8 +4,8 @@ import { ApiError } from '../errors/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Media type that the endpoint answers besides JSON, such as `image/*`. */
-    responseType?: string;
+    /** Media type that the endpoint answers besides JSON, such as `image/*`; several as a list. */
+    responseType?: string | readonly string[];
   }
 }
 
@@ -27,14 +27,15 @@ export function installNegotiation(app: FastifyInstance): void {
 const ALWAYS_ACCEPTED = new Set(['', '*/*', 'application/json']);
 
 function refuseUnacceptable(accept: string, { responseType }: FastifyContextConfig): void {
-  if (responseType === '*/*' || accepts(accept, responseType)) return;
-  const supported = responseType === undefined ? 'JSON' : `JSON and ${responseType}`;
+  const others = [responseType ?? []].flat();
+  if (responseType === '*/*' || preferredType(accept, ['application/json', ...others]) !== undefined) return;
+  const supported = ['JSON', ...others].join(' and ');
   throw new ApiError(
     'not_acceptable',
     `This endpoint cannot satisfy "Accept: ${accept}": it answers ${supported}.`,
     {
       param: 'Accept',
-      details: { supported: ['application/json', ...(responseType === undefined ? [] : [responseType])] },
+      details: { supported: ['application/json', ...others] },
     },
   );
 }
@@ -45,8 +46,8 @@ const TYPES: Record<string, string[]> = {
   'text/*': ['text/plain'],
 };
 
-/** Whether an Accept header allows one of the types of an endpoint. */
-function accepts(header: string, answers: string | undefined): boolean {
-  const types = ['application/json', ...(answers === undefined ? [] : (TYPES[answers] ?? [answers]))];
-  return new Negotiator({ headers: { accept: header } }).mediaTypes(types).length > 0;
+/** The first of the types that an Accept header prefers; undefined if it allows none of them. */
+export function preferredType(accept: string, types: readonly string[]): string | undefined {
+  const named = types.flatMap((type) => TYPES[type] ?? [type]);
+  return new Negotiator({ headers: { accept } }).mediaTypes(named)[0];
 }

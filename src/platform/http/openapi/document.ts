@@ -32,6 +32,8 @@ export const HEADERS: Node = {
   'Idempotency-Replayed': header('`true` on the stored answer of an earlier call under this key.'),
   'X-Service-Width': header('Width of the result in pixels.', 'integer'),
   'X-Service-Height': header('Height of the result in pixels, of one frame.', 'integer'),
+  'X-Service-Format': header('Format of the result, such as `webp`.'),
+  'X-Service-Outputs': header('outputs: how many of them succeeded, such as `5/6`.'),
   'X-Service-Duration-Ms': header('Time in the worker.', 'integer'),
   'X-Service-Quality': header('compress: the quality of the file that was chosen.', 'integer'),
   'X-Service-Ssim': header('compress with minSsim: the likeness that was reached.', 'number'),

@@ -172,9 +172,9 @@ function bodyOf({ config = {} }: RouteOptions): Node {
 function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unknown> {
   const responses = (schema?.response ?? {}) as Record<string, unknown>;
   if (config.responseType === undefined) return responses;
-  const types = config.responseType === 'image/*' ? READ_TYPES : [config.responseType];
-  const schemaOfBytes = config.responseType.startsWith('text/') ? { type: 'string' } : BYTES;
+  const types = [config.responseType].flat().flatMap((type) => (type === 'image/*' ? READ_TYPES : [type]));
+  const schemaOf = (type: string) => (type.startsWith('text/') ? { type: 'string' } : BYTES);
   const json = responses[200] === undefined ? {} : { 'application/json': { schema: responses[200] } };
-  const content = { ...Object.fromEntries(types.map((type) => [type, { schema: schemaOfBytes }])), ...json };
+  const content = { ...Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }])), ...json };
   return { ...responses, 200: { description: 'Success', content } };
 }

@@ -1,12 +1,7 @@
 import { create } from 'content-disposition';
 import type { FastifyRequest } from 'fastify';
+import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { DoneAsset } from './reading.ts';
-
-export interface ByteRange {
-  /** Both ends are included. */
-  start: number;
-  end: number;
-}
 
 /**
  * The single range that a GET asks for. Null when it asks for none, for several or for one outside the content: the

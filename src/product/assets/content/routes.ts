@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
+import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
-import { type ByteRange, disposition } from './content.ts';
+import { disposition } from './content.ts';
 import { isLink, type Links } from './links.ts';
 import { findDone, openContent } from './reading.ts';
 import { sendRanged } from './sending.ts';

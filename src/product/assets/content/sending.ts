@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isFresh } from '../../../platform/http/hooks/freshness.ts';
-import { type ByteRange, cacheControl, rangeOf } from './content.ts';
+import type { ByteRange } from '../../../platform/values/byte-range.ts';
+import { cacheControl, rangeOf } from './content.ts';
 
 /** A file as a route sends it. */
 interface SentFile {

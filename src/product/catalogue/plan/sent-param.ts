@@ -6,9 +6,9 @@ const STEP_OF_PASS = /^steps\[(\d+)\]/;
 
 /**
  * The parameter of the call behind a parameter of its pass, which a refusal of the worker names: of the step that the
- * refusal counts, else of the last step that sent it, which overrides the earlier ones, else `steps`.
+ * refusal counts, else of the last step that sent it, which overrides the earlier ones, else of the whole work.
  */
-export function sentParamOf(steps: readonly DeterministicStep[], passParam: string): string {
+export function sentParamOf(steps: readonly DeterministicStep[], passParam: string, whole = 'steps'): string {
   const counted = STEP_OF_PASS.exec(passParam)?.[1];
   const name = passParam.split('.').at(-1) ?? passParam;
   const sender =
@@ -16,7 +16,7 @@ export function sentParamOf(steps: readonly DeterministicStep[], passParam: stri
       ? steps.findLast(({ parameters }) => name in parameters)
       : steps.flatMap((step) => step.fragment.steps.map(() => step))[Number(counted)];
   const step = sender ?? onlyOp(steps);
-  return step === undefined ? 'steps' : fieldBehind(step, name).param;
+  return step === undefined ? whole : fieldBehind(step, name).param;
 }
 
 /** The step of a list of one op, whose parameter it is although it was not sent. */

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { type Archive, type ArchiveEntry, openArchive } from '../../../platform/archive.ts';
 import type { JobsContext } from '../context.ts';
 import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
 import { type EndedJob, hasEnded, type JobDocument } from '../job.ts';
-import { type Archive, type ArchiveEntry, openArchive } from './archive.ts';
 
 /** Most files of one archive. */
 export const MAX_ARCHIVE_FILES = 10_000;

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import type { Signatures } from '../../../platform/http/signatures.ts';
+import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import { DOWNLOADS, type Gate } from '../../accounts/gate/gate.ts';
-import type { ByteRange } from '../../assets/content/content.ts';
 import { isLink, linkQuery, verifyLink } from '../../assets/content/links.ts';
 import { sendRanged } from '../../assets/content/sending.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';

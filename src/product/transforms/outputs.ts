@@ -1,0 +1,119 @@
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Transformed } from '../../../workers/protocol.ts';
+import { type ArchiveEntry, openArchive } from '../../platform/archive.ts';
+import { success } from '../../platform/http/envelope.ts';
+import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { failureBody } from '../../platform/http/errors/failures.ts';
+import { preferredType } from '../../platform/http/hooks/negotiation.ts';
+import { type Warning, warningsText } from '../../platform/http/hooks/warnings.ts';
+import { randomText } from '../../platform/ids/ids.ts';
+import { formatOf } from './metered-call.ts';
+import { type ResultLink, resultLink, type TemporaryResults } from './results.ts';
+
+export const MIXED = 'multipart/mixed';
+export const ZIP = 'application/zip';
+
+/** One output of a call that was made: a picture with its warnings, or a refusal. */
+export type Output = { name: string } & (
+  | { picture: Transformed; warnings: readonly Warning[] }
+  | { refusal: ApiError }
+);
+
+/** An output as one file of the answer. */
+interface OutputFile {
+  name: string;
+  contentType: string;
+  extension: string;
+  headers: Record<string, string>;
+  data: Uint8Array;
+}
+
+/** Sends the outputs as parts, or as files of an archive if the caller prefers that. */
+export async function sendOutputs(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  outputs: readonly Output[],
+  now: Date,
+): Promise<FastifyReply> {
+  const files = outputs.map((output) => fileOf(output, request.id));
+  const type = preferredType(request.headers.accept ?? '*/*', [MIXED, ZIP]);
+  if (type === ZIP) return sendArchive(reply, files, now);
+  const boundary = randomText(24);
+  return reply.type(`${MIXED}; boundary=${boundary}`).send(partsOf(files, boundary));
+}
+
+/** The answer of `response=url`: a link to each picture, and the error of each output that failed. */
+export async function storeLinks(
+  request: FastifyRequest,
+  outputs: readonly Output[],
+  results: TemporaryResults,
+) {
+  const linked: ({ name: string } & (ResultLink | { error: unknown }))[] = [];
+  for (const output of outputs) {
+    const { name } = output;
+    if ('refusal' in output) {
+      linked.push({ name, error: failureBody(output.refusal, request.id).error });
+      continue;
+    }
+    const { picture, warnings } = output;
+    const link = resultLink(await results.store(picture), picture);
+    linked.push({ name, ...link, ...(warnings.length > 0 && { warnings: warningsText(warnings) }) });
+  }
+  return success('Outputs made.', { outputs: linked });
+}
+
+function fileOf(output: Output, requestId: string): OutputFile {
+  const { name } = output;
+  if ('refusal' in output) {
+    const data = Buffer.from(JSON.stringify(failureBody(output.refusal, requestId)));
+    return { name, contentType: 'application/json', extension: 'error.json', headers: {}, data };
+  }
+  const { picture, warnings } = output;
+  const format = formatOf(picture);
+  return {
+    name,
+    contentType: picture.contentType,
+    extension: format === 'jpeg' ? 'jpg' : format,
+    headers: {
+      'X-Service-Format': format,
+      'X-Service-Width': String(picture.width),
+      'X-Service-Height': String(picture.height),
+      ...(warnings.length > 0 && { 'X-Service-Warnings': warningsText(warnings) }),
+    },
+    data: picture.data,
+  };
+}
+
+/** A body of several parts (RFC 2046, 5.1). */
+function partsOf(files: readonly OutputFile[], boundary: string): Buffer {
+  const pieces = files.flatMap(({ name, contentType, extension, headers, data }) => {
+    const lines = Object.entries({
+      'Content-Type': contentType,
+      'Content-Length': String(data.length),
+      'Content-Disposition': `attachment; name="${name}"; filename="${name}.${extension}"`,
+      ...headers,
+    }).map(([header, value]) => `${header}: ${value}\r\n`);
+    return [Buffer.from(`--${boundary}\r\n${lines.join('')}\r\n`), data, Buffer.from('\r\n')];
+  });
+  return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+async function sendArchive(
+  reply: FastifyReply,
+  files: readonly OutputFile[],
+  now: Date,
+): Promise<FastifyReply> {
+  const entries = files.map(({ name, extension, data }): ArchiveEntry => {
+    return {
+      name: `${name}.${extension}`,
+      sizeBytes: data.length,
+      digest: '',
+      checksum: async () => crc32(data),
+      open: async ({ start, end }) => Readable.from([data.subarray(start, end + 1)]),
+    };
+  });
+  const { sizeBytes, stream } = await openArchive(entries, now);
+  return reply.type(ZIP).header('content-length', String(sizeBytes)).send(stream(null));
+}

@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { createCheck } from '../../platform/http/errors/validation.ts';
+import type { SentStep } from '../catalogue/plan/sent-step.ts';
+import { type SentOutput, SentOutputs } from './transform-schema.ts';
+
+/** Several results of one image, as sent: the steps that run first for all of them, and what each of them does then. */
+export interface SentBranches {
+  first: readonly SentStep[];
+  outputs: readonly SentOutput[];
+}
+
+/** @throws ApiError (from the check) invalid_param on outputs, or `outputs[i]…`. */
+const checkShape = createCheck(Type.Object({ outputs: SentOutputs }), 'outputs');
+
+/** Each of these is the work of an output. */
+const WORKS = ['op', 'steps', 'preset'] as const;
+
+/**
+ * Checks outputs as they were sent, without what they do.
+ * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
+ */
+export function checkOutputs(sent: unknown): SentOutput[] {
+  const { outputs } = checkShape({ outputs: sent });
+  const names = new Set<string>();
+  for (const [index, output] of outputs.entries()) {
+    const where = `outputs[${index}]`;
+    checkWork(output, where);
+    if (names.has(output.name)) {
+      const message = `${where}.name is ${output.name}, as that of an earlier output: give each a name of its own.`;
+      throw invalidParam(`${where}.name`, message, { received: output.name });
+    }
+    names.add(output.name);
+  }
+  return outputs;
+}
+
+/** An output has an op, steps or a preset, and parameters only beside an op. */
+function checkWork(output: SentOutput, where: string): void {
+  const [first, second] = WORKS.filter((name) => output[name] !== undefined);
+  if (first === undefined) {
+    const message = `${where} has no work: send op with its parameters, steps, or preset.`;
+    throw invalidParam(where, message, { missing: [...WORKS] });
+  }
+  if (second !== undefined) {
+    const message = `${where} has both ${first} and ${second}: send one of them.`;
+    throw invalidParam(`${where}.${second}`, message);
+  }
+  if (output.parameters !== undefined && first !== 'op') {
+    const message = `${where}.parameters must be left out beside ${first}: they are for op.`;
+    throw invalidParam(`${where}.parameters`, message);
+  }
+}

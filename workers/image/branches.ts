@@ -1,0 +1,220 @@
+import type { Branched, BranchTask, Failure, Transformed } from '../protocol.ts';
+import {
+  convertColours,
+  flattenEarly,
+  flattenLate,
+  flattensEarly,
+  type OpenedPass,
+  openPass,
+  runPass,
+  runSome,
+} from './pipeline.ts';
+import { type DeepPixels, isDeep, type Pixels } from './pixels/pixels.ts';
+import { readableFile } from './readable.ts';
+import type { PassWork, PlannedStep } from './work.ts';
+
+/**
+ * Runs several passes over one file. Still pictures are decoded once, and the steps with which all passes begin are run
+ * once. An animation, and a file whose metadata is kept, is decoded for each pass. A pass that fails leaves the others
+ * as they are.
+ */
+export async function branch(task: BranchTask): Promise<Branched> {
+  const outputs = await attempt(task);
+  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  for (const output of outputs) {
+    if (output.kind === 'failure') continue;
+    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) timings[part] += output.timings[part];
+  }
+  return { kind: 'branched', outputs, timings };
+}
+
+type Output = Transformed | Failure;
+
+async function attempt(task: BranchTask): Promise<Output[]> {
+  const outputs = await runAll(task);
+  const failed = outputs.flatMap(({ kind }, index) => (kind === 'failure' ? [index] : []));
+  if (failed.length === 0 || task.header === undefined) return outputs;
+  // The sender's reading of the header may have been wrong: see `transform`.
+  const { header: _, ...unhinted } = task;
+  const passes = task.passes.filter((_, index) => failed.includes(index));
+  const again = (await runAll({ ...unhinted, passes })).values();
+  return outputs.map((output) => (output.kind === 'failure' ? (again.next().value ?? output) : output));
+}
+
+async function runAll({ passes, ...file }: BranchTask): Promise<Output[]> {
+  const readFile = readOnce();
+  const opened: (OpenedPass | Failure)[] = [];
+  for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
+  const trunk = new Trunk(opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])));
+  const outputs: Output[] = [];
+  for (const one of opened) outputs.push('work' in one ? await trunk.run(one) : one);
+  return outputs;
+}
+
+/** Makes each page of a file readable once. */
+function readOnce(): typeof readableFile {
+  const files = new Map<number | undefined, ReturnType<typeof readableFile>>();
+  return (input, options = {}) => {
+    const known = files.get(options.page) ?? readableFile(input, options);
+    files.set(options.page, known);
+    return known;
+  };
+}
+
+/** Whether a pass can start at pixels that were decoded before: kept metadata is carried by the file's own pixels. */
+function canShare({ chosen, encode }: PassWork): boolean {
+  return chosen.count === 1 && encode.metadata !== 'keep';
+}
+
+/** A picture that several passes continue from. */
+interface SharedPicture {
+  pixels: Pixels | DeepPixels;
+  writtenIn: string | undefined;
+  found: PassWork['context']['found'];
+}
+
+/** By how much decoders can shrink a picture while they read it. */
+const SHRINKS = [8, 4, 2];
+const SHRINKING: readonly string[] = ['jpeg', 'webp'];
+
+/**
+ * What several passes over one file have in common: the decoded picture, and the picture after the steps with which all
+ * of them begin. Each is made by the first pass that needs it, and freed by the last.
+ */
+class Trunk {
+  readonly #works: readonly PassWork[];
+  /** The number of steps with which all passes begin. */
+  readonly #steps: number;
+  /** How much smaller the picture is read. */
+  readonly #shrink: number;
+  readonly #pictures = new Map<string, Promise<SharedPicture>>();
+  /** How many passes have still to take each picture. */
+  readonly #takers = new Map<string, number>();
+
+  constructor(works: readonly PassWork[]) {
+    this.#works = works;
+    this.#steps = commonSteps(works);
+    this.#shrink = Math.min(...works.map(shrinkOf));
+    const ofSteps = Map.groupBy(works, (work) => this.#nameAfterSteps(work));
+    for (const [name, group] of ofSteps) {
+      const decodes = this.#steps > 0 && group.length > 1 ? group.slice(0, 1) : group;
+      if (this.#steps > 0) this.#takers.set(name, group.length);
+      for (const work of decodes) {
+        const decoded = nameOfDecoded(work);
+        this.#takers.set(decoded, (this.#takers.get(decoded) ?? 0) + 1);
+      }
+    }
+    for (const [name, count] of this.#takers) if (count < 2) this.#takers.delete(name);
+  }
+
+  /** Runs a pass from the last picture that it shares with another one. */
+  async run(opened: OpenedPass): Promise<Output> {
+    if (!this.#works.includes(opened.work)) return runPass(opened);
+    return runPass(opened, [this.#join, flattenLate]);
+  }
+
+  readonly #join = async (work: PassWork): Promise<void> => {
+    const common = work.steps.slice(0, this.#steps);
+    const name = this.#nameAfterSteps(work);
+    const start = async () => {
+      await this.#decode(work);
+      flattenEarly(work);
+      await runSome(work, common);
+    };
+    if (common.length > 0 && this.#takers.has(name)) {
+      const { pixels, writtenIn, found } = await this.#take(name, work, start);
+      work.picture.replace(pixels);
+      work.picture.writtenIn = writtenIn;
+      Object.assign(work.context.found, { ...found, warnings: [...found.warnings] });
+    } else await start();
+    await runSome(work, work.steps.slice(this.#steps));
+  };
+
+  /** Starts the picture at its decoded pixels, if another pass needs them as well. */
+  async #decode(work: PassWork): Promise<void> {
+    const name = nameOfDecoded(work);
+    const { picture } = work;
+    if (!this.#takers.has(name)) return convertColours(work);
+    const { pixels } = await this.#take(name, work, async () => {
+      convertColours(work);
+      if (this.#shrink === 1) return;
+      const size = {
+        width: Math.floor(picture.width / this.#shrink),
+        height: Math.floor(picture.height / this.#shrink),
+      };
+      (await picture.at('scale')).resize({ ...size, fit: 'fill' });
+    });
+    picture.startAt(pixels);
+  }
+
+  /**
+   * The shared picture of that name. Each pass gets a copy, because it may change the pixels in place; the last one
+   * gets the pixels themselves.
+   */
+  async #take(name: string, work: PassWork, make: () => Promise<void>): Promise<SharedPicture> {
+    const known = this.#pictures.get(name) ?? snapshotAfter(work, make);
+    const left = (this.#takers.get(name) ?? 1) - 1;
+    this.#takers.set(name, left);
+    if (left > 0) this.#pictures.set(name, known);
+    else this.#pictures.delete(name);
+    const shared = await known;
+    return left > 0 ? { ...shared, pixels: copyOf(shared.pixels) } : shared;
+  }
+
+  /** Passes whose pictures are equal after the common steps have the same name. */
+  #nameAfterSteps(work: PassWork): string {
+    const { source, ground, context } = work;
+    const common = work.steps.slice(0, this.#steps);
+    const isPainted = source.hasAlpha || common.some(mayFill);
+    const paint = isPainted ? [ground, context.fill, flattensEarly(work)] : [];
+    return JSON.stringify([work.chosen.first, paint]);
+  }
+}
+
+async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise<SharedPicture> {
+  const { picture, context } = work;
+  const { width, height } = picture;
+  await make();
+  const { writtenIn } = picture;
+  const pixels = await picture.handOver();
+  picture.becomes({ width, height });
+  return { pixels, writtenIn, found: { ...context.found, warnings: [...context.found.warnings] } };
+}
+
+function copyOf(pixels: Pixels | DeepPixels): Pixels | DeepPixels {
+  return isDeep(pixels)
+    ? { ...pixels, data: pixels.data.slice() }
+    : { ...pixels, data: new Uint8Array(pixels.data) };
+}
+
+/** The number of steps with which all passes begin. */
+function commonSteps([first, ...others]: readonly PassWork[]): number {
+  if (first === undefined || others.length === 0) return 0;
+  const differs = (work: PassWork, at: number) => textOf(work, at) !== textOf(first, at);
+  const last = first.steps.findIndex((_, at) => others.some((work) => differs(work, at)));
+  return last === -1 ? first.steps.length : last;
+}
+
+/** A step with its place in the pass, which a refusal names; undefined after the last one. */
+function textOf({ task, steps }: PassWork, at: number): string | undefined {
+  const index = steps[at]?.index;
+  return index === undefined ? undefined : JSON.stringify([index, task.pass.steps[index]]);
+}
+
+/** Whether a step may paint an area with the colour that its pass has for new areas. */
+function mayFill({ operation, params }: PlannedStep): boolean {
+  return 'background' in operation.parameters.properties && params.background === undefined;
+}
+
+/** How much smaller the picture of a pass can be read, because its first step scales it. */
+function shrinkOf({ source, picture, steps: [first] }: PassWork): number {
+  const size = SHRINKING.includes(source.format) && first?.operation.scalesTo(picture, first.params);
+  if (!size) return 1;
+  const factor = Math.min(picture.width / size.width, picture.height / size.height);
+  return SHRINKS.find((shrink) => shrink <= factor) ?? 1;
+}
+
+/** Passes over the same frame read the same pixels. */
+function nameOfDecoded({ chosen }: PassWork): string {
+  return `frame ${chosen.first}`;
+}
