@@ -87,7 +87,7 @@ export interface RawPixels {
  * Facts that the sender has read from the header of a still JPEG, PNG or WebP. They save the thread its own reading, a
  * sixth of the cost of a small picture. Without them, and for other formats and animations, the thread reads the header
  * itself.
- * The facts have to be those that the codec reads: no refusal rests on them alone, but sizes are computed from them.
+ * They must be equal to what the codec reads, because sizes are computed from them. No refusal rests on them alone.
  */
 export interface InputHeader {
   format: 'jpeg' | 'png' | 'webp';

@@ -55,8 +55,8 @@ export class Bytes {
   }
 
   /**
-   * Offset of the next byte with this value, or the length of the file. If the value is frequent, a call of the native
-   * search per hit would cost forty times as much.
+   * Offset of the next byte with this value, or the length of the file. The nearest bytes are read one by one, because
+   * for a frequent value a native search per hit would cost forty times as much.
    */
   indexOf(value: number, from: number): number {
     const near = Math.min(from + LOOKED_AT_SINGLY, this.length);

@@ -87,7 +87,7 @@ export function tiffPage(bytes: Bytes, directory: TiffDirectory): TiffPage {
   const numbers = new Map<number, number>();
   for (const entry of directory.entries) {
     if (!entries.has(entry.tag)) entries.set(entry.tag, entry);
-    // Of a repeated tag, the first value that is a whole number counts.
+    // If a tag is repeated, the first value that is a whole number counts.
     const number = numbers.has(entry.tag) ? undefined : firstNumber(bytes, directory, entry);
     if (number !== undefined) numbers.set(entry.tag, number);
   }

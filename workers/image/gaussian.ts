@@ -7,7 +7,7 @@ import { enlarged } from './pixels/resample.ts';
 
 /** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
 const DIRECT_SIGMA_PX = 4;
-/** For a larger sigma, the picture is first reduced until the sigma is this large in the reduced picture. */
+/** A picture is reduced for a larger sigma, until the sigma in the reduced picture is this large. */
 const REDUCED_SIGMA_PX = 3;
 /** A picture is not reduced below this number of pixels along a side. */
 const MIN_EDGE_PX = 8;

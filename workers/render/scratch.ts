@@ -30,7 +30,7 @@ export async function sweepScratch(): Promise<void> {
 }
 
 async function endLeftover(directory: string): Promise<void> {
-  // Each of them leads its process group.
+  // A browser leads its own process group, so that its child processes end with it.
   for (const pid of processesWith(`--user-data-dir=${directory}`)) killGroup(pid);
   await removeScratch(directory);
 }

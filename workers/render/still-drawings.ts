@@ -59,7 +59,7 @@ function stillBase64At(html: string, from: number): Replacement {
   return { to: from + base64.length, still };
 }
 
-/** Null without an end tag. */
+/** The replacement of an SVG image in the text of a URL; null without an end tag. */
 function stillTextAt(html: string, from: number): Replacement | null {
   END_TAG_IN_URL.lastIndex = from;
   const endTag = END_TAG_IN_URL.exec(html);

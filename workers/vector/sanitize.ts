@@ -51,12 +51,12 @@ const RASTER = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
 /** Attributes that hold lengths, and a length in the unit Q, which the renderer does not know. */
 const LENGTHS =
   /^(?:style|[xy][12]?|[cdf][xy]|r[xy]?|width|height|font-size|stroke-width|stroke-dash(?:array|offset)|(?:letter|word)-spacing|baseline-shift|marker(?:Width|Height)|ref[XY]|startOffset|textLength)$/;
-const IN_Q = /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+))Q(?=$|[\s;,!}])/gi;
+const LENGTH_IN_Q = /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+))Q(?=$|[\s;,!}])/gi;
 
-/** What a drawing and those inside it may use together. */
+/** A limit that a drawing shares with the drawings inside it. */
 interface EntityAllowance {
-  /** Characters that entities may still expand to. */
-  unfolded: number;
+  /** The number of characters that entities may still expand to. */
+  remainingCharacters: number;
 }
 
 /**
@@ -65,7 +65,7 @@ interface EntityAllowance {
  * that is not well-formed XML.
  */
 export function sanitize(file: Uint8Array): Drawing {
-  return sanitizeAt(0, file, { unfolded: MAX_EXPANDED_CHARACTERS });
+  return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS });
 }
 
 /** @param depth the number of drawings that this one is inside of. */
@@ -128,8 +128,8 @@ function parseEntities(doctype: string, text: string, allowance: EntityAllowance
     values.set(name, value);
     longest = Math.max(longest, value.length);
   }
-  if (longest > 0) allowance.unfolded -= longest * (text.split('&').length - 1);
-  if (allowance.unfolded < 0) throw unsafeEntitiesError();
+  if (longest > 0) allowance.remainingCharacters -= longest * (text.split('&').length - 1);
+  if (allowance.remainingCharacters < 0) throw unsafeEntitiesError();
   return values;
 }
 
@@ -197,7 +197,7 @@ class DrawingWriter {
 }
 
 function inPixels(lengths: string): string {
-  return lengths.replace(IN_Q, (_, number: string) => `${Number(number) * PIXELS_OF_Q}px`);
+  return lengths.replace(LENGTH_IN_Q, (_, number: string) => `${Number(number) * PIXELS_OF_Q}px`);
 }
 
 /** Removes references from a value. Any attribute may be a style: `fill`, `style`, `mask`. */
@@ -205,7 +205,7 @@ function harmlessStyle(css: string): string {
   if (!MAY_NAME.test(css)) return css;
   return (
     withoutEscapes(css)
-      // A space replaces the import: the text before and after it could otherwise join into another one.
+      // A space replaces the @import: without it, the text on both sides could join into another @import.
       .replace(CSS_IMPORT, ' ')
       .replace(CSS_URL, (url) =>
         INNER.test(url.slice('url('.length).replace(/^\s*["']/, '')) ? url : 'none',

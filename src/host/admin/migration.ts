@@ -25,6 +25,7 @@ class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
+/** The number of documents that are read at once. */
 const PAGE_DOCUMENTS = 500;
 /** Marks a target that a migration has begun to fill, so that only a migration to a marked target can be continued. */
 const MARKER = { collection: 'migrations', id: 'begun' };

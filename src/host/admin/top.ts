@@ -144,11 +144,11 @@ function refusalsIn(values: Readonly<Record<string, number>>, seconds: number): 
   return refusals;
 }
 
-/** Below it no cause is named: a quick response has no fault, whatever its largest part. */
+/** The duration from which a response counts as slow. No cause is named for quicker ones. */
 const SLOW_FROM_MS = 250;
-/** From this share on, time that a host had no core is named as a cause of slow responses. */
+/** The share of time without a core of the host from which it is named as a cause of slow responses. */
 const TAKEN_FROM = 0.1;
-/** Where the service uses more of its cores, its own tasks wait for each other. */
+/** The share of its cores above which the tasks of the service wait for each other. */
 const OWN_CPU_BELOW = 0.8;
 
 /** One sentence with the most likely cause of the slowest responses: cores that were missing, or the largest mean. */

@@ -4,7 +4,7 @@ import { MEGABYTE } from '../../platform/values/units.ts';
 import { type Finding, ok, orProblem, problem } from './finding.ts';
 
 const BODY = Buffer.from('written, read and deleted by npm run doctor');
-/** Above the largest object that is sent in one request. */
+/** A size above the largest object that is sent in one request. */
 const LARGE_BYTES = 12 * MEGABYTE;
 
 /** S3: put, ranged get, multipart and delete, in the same way as the service, under its own key. */

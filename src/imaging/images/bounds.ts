@@ -25,7 +25,7 @@ export function assertWithinBounds({ header, fileBytes }: File, pass: Pass, para
   if (typeof frame === 'number' && frame > 0 && !header.animated) return;
   // Of a stored file it is not known yet how many frames a rate leaves.
   if (maxFps !== undefined && header.delays === undefined) return;
-  // Of other files the decoder may make an alpha channel that the header does not tell of.
+  // Without this hint it is unknown: the decoder may add an alpha channel that the header does not declare.
   const hasAlpha = hintOf(header).header?.hasAlpha;
   const picture = { ...upright(header), frames: framesOf(header, pass), hasAlpha, fileBytes };
   const failure = findMisfit(picture, pass, encodeOf(header, pass));

@@ -45,7 +45,7 @@ export class Deadline {
     return this.#deadlineMs;
   }
 
-  /** Waits for a slot. The deadline of a job moves by the wait; that of a call does not. */
+  /** Waits for a slot. The wait postpones the deadline of a job, but not that of a call. */
   waiting<T>(slot: Promise<T>): Promise<T> {
     return this.#options.work === 'job' ? this.#withoutTimer(slot) : slot;
   }

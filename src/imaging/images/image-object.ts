@@ -21,7 +21,7 @@ export const ImageObject = Type.Object(
     entropy: Type.Number(),
     sharpness: Type.Number(),
     thumbhash: Type.String({ description: 'Base64.' }),
-    /** Absent on pictures that were stored before it was measured. */
+    /** Absent on pictures that were stored by a version that did not compute it yet. */
     blurhash: Type.Optional(
       Type.String({ description: 'BlurHash of 4 × 3 parts, or 3 × 4 of an upright picture.' }),
     ),

@@ -38,7 +38,7 @@ export interface ImageWorkersOptions
     PoolsOptions,
     'settings' | 'log' | 'startsThreads' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
   > {
-  /** The pools are resized when it changes, without a failed call. */
+  /** When it changes, the pools are resized, and no call fails. */
   capacity: PoolsOptions['capacity'];
   clock?: Clock;
   /** Counts the work, and the time that it waited and took. */

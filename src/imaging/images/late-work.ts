@@ -14,7 +14,7 @@ const OWN_SHARE = 0.5;
  */
 export class LateWork {
   readonly #clock: Clock;
-  /** By name, when work last met its deadline, and the least that did; the earliest first. */
+  /** By account: when its work last met its deadline, and the smallest work that did. The earliest comes first. */
   readonly #late = new Map<string, { sinceMs: number; size: number }>();
 
   constructor(clock: Clock) {

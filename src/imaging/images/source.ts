@@ -49,7 +49,7 @@ export function storedSource(file: StoredFile, passes: readonly Pass[]): Source 
     reading ??= file.read().then((bytes) => openedFrom(bytes, null, passes));
     return reading;
   };
-  // Where the reading fails, the call is refused when it has its slot.
+  // If the reading fails, the call is refused later, when it has its slot.
   const prepare = () => void open().catch(() => undefined);
   return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, queueMs: 0 };
 }

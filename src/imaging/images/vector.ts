@@ -55,7 +55,7 @@ interface RasterizerOptions {
 /** Dots per inch that make a CSS pixel one pixel. */
 const NATURAL_DENSITY = 96;
 export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
-/** For what is measured, or made tiny: a drawing that is larger than any picture may be is drawn smaller. */
+/** A drawing above the largest picture is drawn smaller, for work that only measures it or makes a tiny picture. */
 export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const MAX_NICENESS = 19;

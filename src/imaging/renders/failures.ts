@@ -17,7 +17,7 @@ export interface RenderedPage {
 /** Seconds until a caller may retry when no browser is installed, because an operator has to install one first. */
 const NO_BROWSER_RETRY_SECONDS = 60;
 
-/** The refusal of a page past its deadline, most of which it waited. */
+/** The refusal of a page that spent most of the time until its deadline waiting. */
 export function rendererBusy(retryAfterSeconds: number): ApiError {
   return unavailable(
     'capacity',
@@ -26,7 +26,7 @@ export function rendererBusy(retryAfterSeconds: number): ApiError {
   );
 }
 
-/** The refusal of a page past its deadline, most of which it was drawn. */
+/** The refusal of a page that spent most of the time until its deadline being drawn. */
 export function notDrawnInTime(retryAfterSeconds: number): ApiError {
   return unavailable(
     'deadline_exceeded',

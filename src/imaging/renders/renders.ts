@@ -44,8 +44,8 @@ const SLOTS_PER_THREAD = 2;
 /** How long a page may be drawn while pages of other accounts wait. */
 const FAIR_DRAWING_MS = 5_000;
 /**
- * The same for the first page of an account, whose speed is unknown. It is moved to the browser for slow pages, because
- * others would otherwise wait for a new browser to start.
+ * How long the first page of an account, whose speed is unknown, may be drawn while others wait. It is then moved to
+ * the browser for slow pages, because others would otherwise wait for a new browser to start.
  */
 const NEWCOMER_DRAWING_MS = 1_000;
 /** Idle time after which the browser of the slow pool ends. */

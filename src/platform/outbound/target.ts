@@ -13,7 +13,7 @@ export type Resolve = (hostname: string) => Promise<Address[]>;
 /** The targets that a kind of call may have. */
 export interface TargetRules {
   allowsHttp: boolean;
-  /** Any port, or only 443. */
+  /** Whether every port is allowed; otherwise only 443 is. */
   allowsAnyPort: boolean;
 }
 

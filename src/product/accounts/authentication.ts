@@ -79,7 +79,7 @@ export class Authentication {
     return found.caller;
   }
 
-  /** The same from the cache of this process; null when it is not cached, or there is no credential to accept. */
+  /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
   knownCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
     const found = header === undefined ? undefined : this.#cached(this.#credentialOf(request, header));

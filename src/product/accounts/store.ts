@@ -138,7 +138,7 @@ export class AccountsStore {
     return this.#accounts.findOne({ email });
   }
 
-  /** For the operator: changes an account that was not deleted; false when there is none. */
+  /** Changes an account for the operator; false when there is none, or it was deleted. */
   async change(accountId: string, change: Partial<Omit<AccountDocument, '_id'>>): Promise<boolean> {
     const { matched } = await this.#accounts.updateOne(
       { _id: accountId, deletedAt: { $exists: false } },

@@ -29,7 +29,8 @@ export interface AssetDocument {
   /** CRC-32 of the bytes, for archives. Absent if the asset was stored before sums were kept, until it is needed. */
   crc32?: number;
   /**
-   * The same digest, which is unique in the account: later uploads of equal bytes return this asset. Absent on outputs.
+   * The digest of an upload, unique in the account, so that later uploads of equal bytes return this asset. Absent on
+   * outputs.
    */
   identity?: string;
   image: ImageObject | null;

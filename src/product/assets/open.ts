@@ -60,7 +60,7 @@ export interface Assets extends Slice {
   reader: AssetReader;
   /** The number of an account's assets, including those that are being uploaded or deleted. */
   countAssets(accountId: string): Promise<number>;
-  /** Those of the ids that are not DONE assets of the account. */
+  /** Returns the given ids that are not DONE assets of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: AssetsForJobs;
 }
@@ -69,11 +69,11 @@ export interface Assets extends Slice {
 export interface AssetsForJobs {
   /** The reader of inputs, which may be as large as an upload. */
   read: AssetReader['read'];
-  /** Those of the ids that are assets of the account, with their status. */
+  /** Returns the given ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** The ids of at most `limit` DONE images, oldest first. */
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
-  /** Those of the ids that are assets of the account with stored bytes. */
+  /** Returns the given ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
   /** The number of outputs that a job has. They only get fewer once it has ended. */
   countOfJob(accountId: string, jobId: string): Promise<number>;

@@ -67,7 +67,7 @@ export class AssetsStore {
     return this.#assets.findOne({ accountId, identity, state: 'kept' });
   }
 
-  /** Those of the ids that are DONE assets of the account. */
+  /** Returns the given ids that are DONE assets of the account. */
   async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
     const filter = { _id: { $in: assetIds }, accountId, state: 'kept', status: 'DONE' };
     return (await this.#assets.find(filter, { fields: ['_id'] })).map(({ _id }) => _id);
@@ -244,13 +244,13 @@ export class AssetsStore {
     return this.#assets.find({ accountId, state: 'kept', jobId }, { limit });
   }
 
-  /** Those of the ids that are assets of the account, with their status. */
+  /** Returns the given ids that are assets of the account, with their status. */
   async statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>> {
     const found = await this.#findKept(accountId, assetIds, ['status']);
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /** Those of the ids that are assets of the account, with the fields for a download, in no order. */
+  /** Returns the given ids that are assets of the account, with the fields for a download, in no order. */
   findMany(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
   }

@@ -19,6 +19,7 @@ interface PixelOpDefinition<N extends string, P extends TProperties> {
   sync?: boolean;
 }
 
+/** The definition of an op with its parameters, and with the function that compiles them to steps. */
 interface CompilablePixelOp<N extends string, P extends TProperties, S extends StepOf<object>>
   extends PixelOpDefinition<N, P> {
   description: string;

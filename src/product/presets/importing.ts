@@ -74,7 +74,7 @@ function refuseManySchemas(schemas: readonly SentSchema[]): void {
   );
 }
 
-/** Those of the named assets that do not exist. */
+/** Returns the ids of the named assets that do not exist. */
 async function missingAmong(
   named: readonly NamedAsset[],
   accountId: string,

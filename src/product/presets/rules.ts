@@ -12,7 +12,7 @@ import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { Revision } from './store.ts';
 
-/** Those of the ids that are not DONE assets of the account. */
+/** Returns the given ids that are not DONE assets of the account. */
 export type MissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
 /** The rules for steps and subjects. */

@@ -47,7 +47,7 @@ function parseOutput(answer: RawAnswer): Record<string, unknown> {
 
 /**
  * Parses the JSON that a model wrote. Small models put it between code fences, although they are asked not to.
- * @throws ProviderFault when there is none.
+ * @throws ProviderFault when the content is not JSON.
  */
 export function jsonIn(content: unknown): unknown {
   const text = typeof content === 'string' ? content.trim() : '';

@@ -14,7 +14,7 @@ import { holdsPicture } from './embedded-pictures.ts';
  * resource, a TIFF as a tag.
  */
 
-/** Numbers of the fields, and their maximum lengths in bytes, by the standard. */
+/** Dataset numbers of the two fields, and the maximum lengths of their texts in bytes, as IPTC-IIM defines them. */
 const BY_LINE = { number: 80, longestBytes: 32 };
 const COPYRIGHT_NOTICE = { number: 116, longestBytes: 128 };
 /** Declares the texts as UTF-8: escape, %, G in dataset 1:90. */

@@ -17,8 +17,8 @@ const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 const KINDS = ['eXIf', 'iTXt'];
 
 /**
- * Returns the same bytes, or a copy in which raw profiles have become separate chunks: the first of each kind, unless
- * the file has an EXIF chunk already. A file that is not a PNG is returned unchanged.
+ * Replaces the first raw profile with EXIF by an eXIf chunk, and the first one with XMP by an iTXt chunk. A file that
+ * has an eXIf chunk keeps it. Returns the same bytes if nothing is replaced, and if the file is not a PNG.
  * @throws TooManyParts
  */
 export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {

@@ -58,7 +58,7 @@ export function sizeFault({ width, height }: Size, frames = 1): BadArgument | un
   return undefined;
 }
 
-/** The same for a step that leaves a picture alone which has that size already. */
+/** The fault of `sizeFault`, unless the picture has that size already and the step would leave it unchanged. */
 export function changedSizeFault(picture: Shape, size: Size): BadArgument | undefined {
   const isSame = picture.width === size.width && picture.height === size.height;
   return isSame ? undefined : sizeFault(size, picture.frames);

@@ -2,7 +2,7 @@ import type { Encode, OutputFormat } from '../../protocol.ts';
 import type { Shape } from '../pixels/geometry.ts';
 import { invalid } from '../refusal.ts';
 
-/** What every file of a format has, whatever it shows. */
+/** The least that a file of a format contains, as for a picture of one colour. */
 interface Least {
   /** Bytes of the headers and tables. */
   headerBytes: number;
@@ -11,9 +11,9 @@ interface Least {
   squarePx: number;
 }
 
-/** Of a file with JPEG data. A Huffman code has at least one bit, and each block has the code of its mean. */
+/** The least of a file with JPEG data. A Huffman code has at least one bit, and each block has the code of its mean. */
 const JPEG: Least = { headerBytes: 100, bits: 1, squarePx: 8 };
-/** Of a file that grows hardly at all with a picture of one colour. */
+/** The least of a file whose length for a picture of one colour hardly depends on the size of the picture. */
 const headersOnly = (headerBytes: number): Least => ({ headerBytes, bits: 0, squarePx: 1 });
 
 /** Each value is below what the format needs, so that no target is refused that an encoder may reach. */
@@ -29,7 +29,9 @@ const MIN_FILE: Record<OutputFormat, Least> = {
   avif: headersOnly(200),
 };
 
-/** @throws Refusal invalid_param on `maxBytes` if no file of that format and size is so small, whatever it shows. */
+/**
+ * @throws Refusal invalid_param on `maxBytes` if even a picture of one colour needs more bytes in that format and size.
+ */
 export function assertReachable(
   maxBytes: number,
   encode: Encode & { format: OutputFormat },

@@ -47,7 +47,7 @@ export interface Search {
    * @param timeoutMs after which the pipeline fails.
    */
   prepare(timeoutMs: number): Promise<Sharp>;
-  /** The same for the pixels of a sample, without anything carried. */
+  /** Returns a pipeline on the pixels of a sample, without metadata or a profile. */
   prepareSample(sample: Pixels): Sharp;
   /** Adds to a file the metadata that the encoder cannot write. */
   finish(written: Written): Promise<Written>;

@@ -27,7 +27,7 @@ const DECODE_MS: Readonly<Record<string, number>> = {
 const REWRITE_MS = 80;
 /** A pixel that a step reads and drops, as a resize does to a smaller size. */
 const READ_MS = 5;
-/** All scans of a progressive or interlaced file, or two bytes per channel. */
+/** A progressive or interlaced file, and one of 16 bits per channel, takes this many times as long to decode. */
 const COSTLY_DECODE_FACTOR = 2;
 /** A description reads all pixels once or twice, and looks at a small copy. */
 const DESCRIBE_MS = 30;

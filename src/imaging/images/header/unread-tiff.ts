@@ -24,7 +24,7 @@ const UNREAD_COMPRESSIONS: Readonly<Record<number, string>> = {
   50002: 'JPEG XL',
   52546: 'JPEG XL',
 };
-/** Beside those of two tones: none, LZW, JPEG, Deflate, PackBits, WebP, and those of old drawings and of light. */
+/** None, CCITT, LZW, JPEG, Deflate, NeXT, PackBits, ThunderScan, PixarLog, SGILog and WebP. */
 const READ_COMPRESSIONS: readonly number[] = [
   1, 2, 3, 4, 5, 6, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_909, 32_946, 34_676, 34_677, 50_001,
 ];

@@ -14,9 +14,9 @@ interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
   resultOf: (reply: Reply, data: Uint8Array<ArrayBuffer>) => Result;
 }
 
-/** A process whose work was larger is replaced: memory that it has not freed would count against the next task. */
+/** A process whose task was larger is replaced: memory that it has not freed would count against the next task. */
 const LARGE_BYTES = 256 * MEGABYTE;
-/** The same for a result. */
+/** A process whose result was larger is replaced too. */
 const LARGE_RESULT_BYTES = 64 * MEGABYTE;
 /** How long a process may be idle before it is ended. */
 const IDLE_MS = 60_000;

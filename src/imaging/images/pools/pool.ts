@@ -8,8 +8,8 @@ export interface PoolCall extends Omit<SlotRequest, 'signal'> {
 }
 
 /**
- * How work ended: with a result, with a refusal or a lost worker, or after its deadline or its client had gone, so that
- * nobody waited for it any more.
+ * How work ended. `done`: with a result. `failed`: with a refusal or a lost worker. `abandoned`: after its deadline, or
+ * after its client had gone.
  */
 export type Outcome = 'done' | 'failed' | 'abandoned';
 

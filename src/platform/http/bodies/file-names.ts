@@ -71,8 +71,8 @@ function percentDecoded(text: string, sign: '%' | '='): Buffer {
 }
 
 /**
- * The text without line breaks, which no name has; null for an unknown charset, and for bytes that the charset does not
- * allow.
+ * Decodes a file name and removes line breaks from it. Returns null for an empty name, an unknown charset, and bytes
+ * that are not valid in the charset.
  */
 function decoded(bytes: Buffer, charset: string): string | null {
   try {

@@ -11,8 +11,8 @@ const MAX_JSON_DEPTH = 200;
 /** From this size on, a body is counted before it is parsed; any smaller body is parsed within a few milliseconds. */
 export const LARGE_JSON_BYTES = 256 * 1024;
 /**
- * The most names and values of a large body, including lists and objects. This many are parsed in 50 ms. A row of two
- * fields has five.
+ * The most names and values of a large body. Every list and object counts as a value too, so a row with two fields
+ * counts as five. Parsing this many takes 50 ms.
  */
 const MAX_VALUES = 1_000_000;
 /** The most different names of a large body. Each costs the parser 600 ns, ten times as much as a value. */

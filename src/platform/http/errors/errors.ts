@@ -113,8 +113,8 @@ function boundedDetails(details: Record<string, unknown>): Record<string, unknow
 }
 
 /**
- * Missing values are listed completely, so that a caller can correct all of them at once; the limits of a call bound
- * their number.
+ * Shortens a long id in the list of missing ids. The list itself is not shortened, so that a caller can correct all of
+ * them at once; the limits of a call bound its length.
  */
 function boundedId(id: unknown): unknown {
   return typeof id === 'string' ? cutInside(id, MAX_PARAM_CHARACTERS) : id;

@@ -51,8 +51,8 @@ export const HEADERS: Node = {
 };
 
 const COMMON_HEADERS = ['X-Request-Id'];
-const WITH_CREDENTIAL = Object.keys(HEADERS).filter((name) => name.startsWith('RateLimit'));
-const OF_IMAGES = Object.keys(HEADERS).filter((name) => /^(X-Service-|Server-Timing$)/.test(name));
+const CREDENTIAL_HEADERS = Object.keys(HEADERS).filter((name) => name.startsWith('RateLimit'));
+const IMAGE_HEADERS = Object.keys(HEADERS).filter((name) => /^(X-Service-|Server-Timing$)/.test(name));
 
 const failure = (description: string) => ({
   description,
@@ -121,8 +121,8 @@ function completeOperation(operation: Node): void {
   }
   const names = [
     ...COMMON_HEADERS,
-    ...(facts?.isPublic ? [] : WITH_CREDENTIAL),
-    ...(facts?.isImageCall ? OF_IMAGES : []),
+    ...(facts?.isPublic ? [] : CREDENTIAL_HEADERS),
+    ...(facts?.isImageCall ? IMAGE_HEADERS : []),
     ...(facts?.idempotency ? ['Idempotency-Replayed'] : []),
   ];
   const responses = (operation.responses ?? {}) as Record<string, Node>;

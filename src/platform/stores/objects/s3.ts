@@ -10,7 +10,7 @@ import { assertWithin } from './range.ts';
 const CONNECT_TIMEOUT_MS = 3000;
 /** The timeout of a request with all its attempts, up to the headers of its response. */
 const REQUEST_TIMEOUT_MS = 5_000;
-/** The same for a request with up to 8 MB, which passes at 4 Mbit/s. */
+/** The timeout of a request that uploads up to 8 MB: enough at 4 Mbit/s. */
 const UPLOAD_TIMEOUT_MS = 20_000;
 /**
  * The number of attempts: the second one handles a broken connection; more would only wait longer for an unavailable

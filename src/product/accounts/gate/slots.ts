@@ -119,7 +119,7 @@ export class CallSlots {
     else reply.raw.once('close', onceEnded);
   }
 
-  /** The same for a call that may take longer than the lease, such as a download: the slot is renewed meanwhile. */
+  /** As `hold`, for a call that may take longer than the lease, such as a download: the slot is renewed meanwhile. */
   holdLong(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
     this.hold(request, reply, slot);
     if (!reply.raw.destroyed) this.#renewUntilClosed(reply, slot);

@@ -62,7 +62,7 @@ export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coo
   };
 }
 
-/** The same answer for an unknown e-mail and a wrong password, after the same work. */
+/** An unknown e-mail and a wrong password get this same answer, after the same work. */
 function wrongPassword(): ApiError {
   return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
 }

@@ -93,7 +93,7 @@ export function parameterLine({
   description,
 }: OpParameter): string {
   const types = type.split(' or ');
-  // Of several types, only numbers have bounds; text beside them is one of a list of values.
+  // If there are several types, the bounds are those of the number, and the text is one of a list of values.
   const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
   const worded = types.includes('string') ? 'string' : types[0];
   const described = types.map((one) => {
