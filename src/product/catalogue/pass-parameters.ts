@@ -15,7 +15,7 @@ export const PASS_PARAMETERS = {
   format: optional(
     choice(
       OUTPUT_FORMATS,
-      "Format of the result; the input's own when left out and it can be written, else png. 16-bit png and tiff keep their bits through resize, crop, flip and turns by right angles, one after the other too; most other ops work on 8 bits, and X-Service-Bit-Depth says what came out.",
+      "Format of the result; the input's own when left out and it can be written, else png. 16-bit png and tiff keep their bits through resize, crop, flip and turns by right angles; X-Service-Bit-Depth says what came out.",
     ),
   ),
   quality,

@@ -31,6 +31,8 @@ function llmsText(document: Node, opNames: readonly string[]): string {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const { path, method, operation } of operationsOf(document)) {
+    // A PATCH is another name of the PUT beside it.
+    if (method === 'patch') continue;
     const [tag = 'Other'] = (operation.tags ?? []) as string[];
     const page = `/docs/${operation.operationId}.md`;
     const line = `- [${method.toUpperCase()} ${path}](${page}): ${operation.summary ?? ''}`;
@@ -51,8 +53,7 @@ closed set, \`error.param\` for the field to fix, and \`error.retryable\`. Read 
 - [Guidelines for agents](/docs/guidelines.md): how each kind of call is made, the rules, and every op with an example
 - [Errors](/docs/errors.md): every code, and what to do about it
 - [Catalogue](/api/v1/ops): parameters, bounds, defaults and prices as JSON; one op at /api/v1/ops/{op}
-- [OpenAPI 3.1](/openapi.json): every endpoint with its schemas, and the webhooks; \`?ops=createJob,getJob\` for a part of it, \`?form=multipart\` for
-  client generators that take one media type (hey-api) or bytes as OpenAPI 3.0 has them (openapi-python-client)
+- [OpenAPI 3.1](/openapi.json): every endpoint and webhook; \`?ops=createJob,getJob\` for a part, \`?form=multipart\` for client generators
 
 ## Pages of ops
 
