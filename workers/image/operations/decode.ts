@@ -40,7 +40,7 @@ export const decode = defineSetting({
       integer(
         1,
         2400,
-        'Dots per inch at which a drawing (SVG) is drawn, whatever its units: 96, the default, draws a CSS pixel as one pixel and an inch as 96. Without it, a resize at the start draws in the size that it asks for.',
+        'Dots per inch at which a drawing (SVG) is drawn: 96, the default, draws a CSS pixel as one pixel. Without it, a resize at the start draws in the size that it asks for.',
       ),
     ),
   },

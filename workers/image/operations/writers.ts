@@ -6,14 +6,14 @@ const quality = optional(
   integer(
     1,
     100,
-    'Quality of a lossy result; 80 for jpeg, 84 for webp and 67 for avif when left out, which look alike in the mean of photographs. A soft picture looks worse as webp and a rough one better: compress with ssimulacra2 finds the quality for the picture.',
+    'Quality of a lossy result; 80 for jpeg, 84 for webp and 67 for avif when left out, which look alike in the mean of photographs; compress with ssimulacra2 finds the quality for one picture.',
   ),
 );
 const effort = optional(
   integer(
     0,
     9,
-    'How hard the encoder tries to make the file small, 0 fastest, 9 smallest; scaled to the encoder. 4 for jpeg, 3 for webp and 0 for avif (3 for a small drawing) when left out: more effort costs two to ten times the time for 5 to 15 % of the bytes.',
+    'How hard the encoder tries to make the file small, 0 fastest, 9 smallest. 4 for jpeg, 3 for webp and 0 for avif (3 for a small drawing) when left out: more effort costs two to ten times the time for 5 to 15 % of the bytes.',
   ),
 );
 const lossless = optional(flag('Keep every pixel exactly; for webp and avif.'));

@@ -33,7 +33,7 @@ An image's facts (free): \`data.image\` has width, height, dominantColor, …; \
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
 \`\`\`
 
-Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Save them by POST /api/v1/presets with a slug to send ?preset=slug later.
+Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug to send ?preset=slug later.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
