@@ -6,7 +6,7 @@ const quality = optional(
   integer(
     1,
     100,
-    'Quality of a lossy result; 80 for jpeg, 84 for webp and 67 for avif when left out, which look alike in the mean of photographs; compress with ssimulacra2 finds the quality for one picture.',
+    'Quality of a lossy result; 80 for jpeg, 84 for webp and 67 for avif when left out; compress with ssimulacra2 finds the quality for one picture.',
   ),
 );
 const effort = optional(
