@@ -135,7 +135,7 @@ t.test('a path that is not served names what is served beside or below it', asyn
       'POST',
       '/images/resize',
       404,
-      /Below \/api\/v1\/images there are transform, compare, metadata, render\.$/,
+      /Below \/api\/v1\/images there are transform, compare, read-text, read-codes, metadata, render\.$/,
     ],
     ['POST', '/images/tranform', 404, /Did you mean POST \/api\/v1\/images\/transform\?/],
     ['GET', '/jobs/job_1/zip', 404, /Below \/api\/v1\/jobs\/job_1 there are .*results\.zip/],
