@@ -35,7 +35,7 @@ const NEEDING = ['compress', 'convert'];
 /** Each op by its example, in the format that came in: so the result has 16 bits where the op keeps them. */
 const ALL: readonly Op[] = Object.values(OPS);
 const CALLS: readonly { name: string; query: Query }[] = ALL.filter(isPixelOp)
-  .filter(({ syncEndpoint }) => syncEndpoint !== undefined)
+  .filter(({ syncEndpoint }) => syncEndpoint === '/images/transform')
   .map(({ op, example: { parameters } }) => {
     const { format: _, ...others } = parameters;
     return { name: op, query: { op, ...(NEEDING.includes(op) ? parameters : others) } };

@@ -39,7 +39,7 @@ t.test(
       t.match(answer.headers.get('x-service-duration-ms'), /^\d+$/);
       t.match(
         answer.headers.get('server-timing'),
-        /^admit;dur=[\d.]+, fetch;dur=[\d.]+, queue;dur=[\d.]+, decode;dur=[\d.]+, process;dur=[\d.]+, encode;dur=[\d.]+$/,
+        /^admit;dur=[\d.]+, fetch;dur=[\d.]+, queue;dur=[\d.]+, decode;dur=[\d.]+, process;dur=[\d.]+, encode;dur=[\d.]+, total;dur=[\d.]+$/,
       );
     }
   },
