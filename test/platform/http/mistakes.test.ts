@@ -244,3 +244,33 @@ t.test('a field of a preset or template that is not read is named', async (t) =>
   });
   t.same(warned(again), [200, null], 'an answer sent back');
 });
+
+t.test('PATCH is another name of PUT, which keeps what is not sent', async (t) => {
+  const url = 'https://93.184.216.34/hook';
+  const events = ['job.completed'];
+  const made = [
+    ['/presets', 'slug', { name: 'One', steps: [{ op: 'flip', parameters: {} }] }],
+    ['/templates', 'id', { name: 'One', html: '<p>one</p>', width: 10, height: 10 }],
+    ['/webhook-endpoints', 'id', { url, description: 'one', events }],
+  ] as const;
+  for (const [path, field, json] of made) {
+    const created = await server.call(path, { key, json });
+    t.equal(created.status, 201, created.json.error?.message);
+    const at = `${path}/${created.json.data[field]}`;
+    t.match(created.headers.get('location'), `/api/v1${path}/`);
+    const found = await server.call(created.headers.get('location')?.replace('/api/v1', '') ?? '', { key });
+    t.equal(found.json.data.id, created.json.data.id, `${path}: Location leads to it`);
+    const change = { description: 'two' };
+    const { status, json: answer } = await server.call(at, { method: 'PATCH', key, json: change });
+    t.equal(status, 200, answer.error?.message);
+    t.match(answer.data, { ...json, ...change }, path);
+    const wrong = await server.call(at, { method: 'PATCH', key, json: { description: {} } });
+    t.match(
+      wrong.json.error,
+      { code: 'invalid_param', param: 'description' },
+      `${path}: it refuses as PUT does`,
+    );
+  }
+  const content = await server.call('/assets/x/content', { method: 'PATCH', key, json: {} });
+  t.equal(content.status, 405, 'bytes are put whole');
+});
