@@ -142,6 +142,8 @@ export interface DescribeTask extends Readings {
   input: Uint8Array<ArrayBuffer>;
   /** With raw pixels, the sender fills in the facts about the file: format, mimeType, bytes, sha1 and metadata. */
   raw?: RawPixels;
+  /** The most colours of a palette; absent: none is measured. */
+  palette?: number;
   deadlineMs: number;
 }
 
@@ -211,6 +213,14 @@ export interface Branched {
   timings: Timings;
 }
 
+/** A main colour of a picture. */
+export interface PaletteColour {
+  /** #rrggbb */
+  color: string;
+  /** Of the visible pixels, above 0; those of a palette sum to 1. */
+  share: number;
+}
+
 /** The image object of the API, without its stored fields. */
 export interface ImageFacts extends PictureHashes {
   mimeType: string;
@@ -234,6 +244,8 @@ export interface ImageFacts extends PictureHashes {
   sharpness: number;
   /** 16 hex digits; see perceptual-hash.ts. */
   perceptualHash: string;
+  /** Present if the task asks for it; see palette.ts. */
+  palette?: PaletteColour[];
 }
 
 export interface Described {

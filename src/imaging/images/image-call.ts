@@ -51,6 +51,11 @@ export interface BranchPass {
   paramOf: (passParam: string) => string;
 }
 
+export interface DescribeCall extends ImageCall {
+  /** The most colours of a palette; absent or undefined: none is measured. */
+  palette?: number | undefined;
+}
+
 export interface CompareCall extends ImageCall {
   /** The file of the other image. */
   other: Uint8Array | StoredFile;

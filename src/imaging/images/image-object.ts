@@ -1,5 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 
+/** How many colours a palette may have, as callers ask for it in a query. */
+export const PALETTE = Type.Integer({
+  minimum: 2,
+  maximum: 12,
+  description: 'Measures the main colours, at most so many.',
+});
+
 /** The image object of the interface: what the metadata endpoint answers, and what an asset carries. */
 export const ImageObject = Type.Object(
   {
@@ -30,6 +37,19 @@ export const ImageObject = Type.Object(
       Type.String({
         description: '64 bits as 16 hex digits. Pictures that look alike differ in few of them.',
       }),
+    ),
+    /** Of the answer to the call that asks for it: it is not stored. */
+    palette: Type.Optional(
+      Type.Array(
+        Type.Object({
+          color: Type.String({ description: '#rrggbb' }),
+          share: Type.Number({ description: 'Of the visible pixels, 0 to 1.' }),
+        }),
+        {
+          description:
+            'With `palette` in the query: the main colours, the largest share first; fewer where fewer can be told apart, none where nothing is visible.',
+        },
+      ),
     ),
   },
   { title: 'ImageObject' },

@@ -17,6 +17,7 @@ import type {
   BranchResult,
   CompareCall,
   CompareResult,
+  DescribeCall,
   DescribeResult,
   ImageCall,
   Queued,
@@ -127,8 +128,8 @@ export class ImageWorkers {
     return { result, ended };
   }
 
-  /** Reads the facts and the metadata of an image. */
-  describe(call: ImageCall): Work<DescribeResult> {
+  /** Reads the facts and the metadata of an image, and measures a palette if the call asks for it. */
+  describe(call: DescribeCall): Work<DescribeResult> {
     return this.#counted('describe', call, this.#describe);
   }
 
@@ -256,12 +257,13 @@ export class ImageWorkers {
     return { result: outputs, ended };
   };
 
-  readonly #describe = async (call: ImageCall, deadline: Deadline): Promise<Started<DescribeResult>> => {
+  readonly #describe = async (call: DescribeCall, deadline: Deadline): Promise<Started<DescribeResult>> => {
     const source = await this.#read(call, call, MEASURED_SIZE, [], deadline);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
       kind: 'describe',
       ...file,
       ...readingsOf(header),
+      ...present({ palette: call.palette }),
       deadlineMs,
     });
     const { result, ended } = await this.#start('describe', call, { source, passes: [], deadline }, makeTask);

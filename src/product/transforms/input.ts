@@ -111,6 +111,7 @@ const MISPLACED_FIELDS = new Map<string, string>(
     file: 'A file within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
     response: 'response goes into the query, as ?response=url.',
     language: 'language goes into the query, as ?language=eng.',
+    palette: 'palette goes into the query, as ?palette=5.',
     base64: 'Base64 is not read: send the bytes as the body, as a multipart file, or send a url.',
   }),
 );

@@ -1,6 +1,6 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
+import { ImageObject, ImageTags, PALETTE } from '../../imaging/images/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { readInput } from './input.ts';
@@ -14,7 +14,7 @@ export async function metadataRoutes(
 ): Promise<void> {
   const { imageWorkers } = options;
 
-  app.post(
+  app.post<{ Querystring: MetadataQuery }>(
     '/images/metadata',
     {
       config: { slot: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
@@ -22,6 +22,7 @@ export async function metadataRoutes(
         summary: 'Read dimensions and metadata',
         description:
           'Takes raw bytes, a multipart `file` part, or a JSON reference with `url` or `assetId`. Free.',
+        querystring: MetadataQuery,
         response: { 200: envelopeOf(Metadata) },
       },
     },
@@ -32,13 +33,17 @@ export async function metadataRoutes(
       const image = await loadImage(input, options, terms);
       const fetchMs = underWay.admittedMs();
       const bytesIn = image.bytes.length;
-      const described = await underWay.finish(imageWorkers.describe({ ...image, ...terms }));
+      const { palette } = request.query;
+      const described = await underWay.finish(imageWorkers.describe({ ...image, ...terms, palette }));
       underWay.ran('read_metadata', { ...described, fetchMs, bytesIn });
       const { image: facts, metadata, timings } = described;
       return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },
   );
 }
+
+const MetadataQuery = Type.Object({ palette: Type.Optional(PALETTE) });
+type MetadataQuery = Static<typeof MetadataQuery>;
 
 const Metadata = Type.Object(
   {

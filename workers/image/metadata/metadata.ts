@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import {
   type Described,
+  type DescribeTask,
   type Failure,
   type ImageFacts,
   MAX_PIXELS,
@@ -39,12 +40,12 @@ const BITS_BY_DEPTH: Record<string, number> = {
 /**
  * Reads everything that the metadata endpoint reports about a raster image: its facts and its tags. An animation is
  * measured by its first frame. A file whose header or pixels cannot be decoded is a failure `unsupported_format`. With
- * `raw` the input is pixels, and the facts about a file are empty.
+ * `raw` the input is pixels, and the facts about a file are empty. A palette is measured if the task asks for it.
  */
 export async function describe(
   input: Uint8Array<ArrayBuffer>,
   raw?: RawPixels,
-  readings: Readings = {},
+  { palette, ...readings }: Readings & Pick<DescribeTask, 'palette'> = {},
 ): Promise<Described | Failure> {
   const startedMs = performance.now();
   const decoded = await decode(input, raw, readings).catch((error: unknown) => failureOf(error, true));
@@ -63,7 +64,7 @@ export async function describe(
     density: densityOf(header, metadata),
     colorSpace: header.space,
     bitDepth,
-    ...measure(copy),
+    ...measure(copy, palette),
   };
   // The copy is freed at once, because memory left to the garbage collector causes full collections: a fifth of the
   // work here.

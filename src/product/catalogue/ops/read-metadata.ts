@@ -1,4 +1,5 @@
-import { contract } from '../../../../workers/image/operations/parameter.ts';
+import { contract, optional } from '../../../../workers/image/operations/parameter.ts';
+import { PALETTE } from '../../../imaging/images/image-object.ts';
 import type { SyncOp } from '../op.ts';
 
 export const readMetadata: SyncOp<'read_metadata'> = {
@@ -6,7 +7,7 @@ export const readMetadata: SyncOp<'read_metadata'> = {
   runs: 'answer',
   kind: 'sync',
   description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
-  parameters: contract({}),
+  parameters: contract({ palette: optional(PALETTE) }),
   fields: {},
   produces: 'json',
   requiresAssets: false,

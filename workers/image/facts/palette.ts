@@ -1,0 +1,193 @@
+// This entry is one file; see colour/css-colour.ts.
+import culori from 'culori/require';
+import type { PaletteColour } from '../../protocol.ts';
+import type { Sample } from './sample.ts';
+
+/** Leading bits of a channel that form a bin: 32 × 32 × 32 bins, whose colours the eye hardly tells apart. */
+const BIN_BITS = 5;
+const BIN_SHIFT = 8 - BIN_BITS;
+/** Colours that are nearer to each other in OKLab than this are one colour of the palette. */
+const MIN_DISTANCE = 0.04;
+/** A colour with a smaller share is mostly the blend along an edge, and counts for its nearest neighbour. */
+const MIN_SHARE = 0.005;
+/** Rounds of k-means. Later ones move the colours by less than a step of a channel. */
+const ROUNDS = 12;
+/** Shares are whole numbers of so many parts: one is about a pixel among the most that a sample has. */
+const SHARE_PARTS = 1_000_000;
+
+const toOklab = culori.converter('oklab');
+
+/** A place in OKLab. */
+interface Place {
+  l: number;
+  a: number;
+  b: number;
+}
+
+/** The pixels of one bin: the sum of their weights, and their mean colour. */
+interface Pile extends Place {
+  weight: number;
+  red: number;
+  green: number;
+  blue: number;
+}
+
+/** A colour as 0xrrggbb, and the weight of its pixels. */
+type Weighed = readonly [colour: number, weight: number];
+
+/**
+ * The main colours of a picture with their shares, the largest first: at most `count`, fewer where it has fewer that
+ * can be told apart, and none if no pixel is visible. Pixels are weighted by their alpha. A picture of at most `count`
+ * colours gets exactly these. Others are clustered by k-means in OKLab, which begins with heavy colours that are far
+ * from each other, without chance, so that the same pixels always get the same palette.
+ * @see https://bottosson.github.io/posts/oklab/
+ */
+export function paletteOf(picture: Sample, count: number): PaletteColour[] {
+  return withShares(fewColours(picture, count) ?? clusters(pilesOf(picture), count).map(weighed));
+}
+
+/** The colours of a picture; undefined if it has more than `count`. */
+function fewColours({ data, channels }: Sample, count: number): Weighed[] | undefined {
+  const weights = new Map<number, number>();
+  for (let at = 0; at < data.length; at += channels) {
+    const weight = channels === 4 ? (data[at + 3] as number) : 1;
+    if (weight === 0) continue;
+    const colour = packed(data[at] as number, data[at + 1] as number, data[at + 2] as number);
+    weights.set(colour, (weights.get(colour) ?? 0) + weight);
+    if (weights.size > count) return undefined;
+  }
+  return [...weights];
+}
+
+function packed(red: number, green: number, blue: number): number {
+  return (red << 16) | (green << 8) | blue;
+}
+
+/** The bins of a picture that have visible pixels. */
+function pilesOf({ data, channels }: Sample): Pile[] {
+  const bins = 1 << (3 * BIN_BITS);
+  const [weights, reds, greens, blues] = [0, 1, 2, 3].map(() => new Float64Array(bins)) as Sums;
+  for (let at = 0; at < data.length; at += channels) {
+    const weight = channels === 4 ? (data[at + 3] as number) : 1;
+    const red = data[at] as number;
+    const green = data[at + 1] as number;
+    const blue = data[at + 2] as number;
+    const bin =
+      ((red >> BIN_SHIFT) << (2 * BIN_BITS)) | ((green >> BIN_SHIFT) << BIN_BITS) | (blue >> BIN_SHIFT);
+    weights[bin] = (weights[bin] as number) + weight;
+    reds[bin] = (reds[bin] as number) + weight * red;
+    greens[bin] = (greens[bin] as number) + weight * green;
+    blues[bin] = (blues[bin] as number) + weight * blue;
+  }
+  const piles: Pile[] = [];
+  for (const [bin, weight] of weights.entries()) {
+    if (weight === 0) continue;
+    const mean = (sums: Float64Array) => (sums[bin] as number) / weight;
+    const [red, green, blue] = [mean(reds), mean(greens), mean(blues)];
+    const { l, a, b } = toOklab({ mode: 'rgb', r: red / 255, g: green / 255, b: blue / 255 });
+    piles.push({ weight, red, green, blue, l, a, b });
+  }
+  return piles;
+}
+
+type Sums = [weights: Float64Array, reds: Float64Array, greens: Float64Array, blues: Float64Array];
+
+/** Divides piles into at most `count` groups whose colours can be told apart. */
+function clusters(piles: readonly Pile[], count: number): Pile[][] {
+  let groups = nearestGroups(piles, seedsOf(piles, count));
+  for (let round = 0; round < ROUNDS; round++) groups = nearestGroups(piles, groups.map(centreOf));
+  for (let weak = weakest(groups); weak !== undefined; weak = weakest(groups)) {
+    const others = groups.filter((group) => group !== weak);
+    groups = nearestGroups(piles, others.map(centreOf));
+  }
+  return groups;
+}
+
+/** The heaviest pile, and then again and again the one whose weight and distance from those before are largest. */
+function seedsOf(piles: readonly Pile[], count: number): Place[] {
+  const seeds: Pile[] = [];
+  const gaps = piles.map(() => 1);
+  while (seeds.length < count) {
+    let [next, most]: [Pile | undefined, number] = [undefined, 0];
+    for (const [index, pile] of piles.entries()) {
+      const gap = gaps[index] as number;
+      const score = pile.weight * gap;
+      if (gap >= MIN_DISTANCE ** 2 && score > most) [next, most] = [pile, score];
+    }
+    if (next === undefined) break;
+    seeds.push(next);
+    for (const [index, pile] of piles.entries())
+      gaps[index] = Math.min(gaps[index] as number, squaredDistance(pile, next));
+  }
+  return seeds;
+}
+
+/** The piles by the centre that is nearest to them; a centre without any has no group. */
+function nearestGroups(piles: readonly Pile[], centres: readonly Place[]): Pile[][] {
+  const groups = centres.map((): Pile[] => []);
+  for (const pile of piles) {
+    let [nearest, least] = [0, Number.POSITIVE_INFINITY];
+    for (const [index, centre] of centres.entries()) {
+      const distance = squaredDistance(pile, centre);
+      if (distance < least) [nearest, least] = [index, distance];
+    }
+    groups[nearest]?.push(pile);
+  }
+  return groups.filter((group) => group.length > 0);
+}
+
+/** The lightest group that is too light, or too near to a heavier one, to be a colour of its own. */
+function weakest(groups: readonly Pile[][]): Pile[] | undefined {
+  const heaviestFirst = groups.toSorted((one, other) => weightOf(other) - weightOf(one));
+  const total = groups.reduce((sum, group) => sum + weightOf(group), 0);
+  return heaviestFirst.findLast((group, index) => {
+    if (index === 0) return false;
+    if (weightOf(group) < MIN_SHARE * total) return true;
+    const centre = centreOf(group);
+    const isNear = (other: Pile[]) => squaredDistance(centreOf(other), centre) < MIN_DISTANCE ** 2;
+    return heaviestFirst.slice(0, index).some(isNear);
+  });
+}
+
+function weightOf(group: readonly Pile[]): number {
+  return group.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+function centreOf(group: readonly Pile[]): Place {
+  const mean = (axis: 'l' | 'a' | 'b') => meanOf(group, (pile) => pile[axis]);
+  return { l: mean('l'), a: mean('a'), b: mean('b') };
+}
+
+function meanOf(group: readonly Pile[], value: (pile: Pile) => number): number {
+  return group.reduce((sum, pile) => sum + pile.weight * value(pile), 0) / weightOf(group);
+}
+
+function squaredDistance(one: Place, other: Place): number {
+  return (one.l - other.l) ** 2 + (one.a - other.a) ** 2 + (one.b - other.b) ** 2;
+}
+
+/**
+ * The colour of a group: of its heaviest pile if that is most of it, so that a flat colour is not mixed with the blends
+ * along its edges; else the mean.
+ */
+function weighed(group: readonly Pile[]): Weighed {
+  const weight = weightOf(group);
+  const heaviest = group.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
+  const shown = heaviest.weight > weight / 2 ? [heaviest] : group;
+  const channel = (name: 'red' | 'green' | 'blue') => Math.round(meanOf(shown, (pile) => pile[name]));
+  return [packed(channel('red'), channel('green'), channel('blue')), weight];
+}
+
+/** Colours with their rounded shares, the largest first. The largest share takes what rounding leaves of 1. */
+function withShares(colours: readonly Weighed[]): PaletteColour[] {
+  const total = colours.reduce((sum, [, weight]) => sum + weight, 0);
+  const sorted = colours.toSorted(
+    ([colour, weight], [other, otherWeight]) => otherWeight - weight || colour - other,
+  );
+  const parts = sorted.map(([, weight]) => Math.max(1, Math.round((SHARE_PARTS * weight) / total)));
+  const rest = parts.slice(1).reduce((left, part) => left - part, SHARE_PARTS);
+  return sorted.map(([colour], index) => ({
+    color: `#${colour.toString(16).padStart(6, '0')}`,
+    share: (index === 0 ? rest : (parts[index] as number)) / SHARE_PARTS,
+  }));
+}
