@@ -80,9 +80,12 @@ export function newAsset(
   };
 }
 
-/** The description of an image as an asset has it. */
+/** The main colours of an image. */
+export type Palette = NonNullable<ImageObject['palette']>;
+
+/** The description of an image as an asset has it: without a palette, which is only the answer to one call. */
 export function describedFields(
-  image: ImageObject,
+  { palette: _, ...image }: ImageObject,
   metadata: ImageTags,
 ): Pick<AssetDocument, 'image' | 'hashBytes' | 'metadata'> {
   const hashBytes = image.perceptualHash && hashBytesOf(image.perceptualHash);

@@ -1,7 +1,9 @@
 import { DAY_MS, MEGABYTE } from '../../platform/values/units.ts';
 
-/** Largest image that is stored, and largest multipart body that contains one, in bytes. */
+/** Largest image that is stored, and largest multipart body for each image that it contains, in bytes. */
 export const MAX_UPLOAD_BYTES = 34 * MEGABYTE;
+/** The most images of one multipart body. */
+export const MAX_UPLOAD_FILES = 100;
 /** Largest image that is fetched from a URL, for uploads as for synchronous calls, in bytes. */
 export const MAX_URL_BYTES = 25 * MEGABYTE;
 export const URL_TIMEOUT_MS = 20_000;
@@ -9,6 +11,8 @@ export const URL_TIMEOUT_MS = 20_000;
 export const URL_FETCHES = 4;
 /** Lifetime of an upload URL. */
 export const PUT_LIFE_MS = 15 * 60_000;
+/** Lifetime of a link whose caller names none. */
+export const LINK_LIFE_SECONDS = 300;
 /** How long a failed asset can be read. */
 export const FAILED_LIFE_MS = DAY_MS;
 /**

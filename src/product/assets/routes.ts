@@ -8,6 +8,7 @@ import type { Links } from './content/links.ts';
 import { findAsset, findDone } from './content/reading.ts';
 import { assetNotFound } from './errors.ts';
 import type { Removal } from './removal.ts';
+import { linkEnd } from './rules.ts';
 import { Asset, AssetListQuery, AssetParams, Link, LinkQuery, ListedAsset } from './schema.ts';
 import { similarAssets, similarOf } from './similar.ts';
 import type { AssetsStore } from './store.ts';
@@ -19,8 +20,6 @@ interface AssetRoutesOptions {
   links: Links;
   now: () => Date;
 }
-
-const LINK_LIFE_SECONDS = 300;
 
 /** The routes of stored assets: reading, listing, linking and deleting. For their upload see uploads/routes.ts. */
 export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOptions): Promise<void> {
@@ -80,8 +79,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const { _id } = await findDone(store, accountId, request.params.assetId);
-      const { expiresIn = LINK_LIFE_SECONDS } = request.query;
-      const expiresAt = new Date(now().getTime() + expiresIn * 1000);
+      const expiresAt = linkEnd(request.query, now());
       const url = links.sign('asset-content', accountId, _id, expiresAt);
       return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },

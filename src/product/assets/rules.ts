@@ -1,6 +1,7 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { isLongerThan } from '../../platform/values/lengths.ts';
-import { MAX_NAME_CHARACTERS } from './schema.ts';
+import { LINK_LIFE_SECONDS } from './limits.ts';
+import { type LinkQuery, MAX_NAME_CHARACTERS } from './schema.ts';
 
 const MAX_COLLECTION_CHARACTERS = 64;
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -27,6 +28,11 @@ export function assetName(given: string | undefined, filename: string | null): s
     if (clean !== '') return [...clean].slice(0, MAX_NAME_CHARACTERS).join('');
   }
   return null;
+}
+
+/** When a link that is made now expires. */
+export function linkEnd({ expiresIn, expiresInSeconds = expiresIn }: LinkQuery, now: Date): Date {
+  return new Date(now.getTime() + (expiresInSeconds ?? LINK_LIFE_SECONDS) * 1000);
 }
 
 /** The last segment of a URL's path, decoded; null when the path has none. */

@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
+import { ImageObject, ImageTags, PALETTE } from '../../imaging/images/image-object.ts';
 import { READABLE_TYPES } from '../../imaging/images/readable.ts';
 import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { DEFAULT_DISTANCE, MAX_DISTANCE } from './likeness.ts';
+import { LINK_LIFE_SECONDS } from './limits.ts';
 
 export const MAX_NAME_CHARACTERS = 255;
 
@@ -50,11 +51,41 @@ const collection = Type.String({
   documented: COLLECTION_NAME,
 });
 
+/** What the answer to an upload shows of its image. */
+const shown = {
+  metadata: Type.Optional(
+    Type.Boolean({ description: 'true: the answer has the tags of the file; reading the asset always has.' }),
+  ),
+  palette: Type.Optional(PALETTE),
+};
+
 export const UploadQuery = Type.Object({
   collection: Type.Optional(collection),
   name: Type.Optional(name),
+  ...shown,
 });
 export type UploadQuery = Static<typeof UploadQuery>;
+
+/** What an upload answers: the asset of its one file, or of several files each by its own. */
+export const Uploaded = component('Uploaded', {
+  ...Type.Partial(Asset).properties,
+  assets: Type.Optional(
+    Type.Array(Asset, {
+      description: 'Of several files, instead of the other fields: the asset of each, in their order.',
+    }),
+  ),
+  errors: Type.Optional(
+    Type.Array(
+      Type.Object({
+        index: Type.Integer({ description: 'Of the file, from 0.' }),
+        name: Type.Optional(Type.String()),
+        error: Type.Unknown({ description: 'As the error of a call with this file alone.' }),
+      }),
+      { description: 'The files of several that are no assets. The others are not affected.' },
+    ),
+  ),
+});
+export type Uploaded = Static<typeof Uploaded>;
 
 /** The JSON form of an upload. */
 export const UrlUpload = Type.Object(
@@ -118,7 +149,7 @@ const Signed = {
   signature: Type.Optional(Type.String()),
 };
 
-export const PutQuery = Type.Object(Signed);
+export const PutQuery = Type.Object({ ...Signed, ...shown });
 export type PutQuery = Static<typeof PutQuery>;
 
 export const ContentQuery = Type.Object({
@@ -127,9 +158,17 @@ export const ContentQuery = Type.Object({
 });
 export type ContentQuery = Static<typeof ContentQuery>;
 
+const LINK_BOUNDS = { minimum: 60, maximum: 604_800 };
+
 export const LinkQuery = Type.Object({
+  expiresInSeconds: Type.Optional(
+    Type.Integer({
+      ...LINK_BOUNDS,
+      description: `How long the link is valid; default ${LINK_LIFE_SECONDS}.`,
+    }),
+  ),
   expiresIn: Type.Optional(
-    Type.Integer({ minimum: 60, maximum: 604_800, description: 'Seconds; default 300.' }),
+    Type.Integer({ ...LINK_BOUNDS, deprecated: true, description: 'The former name of expiresInSeconds.' }),
   ),
 });
 export type LinkQuery = Static<typeof LinkQuery>;

@@ -1,14 +1,7 @@
 // needs: server, both stores
 import t from 'tap';
-import type { TestServer } from '../../support/harness.ts';
 import { picture, refused, sharedGallery, tally } from './gallery-harness.ts';
-
-/** Leaves an account of the free plan so many of its 1,000 places. */
-async function leave(server: TestServer, accountId: string, left: number): Promise<void> {
-  const places = await server.stores.documents.collection({ name: 'assetPlaces', indexes: [] });
-  const filled = { $set: { stored: 1000 - left }, $setOnInsert: { moving: [] } };
-  await places.updateOne({ _id: accountId }, filled, { upsert: true });
-}
+import { leave } from './quota.ts';
 
 t.test('of racing uploads as many are stored as there are places', async (t) => {
   const { newAccount, server, objects } = await sharedGallery();

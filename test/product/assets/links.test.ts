@@ -9,6 +9,8 @@ t.test('a link reads the content without a credential until it expires', async (
   const id = await stored(bytes);
   const rows: Array<[query: string, seconds: number]> = [
     ['', 300],
+    ['?expiresInSeconds=60', 60],
+    ['?expiresInSeconds=604800', 604_800],
     ['?expiresIn=60', 60],
     ['?expiresIn=604800', 604_800],
   ];
@@ -25,8 +27,10 @@ t.test('a link reads the content without a credential until it expires', async (
     t.equal(late.json.error.details.reason, 'link_expired');
   }
   for (const expiresIn of ['59', '604801', '1.5', 'soon', '']) {
-    const answer = await call(`/assets/${id}/link?expiresIn=${expiresIn}`);
-    refused(t, answer, 400, 'invalid_param', 'expiresIn', expiresIn);
+    for (const name of ['expiresInSeconds', 'expiresIn']) {
+      const answer = await call(`/assets/${id}/link?${name}=${expiresIn}`);
+      refused(t, answer, 400, 'invalid_param', name, expiresIn);
+    }
   }
 });
 

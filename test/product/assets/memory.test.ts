@@ -14,6 +14,8 @@ const OPEN_UPLOADS = 40;
 /** How many are sent one after the other, eight at a time; `ASSETS_UPLOADS=1000` is the load that is measured. */
 const UPLOADS = Number(process.env.ASSETS_UPLOADS ?? 16);
 const AT_A_TIME = 8;
+/** 100 MB in one call. */
+const FILES_OF_A_BODY = 20;
 
 /** Bytes of buffers that are really held: what is only not collected yet says nothing about a stream. */
 function buffersInUse(): number {
@@ -32,6 +34,7 @@ async function body(number: number): Promise<Uint8Array[]> {
 }
 
 const ZEROS = new Uint8Array(BODY_BYTES);
+const LINE_END = new TextEncoder().encode('\r\n');
 
 function begin(url: string, key: string): ClientRequest {
   const headers = {
@@ -73,6 +76,28 @@ t.test('bytes on their way are nowhere in memory', async (t) => {
   for (const upload of uploads) upload.end(new Uint8Array(3));
   const answers = await Promise.all(uploads.map(answerTo));
   t.ok(answers.every(({ status }) => status === 201));
+});
+
+t.test('the files of one body are nowhere in memory', async (t) => {
+  const { server } = await openGallery(t);
+  const { key } = await server.account();
+  const before = buffersInUse();
+  const upload = request(`${server.url}/api/v1/assets/upload`, {
+    method: 'POST',
+    headers: { authorization: `ApiKey ${key}`, 'content-type': 'multipart/form-data; boundary=x' },
+  });
+  const answer = once(upload, 'response') as Promise<[IncomingMessage]>;
+  for (let number = 0; number < FILES_OF_A_BODY; number += 1) {
+    const head = `--x\r\ncontent-disposition: form-data; name="file"; filename="${number}.png"\r\n\r\n`;
+    await write(upload, [new TextEncoder().encode(head), ...(await body(number)), LINE_END]);
+  }
+  const grown = buffersInUse() - before;
+  t.comment(`${FILES_OF_A_BODY} files of 5 MB: ${Math.round(grown / MEGABYTE)} MB more in buffers`);
+  t.ok(grown < (FILES_OF_A_BODY * BODY_BYTES) / 4);
+  upload.end('--x--\r\n');
+  const [response] = await answer;
+  const { data } = (await json(response)) as { data: { assets: object[] } };
+  t.same([response.statusCode, data.assets.length], [201, FILES_OF_A_BODY]);
 });
 
 t.test(`${UPLOADS} uploads of 5 MB leave memory as it was`, { timeout: 900_000 }, async (t) => {

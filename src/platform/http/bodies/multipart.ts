@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
 import { MEGABYTE } from '../../values/units.ts';
@@ -8,10 +8,11 @@ import { announcedBytes, drop, tooLarge, within } from './streamed-body.ts';
 
 const MAX_FIELD_BYTES = MEGABYTE;
 const MAX_FIELDS = 64;
-const MAX_FILES = 8;
+/** The most files of other names, which are skipped. */
+const MAX_OTHER_FILES = 8;
 
-/** The stream of the `file` part. */
-export interface FilePart {
+/** The stream of a `file` part. When it is disposed of early, the rest of the part is read and dropped. */
+export interface FilePart extends Disposable {
   bytes: AsyncIterable<Buffer>;
   /** The Content-Type of the part in lower case; null when it is not of an image. */
   declaredType: string | null;
@@ -19,8 +20,11 @@ export interface FilePart {
 }
 
 interface MultipartLimits {
+  /** For each file of the body. */
   bodyLimitBytes: number;
   fileLimitBytes: number;
+  /** The most parts named `file`; one unless told. */
+  maxFiles?: number;
   /** The name of a second file to read. */
   second?: string;
 }
@@ -31,8 +35,10 @@ interface MultipartLimits {
  */
 interface Multipart extends Disposable {
   file: FilePart;
+  /** The further parts named `file`. Each has to be read, or disposed of, before the next one comes. */
+  otherFiles: AsyncIterable<FilePart>;
   /**
-   * The text fields by name, before or after the file. Resolves at the end of the body, so the file has to be read
+   * The text fields by name, before or after the file. Resolves at the end of the body, so its files have to be read
    * first.
    * @throws ApiError for a fault after the file.
    */
@@ -49,44 +55,54 @@ interface Multipart extends Disposable {
 /**
  * Reads a multipart body up to its `file` part; the rest is read while the file is read. Files of other names are
  * skipped.
- * @throws ApiError invalid_param on `file` without one or with two, on a field given twice, or on `body` when
- *   malformed; payload_too_large on `file` or `body`. A fault that is found while the file is read ends its stream with
- *   the same error.
+ * @throws ApiError invalid_param on `file` without one or with too many, on a field given twice, or on `body` when
+ *   malformed or of too many parts; payload_too_large on `file` or `body`. A fault that is found while the file is read
+ *   ends its stream with the same error.
  */
 export async function openMultipart(
   request: FastifyRequest,
   body: Readable,
-  { bodyLimitBytes, fileLimitBytes, second }: MultipartLimits,
+  { bodyLimitBytes, fileLimitBytes, second, maxFiles = 1 }: MultipartLimits,
 ): Promise<Multipart> {
-  if ((announcedBytes(request) ?? 0) > bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
-  const parser = openParser(request, fileLimitBytes);
+  if ((announcedBytes(request) ?? 0) > maxFiles * bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
+  const parser = openParser(request, { fileLimitBytes, maxFiles });
   const fields: Record<string, string> = Object.create(null);
   const found = Promise.withResolvers<FilePart>();
+  const otherFiles = new Readable({ objectMode: true, read: () => undefined });
+  // Without a listener, an error would end the process. Those who read the files get it.
+  otherFiles.on('error', () => undefined);
   const ended = Promise.withResolvers<void>();
   // After an error of the file, the caller does not await the fields.
   ended.promise.catch(() => undefined);
   const otherNames: string[] = [];
   let secondPart: { bytes: Promise<Buffer[]>; declaredType: string | null } | null = null;
-  let part: Readable | null = null;
+  const parts: Readable[] = [];
   let hasFailed = false;
   let received = 0;
 
   function leave(error?: Error): void {
     body.unpipe(parser);
     drop(body);
-    part?.destroy(error);
+    for (const part of parts) part.destroy(error);
+    otherFiles.destroy(error);
   }
 
   function fail(error: ApiError): void {
+    if (hasFailed) return;
     hasFailed = true;
     leave(error);
     found.reject(error);
     ended.reject(error);
   }
 
+  function checkSize(files: number): void {
+    if (received > files * bodyLimitBytes) fail(tooLarge('body', bodyLimitBytes));
+  }
+
   body.on('data', (chunk: Buffer) => {
     received += chunk.length;
-    if (received > bodyLimitBytes) fail(tooLarge('body', bodyLimitBytes));
+    // Another file may begin later in this chunk.
+    checkSize(Math.min(parts.length + 1, maxFiles));
   });
   body.once('error', () => fail(malformed()));
   body.once('aborted', () => fail(malformed()));
@@ -101,37 +117,44 @@ export async function openMultipart(
       secondPart = { bytes, declaredType };
       return;
     }
-    if (name !== 'file') {
+    if (name !== 'file' || hasFailed) {
       otherNames.push(name);
       stream.resume();
       return;
     }
-    if (part !== null) {
+    if (parts.length === maxFiles) {
       stream.resume();
-      fail(secondFile(second));
+      fail(maxFiles === 1 ? secondFile(second) : tooManyFiles(maxFiles));
       return;
     }
-    part = stream;
-    found.resolve({
+    const file = {
       bytes: within(stream, fileLimitBytes, 'file'),
       declaredType,
       filename: filename ?? null,
-    });
+      [Symbol.dispose]: () => void stream.resume(),
+    };
+    if (parts.push(stream) === 1) found.resolve(file);
+    else otherFiles.push(file);
   });
+  for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
+    parser.on(limit, () => fail(tooManyParts()));
   parser.on('field', (name, value) => {
     if (name in fields) fail(invalidParam(name, `${name} is given more than once: send it once.`));
     fields[name] = value;
   });
   parser.on('error', () => fail(malformed()));
   parser.once('finish', () => {
+    checkSize(Math.max(1, parts.length));
     // This event occurs after an error as well.
     if (hasFailed) return;
     found.reject(missingFile('file' in fields, otherNames));
+    otherFiles.push(null);
     ended.resolve();
   });
   body.pipe(parser);
   return {
     file: await found.promise,
+    otherFiles,
     fields: () => ended.promise.then(() => fields),
     skipped: otherNames,
     async second() {
@@ -155,7 +178,12 @@ export function concatenated(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuf
   return bytes;
 }
 
-function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInstance {
+function openParser(
+  request: FastifyRequest,
+  { fileLimitBytes, maxFiles }: { fileLimitBytes: number; maxFiles: number },
+): BusboyInstance {
+  // One file beyond the limit is enough to refuse them by name.
+  const files = maxFiles + 1 + MAX_OTHER_FILES;
   try {
     const parser = new Busboy({
       headers: request.headers as { 'content-type': string },
@@ -164,7 +192,8 @@ function openParser(request: FastifyRequest, fileLimitBytes: number): BusboyInst
         fileSize: fileLimitBytes + 1,
         fields: MAX_FIELDS,
         fieldSize: MAX_FIELD_BYTES,
-        files: MAX_FILES,
+        files,
+        parts: files + MAX_FIELDS,
       },
     });
     readFullNames(parser);
@@ -190,6 +219,16 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
 function secondFile(second: string | undefined): ApiError {
   const remedy = second === undefined ? 'send one image per call' : `name the second one "${second}"`;
   return invalidParam('file', `The multipart body has more than one part named "file": ${remedy}.`);
+}
+
+function tooManyFiles(limit: number): ApiError {
+  const message = `The multipart body has more than ${limit} parts named "file": send the others in another call.`;
+  return invalidParam('file', message, { limit });
+}
+
+function tooManyParts(): ApiError {
+  const message = `The multipart body has too many parts: send at most ${MAX_FIELDS} fields, and no other files.`;
+  return invalidParam('body', message, { limit: MAX_FIELDS });
 }
 
 function malformed(): ApiError {

@@ -7,7 +7,7 @@ import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { MAX_UPLOAD_BYTES, MAX_URL_BYTES, URL_FETCHES, URL_TIMEOUT_MS } from '../limits.ts';
+import { MAX_UPLOAD_BYTES, MAX_UPLOAD_FILES, MAX_URL_BYTES, URL_FETCHES, URL_TIMEOUT_MS } from '../limits.ts';
 import { filenameIn } from '../rules.ts';
 import { UrlUpload } from '../schema.ts';
 
@@ -16,9 +16,14 @@ export interface IncomingImage extends Disposable {
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** The file name that the client sent. */
   filename: string | null;
+}
+
+/** A body with images that is being received. It has to be disposed of in every case. */
+export interface IncomingBody extends Disposable {
+  /** At least one. Each has to be disposed of before the next one comes. */
+  images: Iterable<IncomingImage> | AsyncIterable<IncomingImage>;
   /**
-   * Must be called when the bytes have been read: reads the rest of the body, and releases the memory budget of the
-   * image.
+   * Must be called when the images have been read: reads the rest of the body.
    * @throws ApiError for a fault in the rest of the body.
    */
   end(): Promise<void>;
@@ -27,7 +32,7 @@ export interface IncomingImage extends Disposable {
 const MAX_WAITING_FETCHES = 1_000;
 const checkUrlUpload = createCheck(UrlUpload, 'body');
 
-/** Opens the image of a request's body as a stream: raw bytes, a multipart `file` part, or the URL in a JSON body. */
+/** Opens the images of a request's body as streams: raw bytes, multipart `file` parts, or the URL in a JSON body. */
 export class IncomingImages {
   readonly #outbound: Outbound;
   // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
@@ -45,15 +50,15 @@ export class IncomingImages {
    * @param client aborts when the client disconnects.
    * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
    */
-  async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImage> {
+  async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingBody> {
     const body = request.body as Readable;
     switch (mediaTypeOf(request)) {
       case 'application/json':
-        return this.#openUrl(checkUrlUpload(await request.readJson()).url, accountId, client);
+        return alone(await this.#openUrl(checkUrlUpload(await request.readJson()).url, accountId, client));
       case 'multipart/form-data':
-        return openPart(request, body);
+        return openParts(request, body);
       default:
-        return openRaw(request, body);
+        return alone(openRaw(request, body));
     }
   }
 
@@ -63,8 +68,7 @@ export class IncomingImages {
       const options = { limitBytes: MAX_URL_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
       const { bytes } = await this.#outbound.fetchImage(url, options);
       checkIsImage(bytes, 'url');
-      const end = async () => release();
-      return { bytes: [bytes], filename: filenameIn(url), end, [Symbol.dispose]: release };
+      return { bytes: [bytes], filename: filenameIn(url), [Symbol.dispose]: release };
     } catch (error) {
       release();
       throw error;
@@ -79,16 +83,26 @@ export class IncomingImages {
 export function openRaw(request: FastifyRequest, body: Readable): IncomingImage {
   if ((announcedBytes(request) ?? 0) > MAX_UPLOAD_BYTES) throw tooLarge('file', MAX_UPLOAD_BYTES);
   const bytes = within(body, MAX_UPLOAD_BYTES, 'file');
-  return { bytes, filename: null, end: async () => undefined, [Symbol.dispose]: () => undefined };
+  return { bytes, filename: null, [Symbol.dispose]: () => undefined };
 }
 
-async function openPart(request: FastifyRequest, body: Readable): Promise<IncomingImage> {
-  const limits = { bodyLimitBytes: MAX_UPLOAD_BYTES, fileLimitBytes: MAX_UPLOAD_BYTES };
-  const multipart = await openMultipart(request, body, limits);
-  const { bytes, filename } = multipart.file;
+/** A body that is one image. */
+function alone(image: IncomingImage): IncomingBody {
+  return { images: [image], end: async () => undefined, [Symbol.dispose]: () => image[Symbol.dispose]() };
+}
+
+async function openParts(request: FastifyRequest, body: Readable): Promise<IncomingBody> {
+  const multipart = await openMultipart(request, body, {
+    bodyLimitBytes: MAX_UPLOAD_BYTES,
+    fileLimitBytes: MAX_UPLOAD_BYTES,
+    maxFiles: MAX_UPLOAD_FILES,
+  });
+  async function* images() {
+    yield multipart.file;
+    yield* multipart.otherFiles;
+  }
   return {
-    bytes,
-    filename,
+    images: images(),
     async end() {
       await multipart.fields();
     },

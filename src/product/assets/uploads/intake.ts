@@ -56,18 +56,19 @@ export class Intake {
     const body = Readable.from(summed(image.bytes, sums), { objectMode: false });
     // The media type is a field of the asset, and the object is served through it only.
     await this.#objects.put(key, body, 'application/octet-stream');
-    await image.end();
     return { digest: sums.hash.digest('hex'), crc32: sums.crc32 };
   }
 
   /**
    * Reads stored bytes back and identifies them.
+   * @param palette the most colours of a palette; without it, none is measured.
    * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
    */
   readonly describe = async (
     accountId: string,
     key: string,
     client: AbortSignal,
+    palette?: number,
   ): Promise<DescribedImage> => {
     using ends = new DisposableStack();
     const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
@@ -78,7 +79,7 @@ export class Intake {
     ends.defer(release);
     const bytes = await this.#objects.read(key, MAX_UPLOAD_BYTES);
     if (bytes === null) throw storageUnreadable();
-    return await this.#imageWorkers.describe({ bytes, accountId, deadlineMs, signal }).result;
+    return await this.#imageWorkers.describe({ bytes, accountId, deadlineMs, signal, palette }).result;
   };
 }
 

@@ -1,16 +1,29 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { checkImageBody } from '../../../platform/http/bodies/image-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { failureBody } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import { present } from '../../../platform/values/present.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { assetOf } from '../asset.ts';
 import type { Links } from '../content/links.ts';
+import { MAX_UPLOAD_FILES } from '../limits.ts';
 import { assetName, collectionName } from '../rules.ts';
-import { Asset, AssetParams, PutQuery, Reservation, Reserved, UploadQuery, UrlUpload } from '../schema.ts';
+import {
+  Asset,
+  AssetParams,
+  PutQuery,
+  Reservation,
+  Reserved,
+  Uploaded,
+  UploadQuery,
+  UrlUpload,
+} from '../schema.ts';
 import { type IncomingImages, openRaw } from './incoming.ts';
-import { putEnd, type Uploads } from './uploads.ts';
+import { type RefusedFile, receiveImages } from './receiving.ts';
+import { putEnd, type UploadedAsset, type Uploads } from './uploads.ts';
 
 interface UploadRoutesOptions {
   gate: Gate;
@@ -30,20 +43,27 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       config: { body: 'stream', reference: UrlUpload, check: checkImageBody, fixedWord: true },
       schema: {
         summary: 'Upload an image',
-        description:
-          'Takes raw bytes with their own Content-Type, a multipart `file` part, or JSON with a `url`. Bytes that were uploaded before are that asset, answered with 200.',
+        description: `Takes raw bytes with their own Content-Type, a multipart \`file\` part, or JSON with a \`url\`. Bytes that were uploaded before are that asset, answered with 200. \`file\` may be sent up to ${MAX_UPLOAD_FILES} times: the answer is then 201 with \`assets\`, and with \`errors\` for the files that are refused; \`name\` and \`collection\` hold for all.`,
         querystring: UploadQuery,
-        response: { 200: envelopeOf(Asset), 201: envelopeOf(Asset) },
+        response: { 200: envelopeOf(Asset), 201: envelopeOf(Uploaded) },
       },
     },
     async (request, reply) => {
-      const caller = gate.requireCaller(request);
+      const owner = gate.requireCaller(request);
+      const { query } = request;
       const client = clientGoneSignal(reply);
-      const labels = { ...labelsOf(request.query), expiresAt: null };
-      using image = await incoming.open(request, caller.accountId, client);
-      const { asset, isNew } = await uploads.receive(caller, labels, image, client);
-      if (!isNew) return success('These bytes are an asset already.', assetOf(asset));
-      return sendCreated(reply, `/assets/${asset._id}`, 'Image stored.', assetOf(asset));
+      const labels = { ...labelsOf(query), expiresAt: null };
+      using body = await incoming.open(request, owner.accountId, client);
+      const options = { client, palette: query.palette };
+      const outcomes = await receiveImages(uploads, { body, owner, labels, options });
+      const [first, ...others] = outcomes;
+      if (first === undefined) throw new Error('An upload has no image.');
+      if (!outcomes.some((outcome) => 'asset' in outcome) && 'refusal' in first) throw first.refusal;
+      if (others.length > 0 || 'refusal' in first)
+        return sendCreated(reply, '/assets', 'Images stored.', severalOf(request, outcomes));
+      const shown = shownOf(first, query);
+      if (!first.isNew) return success('These bytes are an asset already.', shown);
+      return sendCreated(reply, `/assets/${first.asset._id}`, 'Image stored.', shown);
     },
   );
 
@@ -87,16 +107,47 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     },
     async (request, reply) => {
       const { assetId } = request.params;
-      const accountId = links.ownerOf('asset-put', assetId, request.query);
+      const { query } = request;
+      const accountId = links.ownerOf('asset-put', assetId, query);
       using image = openRaw(request, request.raw);
-      const asset = await uploads.put(accountId, assetId, image, clientGoneSignal(reply));
-      return success('Image stored.', assetOf(asset));
+      const options = { client: clientGoneSignal(reply), palette: query.palette };
+      const uploaded = await uploads.put(accountId, assetId, image, options);
+      return success('Image stored.', shownOf(uploaded, query));
     },
   );
 }
 
+/** An asset as its upload answers it: without the tags of its file, unless they were asked for. */
+function shownOf({ asset, palette }: UploadedAsset, query: Pick<UploadQuery, 'metadata'>): Asset {
+  const { metadata, image, ...labels } = assetOf(asset);
+  return {
+    ...labels,
+    ...present({ image: image && { ...image, ...present({ palette }) } }),
+    ...(query.metadata === true && present({ metadata })),
+  };
+}
+
+/** The answer to several images. The failures of the service among them are logged, because they are not thrown. */
+function severalOf(
+  { id, log, query }: FastifyRequest<{ Querystring: UploadQuery }>,
+  outcomes: readonly (UploadedAsset | RefusedFile)[],
+): Pick<Uploaded, 'assets' | 'errors'> {
+  const assets: Asset[] = [];
+  const errors: NonNullable<Uploaded['errors']> = [];
+  for (const [index, outcome] of outcomes.entries()) {
+    if ('asset' in outcome) {
+      assets.push(shownOf(outcome, query));
+      continue;
+    }
+    const { name, refusal } = outcome;
+    if (refusal.status >= 500) log.error({ err: refusal }, refusal.message);
+    errors.push({ index, ...present({ name }), error: failureBody(refusal, id).error });
+  }
+  return { assets, ...(errors.length > 0 && { errors }) };
+}
+
 /** The name and the collection of an uploaded asset. */
-function labelsOf({ name, collection }: UploadQuery) {
+function labelsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
   return {
     name: assetName(name, null),
     collection: collection === undefined ? null : collectionName(collection, 'collection'),

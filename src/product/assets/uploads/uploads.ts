@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
+import { present } from '../../../platform/values/present.ts';
 import {
   type AssetDocument,
   type Checksums,
@@ -10,6 +11,7 @@ import {
   type Labels,
   newAsset,
   newObjectKey,
+  type Palette,
 } from '../asset.ts';
 import type { AssetQuota } from '../asset-quota.ts';
 import type { AssetCollections } from '../collections.ts';
@@ -42,10 +44,27 @@ interface Owner {
 const MAX_QUOTA_ATTEMPTS = 100;
 const MAX_PAUSE_MS = 100;
 
-interface UploadedAsset {
+/** The bytes of an upload as they are stored, before they are an asset. */
+export interface Arrival {
+  document: AssetDocument;
+  objectKey: string;
+  sums: Checksums;
+}
+
+export interface UploadedAsset {
   asset: AssetDocument;
   /** False when the account already had an asset with these bytes. */
   isNew: boolean;
+  /** Present if it was asked for. */
+  palette?: Palette;
+}
+
+/** How stored bytes become an asset. */
+interface FinishOptions {
+  /** Aborts when the client disconnects. */
+  client: AbortSignal;
+  /** The most colours of a palette; undefined: none is measured. */
+  palette: number | undefined;
 }
 
 /**
@@ -62,36 +81,47 @@ export class Uploads {
   }
 
   /**
-   * Stores an image. Bytes that the account has uploaded before return the existing asset.
-   * @param client aborts when the client disconnects.
-   * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
+   * Stores the bytes of an image. They become an asset by `finish`; until then they can be abandoned.
+   * @throws ApiError of the image or of the object store; nothing is stored then.
    */
-  async receive(
-    owner: Owner,
-    labels: Labels,
-    image: IncomingImage,
-    client: AbortSignal,
-  ): Promise<UploadedAsset> {
+  async arrive({ accountId }: Owner, labels: Labels, image: IncomingImage): Promise<Arrival> {
     const objectKey = newObjectKey();
     const name = assetName(labels.name ?? undefined, image.filename);
-    const arriving = newAsset(
-      owner.accountId,
-      { ...labels, name, state: 'arriving', objectKey },
-      this.#options.now(),
-    );
-    await this.#options.store.insert(arriving);
+    const begin = { ...labels, name, state: 'arriving', objectKey } as const;
+    const document = newAsset(accountId, begin, this.#options.now());
+    await this.#options.store.insert(document);
+    try {
+      return { document, objectKey, sums: await this.#options.intake.store(objectKey, image) };
+    } catch (error) {
+      await this.#options.removal.abandon(document);
+      throw error;
+    }
+  }
+
+  /** Removes stored bytes that shall be no asset. */
+  async abandon({ document }: Arrival): Promise<void> {
+    await this.#options.removal.abandon(document);
+  }
+
+  /**
+   * Makes stored bytes an asset. Bytes that the account has uploaded before return the existing asset.
+   * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
+   */
+  async finish(
+    owner: Owner,
+    { document, objectKey, sums }: Arrival,
+    { client, palette }: FinishOptions,
+  ): Promise<UploadedAsset> {
     let isNew = false;
     try {
-      const sums = await this.#options.intake.store(objectKey, image);
-      let asset = await this.#findSameOrRefuseFull(owner, sums.digest);
-      if (asset === null) {
-        const facts = await this.#options.intake.describe(owner.accountId, objectKey, client);
-        asset = await this.#show(owner, arriving, contentOf(sums, facts));
-      }
-      isNew = asset._id === arriving._id;
-      return { asset, isNew };
+      const same = await this.#findSameOrRefuseFull(owner, sums.digest);
+      if (same !== null && palette === undefined) return { asset: same, isNew };
+      const described = await this.#options.intake.describe(owner.accountId, objectKey, client, palette);
+      const asset = same ?? (await this.#show(owner, document, contentOf(sums, described)));
+      isNew = asset._id === document._id;
+      return { asset, isNew, ...present({ palette: described.image.palette }) };
     } finally {
-      if (!isNew) await this.#options.removal.abandon(arriving);
+      if (!isNew) await this.#options.removal.abandon(document);
     }
   }
 
@@ -111,15 +141,14 @@ export class Uploads {
 
   /**
    * Stores the bytes of a reserved asset, once.
-   * @param client aborts when the client disconnects.
    * @throws ApiError asset_not_found; invalid_state when they were sent before; of the image.
    */
   async put(
     accountId: string,
     assetId: string,
     image: IncomingImage,
-    client: AbortSignal,
-  ): Promise<AssetDocument> {
+    { client, palette }: FinishOptions,
+  ): Promise<UploadedAsset> {
     const objectKey = newObjectKey();
     const expiresAt = this.#later(UNFINISHED_MS).toISOString();
     const claimed = await this.#options.store.claimPut(accountId, assetId, { objectKey, expiresAt });
@@ -129,10 +158,11 @@ export class Uploads {
     }
     try {
       const sums = await this.#options.intake.store(objectKey, image);
-      const content = contentOf(sums, await this.#options.intake.describe(accountId, objectKey, client));
-      const done = await this.#options.store.endPut(claimed, { ...content, status: 'DONE', expiresAt: null });
-      if (done === null) throw assetNotFound(assetId);
-      return done;
+      const described = await this.#options.intake.describe(accountId, objectKey, client, palette);
+      const end = { ...contentOf(sums, described), status: 'DONE', expiresAt: null } as const;
+      const asset = await this.#options.store.endPut(claimed, end);
+      if (asset === null) throw assetNotFound(assetId);
+      return { asset, isNew: true, ...present({ palette: described.image.palette }) };
     } catch (error) {
       // An upload that cannot be undone now expires like an asset that was never uploaded.
       await this.#undoPut(claimed, objectKey, error).catch(() => undefined);

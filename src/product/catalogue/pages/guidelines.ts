@@ -8,18 +8,18 @@ import { parameterLine, syncCall } from './page.ts';
 /** The instructions for agents. Every command in them runs unchanged once KEY and BASE are set. */
 const RULES = `# Darkroom: guidelines for agents
 
-Paths are whole: put the address of the service (BASE) before them. Send \`Authorization: ApiKey <key>\` with every call.
+Put the address of the service (BASE) before paths. Send \`Authorization: ApiKey <key>\` with every call.
 
 ## One image now
 
-Nothing is stored, and the pixels come back. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:
+Nothing is stored. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg
 \`\`\`
 
-Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, which may hold op and parameters too:
+Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, and op and parameters too:
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
@@ -27,13 +27,13 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   "$BASE/api/v1/images/transform" -o blurred.jpg
 \`\`\`
 
-An image's facts (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` has exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.
+An image's facts (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
 \`\`\`
 
-Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug to send ?preset=slug later.
+Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
@@ -47,11 +47,11 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png
 \`\`\`
 
-An image to keep: \`data.id\` is its assetId; the link needs no key.
+An image to keep: \`data.id\` is its assetId (several file parts: \`data.assets\`); the link needs no key.
 
 \`\`\`sh
 curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
-curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresIn=3600"
+curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"
 \`\`\`
 
 ## Many images, or a model
@@ -67,7 +67,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 
 - wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
 - Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.
-- maxCredits in a submit or a resume is the most that it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.
+- maxCredits in a submit or a resume is the most it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.
 - Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; its page has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
 - AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented, for tests alone.
 
@@ -76,10 +76,10 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
 1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.
 2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`missing_asset:<id>\`, \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) say that the answer may not be what was meant.
 3. On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.
-4. Send an Idempotency-Key with every write, and the same key again when you repeat it after a time-out. Synchronous image calls and uploads need none.
+4. Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.
 5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
 6. In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.
-7. GET /api/v1/credits, GET /api/v1/account and GET /api/v1/usage say what is left and what was used.
+7. GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and what was used.
 8. Tell what is missing: POST /api/v1/feedback with kind capability_gap and message.
 9. ${JSON_BOUNDS}
 `;

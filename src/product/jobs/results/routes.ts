@@ -5,6 +5,7 @@ import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import { DOWNLOADS, type Gate } from '../../accounts/gate/gate.ts';
 import { isLink, linkQuery, verifyLink } from '../../assets/content/links.ts';
 import { sendRanged } from '../../assets/content/sending.ts';
+import { linkEnd } from '../../assets/rules.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
 import type { Reading } from '../reading.ts';
 import { JobPath, ResultsQuery } from '../schema.ts';
@@ -20,7 +21,6 @@ export interface ResultRoutesOptions {
 }
 
 const GRANT = 'job-results';
-const LINK_LIFE_SECONDS = 300;
 const TYPE = 'application/zip';
 
 /** All pictures that a job made, in one download. */
@@ -79,8 +79,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       const job = await reading.find(accountId, request.params.jobId);
       await results.checkAny(job);
       const { _id } = job;
-      const { expiresIn = LINK_LIFE_SECONDS } = request.query;
-      const expiresAt = new Date(now().getTime() + expiresIn * 1_000);
+      const expiresAt = linkEnd(request.query, now());
       const link = linkQuery(signatures, { grant: GRANT, id: _id }, accountId, expiresAt);
       const url = `${publicUrl()}/api/v1/jobs/${_id}/results.zip?${link}`;
       return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
