@@ -15,6 +15,7 @@ COPY src ./src
 COPY workers ./workers
 # `npm run tune` measures the host that the service runs on.
 COPY bench ./bench
+COPY docs/gallery ./docs/gallery
 COPY tsconfig.json LICENSE README.md ./
 
 RUN mkdir -p /data bench/results && touch /data/darkroom.env && chown -R node:node /data bench/results

@@ -95,7 +95,7 @@ const madeOnce = new Set<string>();
 const folderImports = new Map<string, string[]>();
 const files = ['src', 'workers', 'config'].flatMap(filesBelow);
 const benchFiles = filesBelow('bench');
-const everyFile = [...files, ...benchFiles, ...filesBelow('test')];
+const everyFile = [...files, ...benchFiles, ...filesBelow('docs'), ...filesBelow('test')];
 
 for (const file of files) {
   for (const part of file.split('/'))

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
-import { ssim } from 'ssim.js';
 import { BUILT_INS } from '../../../src/product/templates/builtins/index.ts';
+import { type Comparison, comparePictures } from '../../support/comparison.ts';
 import { PICTURES } from './pictures.ts';
 
 /**
@@ -27,22 +27,10 @@ export async function keep(name: string, png: Uint8Array): Promise<void> {
   writeFileSync(fileOf(name), file);
 }
 
-/** How a drawn picture stands to its reference. */
-export interface Comparison {
-  /** SSIM of their light: 1 is the same. */
-  likeness: number;
-  /** Mean distance of a colour channel, of 255: SSIM does not see a hue. */
-  colourDistance: number;
-}
-
 /** Compares a drawn picture with the reference of this name, both small. */
 export async function compare(name: string, png: Uint8Array): Promise<Comparison> {
-  const [drawn, kept] = await Promise.all([smallOf(sharp(png)), smallOf(sharp(fileOf(name)))]);
-  const distances = drawn.data.map((value, index) => Math.abs(value - (kept.data[index] ?? 0)));
-  return {
-    likeness: ssim(lightOf(drawn), lightOf(kept), { downsample: false }).mssim,
-    colourDistance: distances.reduce((sum, distance) => sum + distance, 0) / distances.length,
-  };
+  const small = (picture: Sharp) => picture.resize(WIDTH).flatten({ background: 'white' });
+  return comparePictures(small(sharp(png)), small(sharp(fileOf(name))));
 }
 
 /** Keeps which fonts the references were drawn with. */
@@ -84,32 +72,4 @@ function fontOf(family: string): string {
 
 function fileOf(name: string): string {
   return join(FOLDER, `${name}.png`);
-}
-
-interface Small {
-  /** Red, green, blue, row by row. */
-  data: Uint8ClampedArray;
-  width: number;
-  height: number;
-}
-
-/** A picture of the references' size, on white. */
-async function smallOf(picture: Sharp): Promise<Small> {
-  const { data, info } = await picture
-    .resize(WIDTH)
-    .flatten({ background: 'white' })
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  return { data: new Uint8ClampedArray(data), width: info.width, height: info.height };
-}
-
-/** Its luma, as SSIM reads it: RGBA. */
-function lightOf({ data, width, height }: Small): Small {
-  const light = new Uint8ClampedArray(width * height * 4).fill(255);
-  for (let pixel = 0; pixel < width * height; pixel += 1) {
-    const [red = 0, green = 0, blue = 0] = data.subarray(pixel * 3, pixel * 3 + 3);
-    light.fill(0.299 * red + 0.587 * green + 0.114 * blue, pixel * 4, pixel * 4 + 3);
-  }
-  return { data: light, width, height };
 }
