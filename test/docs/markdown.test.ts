@@ -2,9 +2,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { lineOf, SCENES } from '../../docs/gallery/scenes.ts';
 
 const root = join(import.meta.dirname, '../..');
-const MAX_README_LINES = 180;
+const MAX_README_WORDS = 900;
 const MAX_BENCH_WORDS = 600;
 const STUMBLES = /\banew\b|\bso many\b|\bwhat came is\b/;
 
@@ -15,6 +16,8 @@ const pages = globSync('**/*.md', {
 }).sort();
 
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+
+const wordsIn = (text: string) => text.split(/\s+/).filter(Boolean).length;
 
 /** A page without its code, where neither links nor headings are meant. */
 const proseOf = (path: string) => textOf(path).replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '');
@@ -48,13 +51,50 @@ t.test('every link leads to a file, and its anchor to a heading', async (t) => {
   t.ok(links > 10, `${links} links`);
 });
 
-t.test('the README is short', async (t) => {
-  const lines = textOf('README.md').split('\n').length;
-  t.ok(lines <= MAX_README_LINES, `${lines} lines`);
+t.test('every picture of a page is there', async (t) => {
+  let pictures = 0;
+  for (const page of pages)
+    for (const [, file = ''] of textOf(page).matchAll(/<img src="([^"]+)"/g)) {
+      pictures += 1;
+      t.ok(existsSync(join(root, dirname(page), file)), `${page}: ${file}`);
+    }
+  t.ok(pictures > 10, `${pictures} pictures`);
+});
+
+t.test('the README is short, code included', async (t) => {
+  const words = wordsIn(textOf('README.md').replaceAll(/<[^>]*>/g, ''));
+  t.ok(words <= MAX_README_WORDS, `${words} words`);
+});
+
+t.test('below each picture of the README stands the call that made it', async (t) => {
+  const cells = [
+    ...textOf('README.md').matchAll(/src="docs\/gallery\/pictures\/([^"]+)".*?<code>(.*?)<\/code>/g),
+  ];
+  t.ok(cells.length >= 5, `${cells.length} pictures`);
+  for (const [, picture, code = ''] of cells) {
+    const call = SCENES.find((scene) => scene.picture === picture)?.call;
+    const told = call === undefined ? '' : `${lineOf(call)} ${JSON.stringify(call.json)}`;
+    // What the README leaves out of a long call is an ellipsis.
+    const parts = code.replaceAll('&amp;', '&').split('…');
+    t.ok(
+      parts.every((part) => told.includes(part)),
+      `${picture}: ${told}`,
+    );
+  }
+});
+
+t.test('every line that compares names the test of what Darkroom does', async (t) => {
+  const [, table = ''] = /\n\| \| Darkroom \|.*\n.*\n((?:\|.*\n)+)/.exec(textOf('README.md')) ?? [];
+  const lines = table.split('\n').filter(Boolean);
+  t.ok(lines.length >= 8, `${lines.length} lines`);
+  for (const line of lines) {
+    const own = line.split('|')[2]?.trim() ?? '';
+    t.ok(own === 'no' || /\]\(test\/[\w/.-]+\.test\.ts\)/.test(own), line);
+  }
 });
 
 t.test('the page of the bench is a short guide: findings have a page of their own', async (t) => {
-  const words = textOf('bench/README.md').split(/\s+/).filter(Boolean).length;
+  const words = wordsIn(textOf('bench/README.md'));
   t.ok(words <= MAX_BENCH_WORDS, `${words} words`);
 });
 

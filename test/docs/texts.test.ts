@@ -1,6 +1,6 @@
 // needs: server, browser
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import t from 'tap';
 import { startServer } from '../support/harness.ts';
 
 const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
 const SHELL_TIMEOUT_MS = 120_000;
 /** A token is about four bytes of English. */
 const BYTES_A_TOKEN = 4;
@@ -34,7 +35,7 @@ function commandsIn(page: string): string[] {
   return [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands);
 }
 
-/** Runs commands as a reader would, in a folder with a photo; curl fails where the service refuses. */
+/** Runs commands as a reader would, in a folder with pictures; curl fails where the service refuses. */
 async function shell(commands: string, directory: string): Promise<string> {
   const strict = 'set -eu\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
   const environment = { PATH: process.env.PATH, KEY: key, BASE: server.url, ASSET: asset };
@@ -48,6 +49,7 @@ async function folder(t: { teardown(end: () => Promise<void>): void }): Promise<
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   await writeFile(join(directory, 'photo.jpg'), photo);
   await sharp(photo).png().toFile(join(directory, 'photo.png'));
+  await cp(join(ROOT, 'docs/gallery/sources'), join(directory, 'docs/gallery/sources'), { recursive: true });
   return directory;
 }
 
@@ -89,21 +91,23 @@ t.test('every command of the guidelines runs as it stands', async (t) => {
   t.equal((await sharp(join(directory, 'card.png')).metadata()).format, 'png');
 });
 
-t.test('the calls of the README run as they stand, but for the address', async (t) => {
-  const directory = await folder(t);
-  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
-  const calls = commandsIn(readme).filter(
-    (commands) => commands.startsWith('curl') || commands.includes('\ncurl'),
-  );
-  t.ok(calls.length >= 2);
-  for (const commands of calls)
-    await t.resolves(shell(commands.replaceAll('http://127.0.0.1:3000', server.url), directory));
-  t.equal((await sharp(join(directory, 'photo.webp')).metadata()).format, 'webp');
-});
+for (const page of ['README.md', 'docs/using.md'])
+  t.test(`the calls of ${page} run as they stand, but for the address`, async (t) => {
+    const directory = await folder(t);
+    const calls = commandsIn(await readFile(join(ROOT, page), 'utf8')).filter(
+      (commands) => commands.startsWith('curl') || commands.includes('\ncurl'),
+    );
+    t.ok(calls.length >= 1);
+    for (const commands of calls)
+      await t.resolves(shell(commands.replaceAll('http://127.0.0.1:3000', server.url), directory));
+    const [name, format] = page === 'README.md' ? ['small.webp', 'webp'] : ['small.jpg', 'jpeg'];
+    t.equal((await sharp(join(directory, name)).metadata()).format, format);
+    t.equal((await sharp(join(directory, 'card.png')).metadata()).format, 'png');
+  });
 
 t.test('the README counts the ops of the catalogue', async (t) => {
-  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
-  const [, pixelOps, allOps] = /(\d+) pixel operations .*?, (\d+) ops/.exec(readme) ?? [];
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+  const [, allOps, pixelOps] = /(\d+) ops \((\d+) of them pixel operations\)/.exec(readme) ?? [];
   const rows: { syncEndpoint?: string }[] = ops;
   t.equal(Number(pixelOps), rows.filter((op) => op.syncEndpoint === '/images/transform').length);
   t.equal(Number(allOps), rows.length);
