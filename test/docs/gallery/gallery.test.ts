@@ -10,7 +10,7 @@ import { startServer } from '../../support/harness.ts';
 import { writtenPage } from './page.ts';
 import { GALLERY, Studio } from './studio.ts';
 
-/** Another encoder of the same pixels stays within these; another parameter, a moved edge or another colour does not. */
+/** Another encoder of the same pixels stays within these; another parameter or another colour does not. */
 const MIN_LIKENESS = 0.98;
 const MAX_COLOUR_DISTANCE = 1.5;
 const MAX_GALLERY_BYTES = 3_000_000;
