@@ -31,6 +31,7 @@ const SHARED_BY_WORKERS = [
   'workers/transport/pipe.ts',
   'workers/models/protocol.ts',
   'workers/render/protocol.ts',
+  'workers/vector/drawn-size.ts',
   'workers/vector/protocol.ts',
   'workers/image/bounds.ts',
   'workers/image/frames.ts',

@@ -33,7 +33,7 @@ import { measured } from '../platform/stores/measured.ts';
 import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { present } from '../platform/values/present.ts';
-import type { Gate } from '../product/accounts/gate/gate.ts';
+import { type Gate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { PAYLOADS } from '../product/events/schema.ts';
 import { answerControls } from './processes/controls.ts';
 import { processControls } from './processes/process-controls.ts';
@@ -135,7 +135,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     done();
   });
   const connections = new ReleasableConnections(server, {
-    isWork: ({ routeOptions }) => routeOptions.config?.slot === 'calls',
+    isWork: (request) => slotKindOf(request, request.routeOptions.config ?? {}) === 'calls',
     onReleased: () => meters.connectionsReleased.inc(),
     clock: systemClock,
   });

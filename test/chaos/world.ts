@@ -112,6 +112,7 @@ export async function openWorld({
       ...{ coordination, objects, holds, now, log: QUIET },
       assets: {
         read: () => Promise.reject(new Error('No item here has an input.')),
+        find: () => Promise.reject(new Error('No item here has an input.')),
         select: async () => [],
         statuses: async (_accountId, ids) => new Map(ids.map((id) => [id, 'DONE' as const])),
         pictures: async () => new Map(),

@@ -1,43 +1,74 @@
-import type { Encode, Failure, OutputFormat, Pass } from '../protocol.ts';
+import type { Decode, Encode, Failure, OutputFormat, Pass, PassWarning } from '../protocol.ts';
+import { chooseFrames, isMoving } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
+import type { Footage } from './frames.ts';
 import { assertMeasurable } from './likeness/measurable.ts';
 import { operationNamed } from './operations/index.ts';
 import type { Shape, Size } from './pixels/geometry.ts';
 import { invalid, Refusal, refusedArgument } from './refusal.ts';
 import { assertReachable } from './search/smallest-file.ts';
 
-/** The picture of a file before the first step. */
-interface InputShape extends Shape {
+/** A file before its pass. */
+export interface InputShape extends Size, Footage {
+  /** Width and height are those of one frame, upright; 0 if they are not known. */
+  format: string;
+  /** Whether it has an alpha channel; undefined if that is not known. */
+  hasAlpha: boolean | undefined;
   fileBytes: number;
 }
 
+/** What a pass makes of a file, as far as it is known without a pixel, or the failure with which it would end. */
+export type Outlook =
+  | {
+      frames: number;
+      /** The picture after the last step; null if its size is not known without its pixels. */
+      made: Shape | null;
+      warnings: PassWarning[];
+      failure?: never;
+    }
+  | { failure: Failure };
+
 /**
- * The failure with which a pass would end for the size or the channels of its picture. The rules of the steps are asked
- * without a pixel, so that no work is done for a pass that cannot be done. What depends on the pixels is left to the
- * pass: the size that a trim finds, and all that comes after it.
- * @param picture upright.
+ * What a pass makes of a file, or the failure with which it would end for the frames, the size or the channels of the
+ * file. The rules of the steps are asked without a pixel, so that no work is done for a pass that cannot be done. What
+ * depends on the pixels is left to the pass: the size that a trim finds, and all that comes after it.
  * @param encode how the result is written.
  */
-export function findMisfit(
-  picture: InputShape,
-  { steps }: Pick<Pass, 'steps'>,
+export function predict(
+  input: InputShape,
+  { decode, steps }: Pick<Pass, 'decode' | 'steps'>,
   encode: Encode & { format: OutputFormat },
-): Failure | undefined {
+): Outlook {
   try {
-    const made = shapeBehind(picture, steps);
-    if (made !== null) assertWritable(made, encode, picture);
-    return undefined;
+    const frames = framesIn(input, decode, steps, encode.format);
+    if (input.width === 0 || isOtherPage(input, decode)) return { frames, made: null, warnings: [] };
+    const { made, warnings } = behind({ ...input, frames }, steps);
+    if (made !== null) assertWritable(made, encode, input);
+    return { frames, made, warnings };
   } catch (error) {
-    if (error instanceof Refusal) return error.failure;
+    if (error instanceof Refusal) return { failure: error.failure };
     throw error;
   }
 }
 
+/** Whether a pass reads another page of a document than the first: its pages may differ in size. */
+function isOtherPage({ format }: InputShape, { frame }: Decode): boolean {
+  return typeof frame === 'number' && frame > 0 && !isMoving(format);
+}
+
+/** @throws Refusal on `frame`, or the parameter in its place. */
+function framesIn(input: InputShape, decode: Decode, steps: Pass['steps'], outputFormat: string): number {
+  const operations = steps.map(({ operation }) => operationNamed(operation));
+  const canMove = operations.every((operation) => operation?.kind !== 'step' || operation.frames !== 'first');
+  return chooseFrames(decode, input, { canMove, outputFormat }).count;
+}
+
 /**
- * The picture after the last step; null if its size is not known without its pixels.
+ * The picture after the last step, null if its size is not known without its pixels, and the warnings of the steps.
  * @throws Refusal of the first step that does not fit the picture before it.
  */
-function shapeBehind(picture: Shape, steps: Pass['steps']): Shape | null {
+function behind(picture: Shape, steps: Pass['steps']): { made: Shape | null; warnings: PassWarning[] } {
+  const warnings: PassWarning[] = [];
   let shape = picture;
   for (const [index, { operation: name, params }] of steps.entries()) {
     const operation = operationNamed(name);
@@ -45,15 +76,16 @@ function shapeBehind(picture: Shape, steps: Pass['steps']): Shape | null {
     const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
     const fault = operation.rule(params) ?? operation.fits(seen, params);
     if (fault !== undefined) throw refusedArgument(fault, `steps[${index}].params`, operation, params);
-    if (operation.sizeAfter === 'found') return null;
-    const keptAlpha = operation.keepsAlpha ? shape.hasAlpha : undefined;
+    if (operation.sizeAfter === 'found') return { made: null, warnings };
+    warnings.push(...operation.warningsAbout(shape, params));
+    const keptAlpha = operation.keepsAlpha(params) || shape.hasAlpha ? shape.hasAlpha : undefined;
     shape = {
       ...operation.size(shape, params),
       frames: shape.frames,
       hasAlpha: operation.transparentAfter(params) ?? keptAlpha,
     };
   }
-  return shape;
+  return { made: shape, warnings };
 }
 
 /** The failure of a comparison of two pictures of these sizes, upright. */

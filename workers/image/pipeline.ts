@@ -9,20 +9,12 @@ import type {
   Transformed,
   TransformTask,
 } from '../protocol.ts';
+import { type Chosen, chooseFrames } from './chosen-frames.ts';
 import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { inProfile } from './colour/profile-colours.ts';
 import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { argumentFailure, failureOf } from './failure.ts';
-import {
-  type Chosen,
-  chooseFrames,
-  chosenPage,
-  type InputFacts,
-  openOptions,
-  readKept,
-  readMetadata,
-  readSource,
-} from './input.ts';
+import { chosenPage, type InputFacts, openOptions, readKept, readMetadata, readSource } from './input.ts';
 import { layerReader } from './layers.ts';
 import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';

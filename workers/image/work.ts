@@ -1,7 +1,8 @@
 import type { Encode, OutputFormat, Step, TransformTask } from '../protocol.ts';
+import type { Chosen } from './chosen-frames.ts';
 import type { Rgba } from './colour/colour.ts';
 import { TooLate } from './failure.ts';
-import type { Chosen, InputFacts } from './input.ts';
+import type { InputFacts } from './input.ts';
 import type { CarriedBlocks, CarriedProfile } from './metadata/carried-metadata.ts';
 import type { StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';

@@ -1,9 +1,9 @@
-import { findMisfit, mismatchOf } from '../../../workers/image/bounds.ts';
+import { mismatchOf, type Outlook, predict } from '../../../workers/image/bounds.ts';
 import type { Pass } from '../../../workers/protocol.ts';
-import { encodeOf, framesOf, upright } from './estimates/following.ts';
+import { encodeOf, upright } from './estimates/following.ts';
 import { refusalOf } from './failures.ts';
 import type { Header } from './header/header.ts';
-import { hintOf } from './header/readings.ts';
+import { hintOf, readingsOf } from './header/readings.ts';
 
 /** Maps a parameter of a pass to the field of the call. */
 type ParamOf = (passParam: string) => string;
@@ -14,22 +14,30 @@ interface File {
   fileBytes: number;
 }
 
+/** What a pass makes, as far as the header of its file tells. */
+export type Foreseen = Exclude<Outlook, { failure: object }>;
+
 /**
- * Refuses a pass that its worker would refuse for the size or the channels of the picture, by the same rules and before
- * it takes a slot.
+ * Foresees a pass. What its worker would refuse for the frames, the size or the channels of the picture is refused by
+ * the same rules, before the pass takes a slot.
+ * @returns null for a stored animation whose frames are chosen by a rate: its facts do not tell the frames that stay.
  * @throws ApiError invalid_param.
  */
-export function assertWithinBounds({ header, fileBytes }: File, pass: Pass, paramOf?: ParamOf): void {
-  // The pages of a document may differ in size, and the header is that of the first.
-  const { frame, maxFps } = pass.decode;
-  if (typeof frame === 'number' && frame > 0 && !header.animated) return;
-  // Of a stored file it is not known yet how many frames a rate leaves.
-  if (maxFps !== undefined && header.delays === undefined) return;
-  // Without this hint it is unknown: the decoder may add an alpha channel that the header does not declare.
-  const hasAlpha = hintOf(header).header?.hasAlpha;
-  const picture = { ...upright(header), frames: framesOf(header, pass), hasAlpha, fileBytes };
-  const failure = findMisfit(picture, pass, encodeOf(header, pass));
-  if (failure !== undefined) throw refusalOf(failure, paramOf);
+export function foresee({ header, fileBytes }: File, pass: Pass, paramOf?: ParamOf): Foreseen | null {
+  const { format, frames, delays } = header;
+  if (pass.decode.maxFps !== undefined && frames > 1 && delays === undefined) return null;
+  const input = {
+    ...upright(header),
+    format,
+    frames: readingsOf(header).pictures ?? frames,
+    delays,
+    // Without this hint it is unknown: the decoder may add an alpha channel that the header does not declare.
+    hasAlpha: format === 'svg' || hintOf(header).header?.hasAlpha,
+    fileBytes,
+  };
+  const outlook = predict(input, pass, encodeOf(header, pass));
+  if (outlook.failure !== undefined) throw refusalOf(outlook.failure, paramOf);
+  return outlook;
 }
 
 /** Refuses a comparison of two pictures of different sizes, as its worker would. @throws ApiError invalid_param. */

@@ -7,7 +7,7 @@ import type { PoolMeter } from '../../platform/metrics/pools.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AdmissionStats } from './admission.ts';
 import { alternativesTo } from './alternatives.ts';
-import { assertSameSize, assertWithinBounds } from './bounds.ts';
+import { assertSameSize, foresee } from './bounds.ts';
 import { Deadline } from './deadline.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
@@ -202,7 +202,7 @@ export class ImageWorkers {
   ): Promise<Started<TransformResult>> => {
     const { pass, layers, describes = false } = call;
     const source = await this.#read(call, call, drawingSizeOf(pass), [pass], deadline);
-    assertWithinBounds({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
+    foresee({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
     const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
       kind: 'transform',
       ...file,
@@ -222,7 +222,7 @@ export class ImageWorkers {
     const source = await this.#read(call, call, NATURAL_SIZE, passes, deadline);
     const { header } = source;
     const misfits = call.branches.map(({ pass, paramOf }) =>
-      refusalBy(() => assertWithinBounds({ header, fileBytes: call.bytes.length }, pass, paramOf)),
+      refusalBy(() => foresee({ header, fileBytes: call.bytes.length }, pass, paramOf)),
     );
     const fitting = passes.filter((_, index) => misfits[index] === undefined);
     const [first] = misfits;

@@ -60,7 +60,7 @@ function unsupported(bytes: Uint8Array, param: string): ApiError {
  * A drawing is counted when it is drawn, because that decides its size.
  * @throws unsupported_format when the frames to read have more pixels than the limit.
  */
-function checkPixels(header: Header, pass: Pass | null): void {
+export function checkPixels(header: Header, pass: Pass | null): void {
   const { format, pixels, frames, width, height } = header;
   const kept = pass === null ? frames : framesOf(header, pass);
   // The pages of a document may differ in size.

@@ -69,6 +69,7 @@ export interface Assets extends Slice {
 export interface AssetsForJobs {
   /** The reader of inputs, which may be as large as an upload. */
   read: AssetReader['read'];
+  find: AssetReader['find'];
   /** Returns the given ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** The ids of at most `limit` DONE images, oldest first. */
@@ -113,6 +114,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const links = new Links(options.signatures, options.publicUrl, now);
   const records = await AssetRecords.open(store, options.coordination);
   const removal = new Removal({ store, records, quota, objects, log });
+  const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
   const uploads = new Uploads({ ...options, store, quota, collections, intake, removal });
   const outputs = new Outputs({
     store,
@@ -141,7 +143,8 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     },
 
     jobs: {
-      read: new AssetReader(records, objects, MAX_UPLOAD_BYTES).read,
+      read: inputs.read,
+      find: inputs.find,
       statuses: (accountId, ids) => store.statuses(accountId, ids),
       select: (accountId, selection, limit) => store.select(accountId, selection, limit),
       pictures: async (accountId, ids) => {

@@ -2,7 +2,7 @@ import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { insufficientCredit } from './errors.ts';
 import type { Movements } from './movements.ts';
-import { periodOf, turnBackPeriods } from './period.ts';
+import { leftIn, periodOf, turnBackPeriods } from './period.ts';
 import { type PlanTerms, UNLIMITED } from './plans.ts';
 import {
   availableOf,
@@ -72,6 +72,17 @@ export class Allowance {
       },
       release: () => this.#giveBack(accountId, reservation),
     };
+  }
+
+  /** The credits that each of so many runs would cost now; nothing is counted or held. */
+  async estimate(
+    { accountId, plan: planId }: { accountId: string; plan: string },
+    runs: number,
+  ): Promise<number[]> {
+    const terms = this.#options.plan(planId);
+    const account = terms.processLimit === UNLIMITED ? null : await this.#options.store.find(accountId);
+    const left = account === null ? runs : leftIn(periodOf(this.#options.now()), account.processing, terms);
+    return Array.from({ length: runs }, (_, index) => (index < left ? 0 : (terms.overageCredits ?? 0)));
   }
 
   /** Releases the reservations of dead processes, for all accounts; returns how many. */

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../platform/http/created.ts';
+import { isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { keyOf } from '../../platform/http/hooks/idempotency.ts';
@@ -281,12 +282,6 @@ function sandboxWarnings({ definition }: Order): Warning[] {
 function resumedMessage({ length }: readonly number[]): string {
   if (length === 0) return 'The job is resumed as a new one.';
   return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
-}
-
-function isDryRun({ query }: FastifyRequest): boolean {
-  // This may run before validation, when query values are still strings.
-  const { dryRun, dry_run } = query as Record<string, unknown>;
-  return String(dryRun) === 'true' || String(dry_run) === 'true';
 }
 
 /** Milliseconds that a submit shall wait: the query overrides the body. */

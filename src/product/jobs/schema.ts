@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { dryRunFields } from '../../platform/http/dry-run.ts';
 import {
   anyObject,
   anything,
@@ -154,8 +155,7 @@ export type ViewQuery = Static<typeof ViewQuery>;
 const wait = Type.Optional(int32('Seconds to wait for the end of the job; at most 60.'));
 
 export const SubmitQuery = Type.Object({
-  dryRun: Type.Optional(flag('Checks and prices the job without creating it.')),
-  dry_run: Type.Optional(flag('The same as dryRun.')),
+  ...dryRunFields('Checks and prices the job without creating it.'),
   wait,
   ...view,
 });
@@ -176,8 +176,7 @@ export const ResumeRequest = Type.Object(
 export type ResumeRequest = Static<typeof ResumeRequest>;
 
 export const ResumeQuery = Type.Object({
-  dryRun: Type.Optional(flag('Checks and prices the new attempt without creating it.')),
-  dry_run: Type.Optional(flag('The same as dryRun.')),
+  ...dryRunFields('Checks and prices the new attempt without creating it.'),
   ...view,
 });
 export type ResumeQuery = Static<typeof ResumeQuery>;

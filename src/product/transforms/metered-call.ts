@@ -133,7 +133,7 @@ export function sendPicture(
 }
 
 /** The image of a call: bytes, with their header if they are an image, or an asset that is read later. */
-interface LoadedImage {
+export interface LoadedImage {
   bytes: Uint8Array<ArrayBuffer> | StoredFile;
   header: Header | null;
 }

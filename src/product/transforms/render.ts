@@ -1,30 +1,23 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import type { Pass } from '../../../workers/protocol.ts';
-import type { RenderRequest, Renders } from '../../imaging/renders/renders.ts';
+import type { Renders } from '../../imaging/renders/renders.ts';
 import { REFERENCE } from '../../platform/http/documented.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { dryRunFields, isDryRun } from '../../platform/http/dry-run.ts';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { present } from '../../platform/values/present.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import type { AssetReader } from '../assets/content/reader.ts';
 import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { fill, type RenderPage } from '../templates/document.ts';
 import { blockedWarnings, escapedInCssWarnings, variableWarnings } from '../templates/findings.ts';
 import type { Templates } from '../templates/open.ts';
 import { sentPage } from '../templates/rules.ts';
 import { PAGE_FIELDS } from '../templates/schema.ts';
-import { assetIdsIn, withAssetScheme } from './asset-references.ts';
-import type { DeclaredImage } from './declared-type.ts';
+import { withAssetScheme } from './asset-references.ts';
+import { ImageEstimate, NOTHING_MADE } from './estimates.ts';
 import type { FontOptions } from './fonts.ts';
-import {
-  beginCall,
-  type CallTerms,
-  counted,
-  type MeteredCallOptions,
-  type SyncCall,
-  sendPicture,
-} from './metered-call.ts';
+import { beginCall, counted, type MeteredCallOptions, sendPicture } from './metered-call.ts';
+import { findAssets, readAssets } from './page-assets.ts';
 
 export interface RenderOptions
   extends Pick<MeteredCallOptions, 'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'>,
@@ -79,6 +72,11 @@ const RenderBody = Type.Object(
 );
 type RenderBody = Static<typeof RenderBody>;
 
+const RenderQuery = Type.Object(
+  dryRunFields('Checks and prices the call, and says what it would draw; nothing runs.'),
+);
+type RenderQuery = Static<typeof RenderQuery>;
+
 /**
  * POST /images/render: renders one template, or the html of the call, with one row of data to one picture, while the
  * caller waits.
@@ -86,15 +84,17 @@ type RenderBody = Static<typeof RenderBody>;
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
   const { renders, templates } = options;
 
-  app.post<{ Body: RenderBody }>(
+  app.post<{ Body: RenderBody; Querystring: RenderQuery }>(
     '/images/render',
     {
-      config: { slot: 'calls', responseType: 'image/*' },
+      config: { slot: (request) => (isDryRun(request) ? null : 'calls'), responseType: 'image/*' },
       schema: {
         summary: 'Render a template, or html, to a picture',
         description:
-          'Fills a stored template (`templateId`), or the `html` and `css` of the call in a picture of `width` by `height`, with one row of `data`. Nothing is stored.',
+          'Fills a stored template (`templateId`), or the `html` and `css` of the call in a picture of `width` by `height`, with one row of `data`. Nothing is stored. With dryRun=true the call is checked and priced only.',
+        querystring: RenderQuery,
         body: RenderBody,
+        response: { 200: envelopeOf(ImageEstimate) },
       },
     },
     async (request, reply) => {
@@ -104,19 +104,25 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const drawing = parseDrawing(request.body, template);
       const row = request.body.data ?? {};
       const html = withAssetScheme(fill(template, row), options.publicUrl());
-      const picture = await counted(options.allowance, caller, 'render_template', async () => {
-        const { assets, missing } = await assetsOfPage(html, { ...options, terms, finish });
-        const fetchMs = underWay.admittedMs();
-        const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
-        return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, missing, bytesIn: html.length };
-      });
-      addWarnings(reply, [
+      const found = await findAssets(html, caller.accountId, options.assets);
+      const warnings = [
         ...variableWarnings(template, row),
         ...escapedInCssWarnings(template, row),
         ...blockedWarnings(html),
-        ...picture.missing.map((name) => ({ code: 'missing_asset', name })),
-        ...(await options.fonts.findWarnings(picture.text)),
-      ]);
+        ...found.missing.map((name) => ({ code: 'missing_asset', name })),
+      ];
+      if (isDryRun(request)) {
+        addWarnings(reply, warnings);
+        const [price = 0] = await options.allowance.estimate(caller, 1);
+        return success(NOTHING_MADE, { ...pictureOf(drawing), price, warnings });
+      }
+      const picture = await counted(options.allowance, caller, 'render_template', async () => {
+        const assets = await readAssets(found.files, { ...options, terms, finish });
+        const fetchMs = underWay.admittedMs();
+        const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
+        return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length };
+      });
+      addWarnings(reply, [...warnings, ...(await options.fonts.findWarnings(picture.text))]);
       underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
       return sendPicture(reply, picture);
     },
@@ -175,87 +181,16 @@ function parseDrawing(
   return { width, height, scale, encode: { format, ...present({ quality }) } };
 }
 
+/** The picture of a drawing, as far as it is known before. A page that paints no background is transparent. */
+function pictureOf({ width, height, scale, encode: { format } }: ReturnType<typeof parseDrawing>) {
+  const size = { width: Math.round(width * scale), height: Math.round(height * scale) };
+  return { format, ...size, frames: 1, transparency: format === 'jpeg' ? false : null };
+}
+
 /** Resolves format aliases (jpg → jpeg). */
 function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === formatInOwnSpelling(sent));
   if (format !== undefined) return format;
   const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.`;
   throw invalidParam('format', message, { received: sent, allowed: FORMATS });
-}
-
-const MAX_ASSETS = 50;
-const MAX_ASSET_BYTES = 64 * MEGABYTE;
-
-/** Formats that the service reads but a browser cannot draw. */
-const UNDRAWN: readonly (string | null)[] = ['image/tiff'];
-
-/** The dependencies of assetsOfPage, which reads the assets of one call. */
-interface PageAssetOptions extends Pick<RenderOptions, 'imageWorkers'> {
-  assets: Pick<AssetReader, 'read'>;
-  terms: CallTerms;
-  /** The result of work on an asset. */
-  finish: SyncCall['finish'];
-}
-
-/**
- * The account's own assets that a document references. An asset that does not exist, or is another account's, does not
- * load, and the page is drawn without it.
- * @param html as withAssetScheme made it
- * @returns the assets by id, and the ids of those that are missing.
- */
-export async function assetsOfPage(
-  html: string,
-  options: PageAssetOptions,
-): Promise<{ assets: RenderRequest['assets']; missing: string[] }> {
-  const ids = assetIdsIn(html);
-  if (ids.length > MAX_ASSETS) {
-    const message = `The page names ${ids.length} assets: at most ${MAX_ASSETS} are loaded.`;
-    throw invalidParam('data', message, { limit: MAX_ASSETS });
-  }
-  const assets: RenderRequest['assets'] = {};
-  const missing: string[] = [];
-  let sizeBytes = 0;
-  for (const id of ids) {
-    const asset = await options.assets.read(options.terms.accountId, id).catch(unlessAbsent);
-    if (asset === null) {
-      missing.push(id);
-      continue;
-    }
-    const drawable = await makeDrawable(id, asset, options);
-    sizeBytes += drawable.data.length;
-    if (sizeBytes > MAX_ASSET_BYTES) {
-      const message = `The assets of the page are larger than ${MAX_ASSET_BYTES} bytes together.`;
-      throw invalidParam('data', message, { limit: MAX_ASSET_BYTES });
-    }
-    assets[id] = drawable;
-  }
-  return { assets, missing };
-}
-
-/**
- * An asset in a form that a browser can draw: its file, or a PNG of its first picture.
- * @throws ApiError invalid_param on data when no PNG can be made of it; provider_unavailable.
- */
-async function makeDrawable(
-  id: string,
-  { bytes, declaredType }: DeclaredImage,
-  { imageWorkers, terms, finish }: PageAssetOptions,
-): Promise<RenderRequest['assets'][string]> {
-  if (!UNDRAWN.includes(declaredType)) {
-    return { data: bytes, contentType: declaredType ?? 'application/octet-stream' };
-  }
-  const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });
-  const { data, contentType } = await finish(work).catch((error) => {
-    if (!(error instanceof ApiError) || error.status >= 500) throw error;
-    throw invalidParam('data', `The page names ${id}, which cannot be used as a picture: ${error.message}`);
-  });
-  return { data, contentType };
-}
-
-const AS_PNG: Pass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
-
-function unlessAbsent(error: unknown): null {
-  if (error instanceof ApiError && (error.code === 'asset_not_found' || error.code === 'invalid_state'))
-    return null;
-  throw error;
 }

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
+import { DRY_RUN_NAMES } from '../../platform/http/dry-run.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
@@ -54,7 +55,7 @@ const KEPT_QUERIES = 1_000;
 const MAX_KEPT_TEXT_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
-const OWN_KEYS = ['op', 'preset', 'response'];
+const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_NAMES];
 
 /** The query of a request, parsed and as a part of its address. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
@@ -101,6 +102,7 @@ export class CallCompiler {
 
   #compiled(query: Query, body: BodyFields): TransformCall {
     if (Array.isArray(query.response)) parseText('response', query.response);
+    checkDryRun(query);
     refuseListsIn(query);
     if (body.outputs !== undefined) return { kind: 'outputs', ...readOutputs(query, body) };
     if (body.steps !== undefined) {
@@ -236,8 +238,9 @@ function checkedSteps(sent: unknown): PresetStep[] {
 }
 
 /** The first field of the query or the body that says something about the work. */
-function extraIn({ response: _, ...queried }: Query, { texts, ...fields }: BodyFields): string | undefined {
-  return Object.keys({ ...fields, ...texts, ...queried })[0];
+function extraIn(query: Query, { texts, ...fields }: BodyFields): string | undefined {
+  const { op, preset } = query;
+  return Object.keys({ ...fields, ...texts, ...present({ op, preset }), ...parametersOf(query) })[0];
 }
 
 /** @throws ApiError invalid_param on outputs, `outputs[i]…` or the field that may not accompany them. */
@@ -300,6 +303,15 @@ function transformOps(): string[] {
 
 function parametersOf(query: Query): Record<string, string | string[] | undefined> {
   return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
+}
+
+/** @throws ApiError invalid_param on dryRun, whose text would otherwise be taken for no dry run. */
+function checkDryRun(query: Query): void {
+  for (const name of DRY_RUN_NAMES) {
+    const sent = query[name];
+    if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;
+    throw invalidParam(name, `${name} is ${JSON.stringify(sent)}, but true or false is expected.`);
+  }
 }
 
 function parseText(param: string, value: string | string[] | undefined): string | undefined {

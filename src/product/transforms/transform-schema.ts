@@ -6,6 +6,7 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
+import { dryRunFields } from '../../platform/http/dry-run.ts';
 import { distinct } from '../../platform/values/distinct.ts';
 import { OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
@@ -108,6 +109,7 @@ export function transformQuery(): TObject {
     response: Type.Optional(
       Type.String({ description: '`url` answers a signed link of 5 minutes instead of the bytes.' }),
     ),
+    ...dryRunFields('Checks and prices the call, and says what it would make; nothing runs.'),
     ...Object.fromEntries(parameters),
   });
 }

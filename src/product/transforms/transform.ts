@@ -3,12 +3,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Transformed } from '../../../workers/protocol.ts';
 import type { TransformResult } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
+import { isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Models } from '../models/models.ts';
+import {
+  answerOutputs,
+  estimatePasses,
+  type ForeseenCall,
+  ImageEstimate,
+  NOTHING_MADE,
+  OutputEstimates,
+  warningsIn,
+} from './estimates.ts';
 import { type FontOptions, textOf } from './fonts.ts';
 import { type Input, readInput, type Source } from './input.ts';
 import {
@@ -46,7 +56,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     '/images/transform',
     {
       config: {
-        slot: 'calls',
+        slot: (request) => (isDryRun(request) ? null : 'calls'),
         body: 'stream',
         reference: transformReference(),
         formFields: FORM_FIELDS,
@@ -56,9 +66,9 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       schema: {
         summary: 'Transform an image',
         description:
-          'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored.',
+          'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored. With dryRun=true the call is checked and priced only.',
         querystring: transformQuery(),
-        response: { 200: envelopeOf(Links) },
+        response: { 200: envelopeOf(Answers) },
       },
       // The catalogue checks the query, because each op has its own contract.
       validatorCompiler: () => () => true,
@@ -69,8 +79,14 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const terms = underWay.expectedBy(imageWorkers);
       const input = await readInput(request);
       const call = calls.compile(request, input.fields);
-      if (call.kind === 'outputs') return runOutputs({ request, reply, underWay, terms, input }, call);
+      const open = { request, reply, underWay, terms, input };
+      if (call.kind === 'outputs') return runOutputs(open, call);
       const { name, pass, warnings, paramOf, ...work } = await compiled(call, caller);
+      if (isDryRun(request)) {
+        const [estimate] = await estimated(open, [{ pass, warnings, paramOf }]);
+        if (estimate === undefined || estimate instanceof ApiError) throw estimate;
+        return success(NOTHING_MADE, estimate);
+      }
       const asJob = { ...work.asJob, ...assetsOf(input) };
       const done = await counted(options.allowance, caller, name, async () => {
         const image = await loadImage(input, options, terms);
@@ -101,6 +117,14 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     const branches = await calls.compileOutputs(sent, (reference, param) =>
       presetSteps(caller.accountId, reference, param),
     );
+    if (isDryRun(request)) {
+      const names = branches.map(({ name }) => name);
+      return answerOutputs(
+        await estimated({ request, reply, underWay, terms, input }, branches),
+        names,
+        request.id,
+      );
+    }
     const ops = branches.map(({ op }) => op);
     const done = await countedEach(options.allowance, caller, ops, async () => {
       const image = await loadImage(input, options, terms);
@@ -125,6 +149,14 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     const succeeded = done.outputs.filter((output) => 'picture' in output).length;
     reply.header('x-service-outputs', `${succeeded}/${branches.length}`);
     return done.links ?? sendOutputs(request, reply, done.outputs, options.now());
+  }
+
+  /** What the passes of a call would make and cost. */
+  async function estimated({ reply, underWay, terms, input }: OpenCall, branches: ForeseenCall['branches']) {
+    const image = await loadImage(input, options, terms);
+    const estimates = await estimatePasses({ image, branches, caller: underWay.caller }, options);
+    addWarnings(reply, warningsIn(estimates));
+    return estimates;
   }
 
   async function compiled(
@@ -195,7 +227,10 @@ const OutputLinks = Type.Object(
   },
   { title: 'OutputLinks' },
 );
-const Links = Type.Union([ResultLink, OutputLinks], { title: 'TransformLinks' });
+/** The answers that are JSON. */
+const Answers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLinks], {
+  title: 'TransformAnswer',
+});
 
 /**
  * Sends the findings of a pass as headers: the results of a search for a target, the hashes of the picture that a

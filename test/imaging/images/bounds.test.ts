@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { assertWithinBounds } from '../../../src/imaging/images/bounds.ts';
+import { foresee } from '../../../src/imaging/images/bounds.ts';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import type { StoredFile } from '../../../src/imaging/images/stored-file.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
@@ -71,7 +71,7 @@ function refusalBefore(file: Uint8Array, pass: Pass): ApiError {
   const header = readHeader(file);
   if (header === null) throw new Error('It is an image.');
   try {
-    assertWithinBounds({ header, fileBytes: file.length }, pass);
+    foresee({ header, fileBytes: file.length }, pass);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
@@ -82,7 +82,7 @@ function refusalBefore(file: Uint8Array, pass: Pass): ApiError {
 function isWithin(file: Uint8Array, pass: Pass): boolean {
   const header = readHeader(file);
   if (header === null) throw new Error('It is an image.');
-  assertWithinBounds({ header, fileBytes: file.length }, pass);
+  foresee({ header, fileBytes: file.length }, pass);
   return true;
 }
 

@@ -1,6 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Encode, MetadataPolicy, OutputFormat } from '../../protocol.ts';
-import { type Chosen, type InputFacts, openOptions, openPixels, readMetadata } from '../input.ts';
+import type { Chosen } from '../chosen-frames.ts';
+import { type InputFacts, openOptions, openPixels, readMetadata } from '../input.ts';
 import type { Picture } from '../picture.ts';
 import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
 import { carriedIptc, withIptc } from './iptc.ts';

@@ -58,7 +58,7 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    */
   sizeAfter: 'kept' | 'given' | 'depends' | 'found';
   /** Whether transparency certainly stays unchanged. */
-  keepsAlpha: boolean;
+  keepsAlpha(params: Readonly<Record<string, unknown>>): boolean;
   /**
    * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
    * (undefined).
@@ -82,6 +82,8 @@ export interface StepOperation<P extends TProperties = TProperties> extends Oper
    * at fault. It is asked before a pass takes a slot, and `apply` checks it too.
    */
   fits(picture: Shape, params: Readonly<Record<string, unknown>>): BadArgument | undefined;
+  /** Warnings about the step, by the size of the picture before it. */
+  warningsAbout(input: Size, params: Readonly<Record<string, unknown>>): PassWarning[];
   /** Size of a frame after the step; an upper bound if it depends on the pixels. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
   /**
@@ -115,6 +117,8 @@ export interface PassContext {
   found: { hashes?: PictureHashes; warnings: PassWarning[] };
 }
 
+type AlphaEffect = 'kept' | 'added' | 'dropped';
+
 interface StepSource<P extends TProperties> {
   description: string;
   /** A property with a default may be left out and is then filled in. */
@@ -126,8 +130,8 @@ interface StepSource<P extends TProperties> {
   copies: number | ((params: Filled<P>) => number);
   /** Absent: it depends on anything. */
   sizeAfter?: 'kept' | 'given' | 'found';
-  /** The effect on transparency; a function returns undefined if transparency stays unchanged. */
-  alphaAfter: 'kept' | 'added' | 'dropped' | ((params: Filled<P>) => boolean | undefined);
+  /** The effect on transparency; a function returns undefined if the rest of the pass decides, too. */
+  alphaAfter: AlphaEffect | ((params: Filled<P>) => AlphaEffect | boolean | undefined);
   changesNothing?(params: Filled<P>): boolean;
   /**
    * `keeps`: a grey picture stays grey if the colours among its arguments are grey; `makes`: any picture becomes grey;
@@ -138,6 +142,8 @@ interface StepSource<P extends TProperties> {
   conceals?: true;
   rule?(params: Filled<P>): BadArgument | undefined;
   fits?(picture: Shape, params: Filled<P>): BadArgument | undefined;
+  /** Absent: it warns of nothing. */
+  warningsAbout?(input: Size, params: Filled<P>): PassWarning[];
   size?(input: Size, params: Filled<P>): Size;
   /** Absent: it needs every pixel. */
   scalesTo?(input: Size, params: Filled<P>): Size | undefined;
@@ -154,6 +160,10 @@ export const IN_PLACE = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as 
 export function defineStep<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
   const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;
   const filled = filler(parameters);
+  const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
+    source.warningsAbout?.(input, filled(params)) ?? [];
+  const alphaEffect = (params: Readonly<Record<string, unknown>>) =>
+    typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter;
   const isIdentity: StepOperation['changesNothing'] = (params) => changesNothing?.(filled(params)) ?? false;
   return {
     frames: 'strip',
@@ -166,13 +176,15 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
     cpuMsPerMegapixel: (params) => factOf(source.cpuMsPerMegapixel, filled(params)),
     copies: (params) => factOf(source.copies, filled(params)),
     changesNothing: isIdentity,
-    keepsAlpha: alphaAfter === 'kept',
+    keepsAlpha: (params) => alphaEffect(params) === 'kept',
     transparentAfter(params) {
-      if (alphaAfter === 'kept' || isIdentity(params)) return undefined;
-      return typeof alphaAfter === 'function' ? alphaAfter(filled(params)) : alphaAfter === 'added';
+      const effect = isIdentity(params) ? 'kept' : alphaEffect(params);
+      if (effect === 'added' || effect === 'dropped') return effect === 'added';
+      return effect === 'kept' ? undefined : effect;
     },
     size: (input, params) => size?.(input, filled(params)) ?? { width: input.width, height: input.height },
     scalesTo: (input, params) => scalesTo?.(input, filled(params)),
+    warningsAbout,
     rule: (params) => rule?.(filled(params)),
     fits: (picture, params) => fits?.(picture, filled(params)),
     profile: (params) => profile?.(filled(params)),
@@ -184,6 +196,7 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
     async apply(picture, params, pass) {
       const refusal = rule?.(filled(params)) ?? fits?.(picture, filled(params));
       if (refusal !== undefined) throw refusal;
+      pass.found.warnings.push(...warningsAbout(picture, params));
       await apply(picture, filled(params), pass);
     },
   };

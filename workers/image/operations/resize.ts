@@ -39,7 +39,10 @@ export const resize = defineStep({
   grey: 'keeps',
   copies: ({ enlarge, kernel, linear }) => (enlarge || linear || kernel === 'nearest' ? 2 : 0),
   sizeAfter: 'given',
-  alphaAfter: ({ fit, background }) => (fit === 'contain' && isTranslucent(background) ? true : undefined),
+  alphaAfter({ fit, background }) {
+    if (fit !== 'contain') return 'kept';
+    return isTranslucent(background) ? true : undefined;
+  },
   cpuMsPerMegapixel: ({ enlarge }) => (enlarge ? 60 : 25),
   commutesWithFlatten: true,
   rule({ width, height }) {
@@ -50,6 +53,8 @@ export const resize = defineStep({
   },
   fits: (picture, { width, height, fit, enlarge }) =>
     changedSizeFault(picture, fitInto(picture, { width, height }, fit, enlarge).result),
+  warningsAbout: (input, { width, height, fit, enlarge }) =>
+    notEnlarged(input, { width, height }, fit, enlarge),
   size: (input, { width, height, fit, enlarge }) => fitInto(input, { width, height }, fit, enlarge).result,
   scalesTo: (input, { width, height, fit, kernel, enlarge, linear }) =>
     linear || kernel === 'nearest' ? undefined : fitInto(input, { width, height }, fit, enlarge).scaled,
@@ -59,7 +64,6 @@ export const resize = defineStep({
     pass,
   ) {
     const fitting = fitInto(picture, { width, height }, fit, enlarge);
-    pass.found.warnings.push(...notEnlarged(picture, { width, height }, fit, enlarge));
     // The steps after this one do not average pixels: they crop, or enlarge.
     if (linear) await scaleLinear(picture, fitting.scaled, kernel);
     if (fit === 'cover') return scaleAndCrop(picture, fitting, anchorOf(aim), kernel);

@@ -12,7 +12,10 @@ export const rotate = defineStep({
   },
   grey: 'keeps',
   copies: 3,
-  alphaAfter: ({ angle, background }) => (angle % 90 !== 0 && opensUp(background) ? true : undefined),
+  alphaAfter({ angle, background }) {
+    if (angle % 90 === 0) return 'kept';
+    return opensUp(background) ? true : undefined;
+  },
   changesNothing: ({ angle }) => angle % 360 === 0,
   cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
   frames: 'each',

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import { Bytes } from '../../../../workers/formats/bytes.ts';
 import { naturalSizeOf, wholePixels } from '../../../../workers/formats/svg.ts';
 import { type Header, headerOf } from './facts.ts';
 
@@ -10,11 +10,9 @@ const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
 
 /** The natural size of a drawing is in its root element; 0 if it depends on the content. Text is UTF-8 or UTF-16. */
 export function readSvg(bytes: Bytes): Header | null {
-  const text = decode(bytes.slice(0, PROLOGUE_BYTES));
-  const prologue = PROLOGUE.exec(text)?.[0] ?? '';
-  const root = ROOT.exec(text.slice(prologue.length))?.[0];
+  const root = rootOf(bytes);
   if (root === undefined) return null;
-  const size = naturalSizeOf((name) => attributeOf(root, name));
+  const size = sizeIn(root);
   return headerOf({
     format: 'svg',
     mimeType: 'image/svg+xml',
@@ -22,6 +20,23 @@ export function readSvg(bytes: Bytes): Header | null {
     channels: 4,
     hasAlpha: true,
   });
+}
+
+/** The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content. */
+export function naturalSizeIn(file: Uint8Array): { width: number; height: number } | null {
+  const root = rootOf(new Bytes(file));
+  return root === undefined ? null : sizeIn(root);
+}
+
+/** The start tag of the root element. */
+function rootOf(bytes: Bytes): string | undefined {
+  const text = decode(bytes.slice(0, PROLOGUE_BYTES));
+  const prologue = PROLOGUE.exec(text)?.[0] ?? '';
+  return ROOT.exec(text.slice(prologue.length))?.[0];
+}
+
+function sizeIn(root: string) {
+  return naturalSizeOf((name) => attributeOf(root, name));
 }
 
 function decode(start: Uint8Array): string {

@@ -192,7 +192,7 @@ export class Gate {
     this.#refuseBlocked(this.#blockedMsOf(networkOf(request.ip)));
     let caller = await this.#authenticate(request, config);
     const refusal = findRefusal(request, config);
-    const kind = refusal === null && caller !== null ? kindOf(request, config) : null;
+    const kind = refusal === null && caller !== null ? slotKindOf(request, config) : null;
     let answer = await this.#ask(request, reply, caller, { kind });
     if (answer.flagged) {
       // The credential or its account has changed.
@@ -325,6 +325,6 @@ function isWrongAccess({ access }: FastifyContextConfig, caller: Caller | null):
 }
 
 /** The kind of slot that a call takes. */
-function kindOf(request: FastifyRequest, { slot }: FastifyContextConfig): SlotKind | null {
+export function slotKindOf(request: FastifyRequest, { slot }: FastifyContextConfig): SlotKind | null {
   return typeof slot === 'function' ? slot(request) : (slot ?? null);
 }

@@ -29,7 +29,7 @@ export class AssetReader {
    * storage_read.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`
    */
-  async find(accountId: string, assetId: string): Promise<AssetFile> {
+  readonly find = async (accountId: string, assetId: string): Promise<AssetFile> => {
     const asset = await this.#records.find(accountId, assetId);
     const { image: facts } = asset;
     if (facts.bytes > this.#limitBytes) throw tooLarge('file', this.#limitBytes);
@@ -45,7 +45,7 @@ export class AssetReader {
         return ownedBytes(bytes);
       },
     };
-  }
+  };
 
   /** The bytes of an asset, in their own memory, and their media type. Throws as `find` and its `read`. */
   readonly read = async (

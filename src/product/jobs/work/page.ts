@@ -5,7 +5,7 @@ import type { AssetsForJobs } from '../../assets/open.ts';
 import { fill } from '../../templates/document.ts';
 import type { Templates } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
-import { assetsOfPage } from '../../transforms/render.ts';
+import { findAssets, readAssets } from '../../transforms/page-assets.ts';
 import { type ItemCall, ItemFailure, type SegmentResult } from './perform.ts';
 
 export interface PageWorkOptions {
@@ -40,12 +40,9 @@ export function createPageWork({ renders, templates, assets, publicUrl, imageWor
     const html = withAssetScheme(fill(template, JSON.parse(item.row ?? '{}')), publicUrl());
     const termsFromNow = () =>
       ({ accountId, signal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
-    const { assets: pageAssets } = await assetsOfPage(html, {
-      imageWorkers,
-      assets,
-      terms: termsFromNow(),
-      finish: ({ result }) => result,
-    });
+    const { files } = await findAssets(html, accountId, assets);
+    const terms = termsFromNow();
+    const pageAssets = await readAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
     const { width, height } = template;
     const page = { html, width, height, assets: pageAssets };
     const { data, contentType } = await renders.render({ ...page, ...termsFromNow() });

@@ -1,0 +1,82 @@
+import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../workers/protocol.ts';
+import { drawnSizeOf } from '../../../workers/vector/drawn-size.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { foresee } from './bounds.ts';
+import { encodeOf } from './estimates/following.ts';
+import { refusalOf } from './failures.ts';
+import type { Header } from './header/header.ts';
+import { naturalSizeIn } from './header/svg.ts';
+import type { BranchPass, ImageCall } from './image-call.ts';
+import { checkPixels, readable } from './readable.ts';
+import { headerOfFacts, isStored } from './stored-file.ts';
+import { drawingSizeOf } from './vector.ts';
+
+/** The result of a pass, as far as it is known without a pixel of its file. */
+export interface Preview {
+  format: OutputFormat;
+  /** Of one frame; null if only the pixels tell. */
+  width: number | null;
+  height: number | null;
+  frames: number;
+  /** Whether parts of it can be transparent; null if only the pixels tell. */
+  transparency: boolean | null;
+  warnings: PassWarning[];
+}
+
+type File = Pick<ImageCall, 'bytes' | 'header'>;
+
+/**
+ * Foresees passes over one file by its header. Nothing is decoded, and no slot is taken.
+ * @returns for each pass its result, or the refusal that it would end with.
+ * @throws ApiError unsupported_format, or what the reading of a stored file throws.
+ */
+export async function preview(file: File, passes: readonly BranchPass[]): Promise<(Preview | ApiError)[]> {
+  const { header, bytes } = await openHeader(file, passes);
+  for (const { pass } of passes) checkPixels(header, pass);
+  return passes.map((pass) => {
+    try {
+      return previewed(header, bytes, file.bytes.length, pass);
+    } catch (error) {
+      if (error instanceof ApiError) return error;
+      throw error;
+    }
+  });
+}
+
+/** The header of a file, and the bytes of a drawing. A stored file is read only if its facts do not suffice. */
+async function openHeader(
+  { bytes: file, header: known }: File,
+  passes: readonly BranchPass[],
+): Promise<{ header: Header; bytes: Uint8Array | null }> {
+  if (!isStored(file)) return { header: readable(file, known, passes[0]?.pass), bytes: file };
+  const { facts } = file;
+  const isPaced = facts.frames > 1 && passes.some(({ pass }) => pass.decode.maxFps !== undefined);
+  if (!isPaced && facts.format !== 'svg') return { header: headerOfFacts(facts), bytes: null };
+  const bytes = await file.read();
+  return { header: readable(bytes, null, passes[0]?.pass), bytes };
+}
+
+/** @throws ApiError as its worker would refuse the pass. */
+function previewed(
+  header: Header,
+  bytes: Uint8Array | null,
+  fileBytes: number,
+  { pass, paramOf }: BranchPass,
+): Preview {
+  const { format } = encodeOf(header, pass);
+  const drawn = header.format === 'svg' && bytes !== null ? withDrawnSize(header, bytes, pass) : header;
+  const foreseen = foresee({ header: drawn, fileBytes }, pass, paramOf);
+  if (foreseen === null) throw new Error('The frames of a file that was read are known.');
+  const { made, frames, warnings } = foreseen;
+  const { width = null, height = null, hasAlpha = null } = made ?? {};
+  return { format, width, height, frames, transparency: format === 'jpeg' ? false : hasAlpha, warnings };
+}
+
+/** The header of the pixels of a drawing, 0 pixels wide if its size depends on its content. */
+function withDrawnSize(header: Header, bytes: Uint8Array, pass: BranchPass['pass']): Header {
+  const natural = naturalSizeIn(bytes);
+  if (natural === null) return header;
+  const size = drawnSizeOf(drawingSizeOf(pass), natural, MAX_PIXELS);
+  if ('kind' in size) throw refusalOf(size);
+  return { ...header, ...size };
+}

@@ -1,0 +1,97 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { type Preview, preview } from '../../imaging/images/preview.ts';
+import { component } from '../../platform/http/documented.ts';
+import { success } from '../../platform/http/envelope.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { failureBody } from '../../platform/http/errors/failures.ts';
+import type { Warning } from '../../platform/http/hooks/warnings.ts';
+import type { Caller } from '../accounts/authentication.ts';
+import type { Allowance } from '../billing/allowance.ts';
+import { OUTPUT_FORMATS } from '../catalogue/pass-parameters.ts';
+import { type FontOptions, textOf } from './fonts.ts';
+import type { LoadedImage } from './metered-call.ts';
+import type { CompiledOutput } from './transform-call.ts';
+
+const unlessUnknown = (description: string) =>
+  Type.Union([Type.Integer(), Type.Null()], { description: `${description}; null if only the pixels tell.` });
+
+/** What a call would make and cost. */
+export const ImageEstimate = component('ImageEstimate', {
+  format: Type.Unsafe<Preview['format']>({ type: 'string', enum: [...OUTPUT_FORMATS] }),
+  width: unlessUnknown('In pixels'),
+  height: unlessUnknown('In pixels, of one frame'),
+  frames: Type.Integer(),
+  transparency: Type.Union([Type.Boolean(), Type.Null()], {
+    description: 'Whether parts of it can be transparent; null if only the pixels tell.',
+  }),
+  price: Type.Integer({ description: 'In credits: 0 within the allowance of the plan.' }),
+  warnings: Type.Array(Type.Object({ code: Type.String(), name: Type.Optional(Type.String()) }), {
+    description: 'As in X-Service-Warnings, as far as they are known before the work.',
+  }),
+});
+export type ImageEstimate = Static<typeof ImageEstimate>;
+
+/** What each of several outputs would be. */
+export const OutputEstimates = component('OutputEstimates', {
+  outputs: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      ...Type.Partial(ImageEstimate).properties,
+      error: Type.Optional(Type.Unknown({ description: 'The error of an output that would fail.' })),
+    }),
+  ),
+  price: Type.Integer({ description: 'Of the outputs together, in credits.' }),
+});
+
+/** The work of a dry run: an image, and what is made of it. */
+export interface ForeseenCall {
+  image: LoadedImage;
+  branches: readonly Omit<CompiledOutput, 'name' | 'op'>[];
+  caller: Caller;
+}
+
+/** What each of the passes would make and cost, or the refusal of it. One that is refused costs nothing. */
+export async function estimatePasses(
+  { image, branches, caller }: ForeseenCall,
+  { allowance, fonts }: { allowance: Allowance } & FontOptions,
+): Promise<(ImageEstimate | ApiError)[]> {
+  const previews = await preview(image, branches);
+  const prices = (await allowance.estimate(caller, branches.length)).values();
+  const estimates: (ImageEstimate | ApiError)[] = [];
+  for (const [index, { pass, warnings }] of branches.entries()) {
+    const made = previews[index];
+    if (made === undefined) throw new Error('Every pass has a preview.');
+    if (made instanceof ApiError) {
+      estimates.push(made);
+      continue;
+    }
+    const all = [...warnings.map(({ code }) => ({ code })), ...made.warnings];
+    const found = [...all, ...(await fonts.findWarnings(textOf(pass)))];
+    estimates.push({ ...made, price: prices.next().value ?? 0, warnings: found });
+  }
+  return estimates;
+}
+
+/** The answer about several outputs. @throws ApiError the first refusal if all of them are refused. */
+export function answerOutputs(
+  estimates: readonly (ImageEstimate | ApiError)[],
+  names: readonly string[],
+  requestId: string,
+) {
+  const made = estimates.filter((estimate): estimate is ImageEstimate => !(estimate instanceof ApiError));
+  const [first] = estimates;
+  if (made.length === 0 && first instanceof ApiError) throw first;
+  const outputs = estimates.map((estimate, index) => {
+    const name = names[index];
+    if (estimate instanceof ApiError) return { name, error: failureBody(estimate, requestId).error };
+    return { name, ...estimate };
+  });
+  return success(NOTHING_MADE, { outputs, price: made.reduce((sum, { price }) => sum + price, 0) });
+}
+
+export const NOTHING_MADE = 'Nothing was made: this is what the call would make and cost.';
+
+/** The warnings of estimates, for the header. */
+export function warningsIn(estimates: readonly (ImageEstimate | ApiError)[]): Warning[] {
+  return estimates.flatMap((estimate) => (estimate instanceof ApiError ? [] : estimate.warnings));
+}

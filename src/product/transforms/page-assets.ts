@@ -1,0 +1,111 @@
+import type { Pass } from '../../../workers/protocol.ts';
+import type { StoredFile } from '../../imaging/images/stored-file.ts';
+import type { RenderRequest } from '../../imaging/renders/renders.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
+import type { AssetReader } from '../assets/content/reader.ts';
+import { assetIdsIn } from './asset-references.ts';
+import type { CallTerms, MeteredCallOptions, SyncCall } from './metered-call.ts';
+
+const MAX_ASSETS = 50;
+const MAX_ASSET_BYTES = 64 * MEGABYTE;
+
+/** Formats that the service reads but a browser cannot draw. */
+const UNDRAWN: readonly string[] = ['image/tiff'];
+
+/** The assets that a page names: the files of those that exist, by id, and the ids of the others. */
+interface PageAssets {
+  files: ReadonlyMap<string, StoredFile>;
+  missing: string[];
+}
+
+/**
+ * Finds the account's own assets that a document references. An asset that does not exist, or is another account's,
+ * does not load, and the page is drawn without it.
+ * @param html as withAssetScheme made it
+ */
+export async function findAssets(
+  html: string,
+  accountId: string,
+  assets: Pick<AssetReader, 'find'>,
+): Promise<PageAssets> {
+  const ids = assetIdsIn(html);
+  if (ids.length > MAX_ASSETS) {
+    const message = `The page names ${ids.length} assets: at most ${MAX_ASSETS} are loaded.`;
+    throw invalidParam('data', message, { limit: MAX_ASSETS });
+  }
+  const files = new Map<string, StoredFile>();
+  const missing: string[] = [];
+  let sizeBytes = 0;
+  for (const id of ids) {
+    const file = await assets.find(accountId, id).catch(unlessAbsent);
+    if (file === null) {
+      missing.push(id);
+      continue;
+    }
+    sizeBytes += file.length;
+    assertLoadable(sizeBytes);
+    files.set(id, file);
+  }
+  return { files, missing };
+}
+
+function assertLoadable(sizeBytes: number): void {
+  if (sizeBytes <= MAX_ASSET_BYTES) return;
+  const message = `The assets of the page are larger than ${MAX_ASSET_BYTES} bytes together.`;
+  throw invalidParam('data', message, { limit: MAX_ASSET_BYTES });
+}
+
+/** The dependencies of readAssets, which reads the assets of one call. */
+interface ReadOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
+  terms: CallTerms;
+  /** The result of work on an asset. */
+  finish: SyncCall['finish'];
+}
+
+/** Reads the assets of a page in a form that a browser can draw. */
+export async function readAssets(
+  files: PageAssets['files'],
+  options: ReadOptions,
+): Promise<RenderRequest['assets']> {
+  const assets: RenderRequest['assets'] = {};
+  let sizeBytes = 0;
+  for (const [id, file] of files) {
+    const bytes = await file.read().catch(unlessAbsent);
+    // It was deleted a moment ago.
+    if (bytes === null) continue;
+    const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
+    // A converted one may be larger than its file.
+    sizeBytes += drawable.data.length;
+    assertLoadable(sizeBytes);
+    assets[id] = drawable;
+  }
+  return assets;
+}
+
+/**
+ * An asset in a form that a browser can draw: its file, or a PNG of its first picture.
+ * @throws ApiError invalid_param on data when no PNG can be made of it; provider_unavailable.
+ */
+async function makeDrawable(
+  id: string,
+  bytes: Uint8Array,
+  mimeType: string,
+  { imageWorkers, terms, finish }: ReadOptions,
+): Promise<RenderRequest['assets'][string]> {
+  if (!UNDRAWN.includes(mimeType)) return { data: bytes, contentType: mimeType };
+  const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });
+  const { data, contentType } = await finish(work).catch((error) => {
+    if (!(error instanceof ApiError) || error.status >= 500) throw error;
+    throw invalidParam('data', `The page names ${id}, which cannot be used as a picture: ${error.message}`);
+  });
+  return { data, contentType };
+}
+
+const AS_PNG: Pass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
+
+function unlessAbsent(error: unknown): null {
+  if (error instanceof ApiError && (error.code === 'asset_not_found' || error.code === 'invalid_state'))
+    return null;
+  throw error;
+}
