@@ -136,8 +136,8 @@ export function tooManyWaits(): ApiError {
   return unavailable('capacity', message, 5);
 }
 
-/** The submit took longer than any may, and was given up meanwhile. */
-export function submitGivenUp(): ApiError {
+/** The submit reached its timeout before the job was stored. */
+export function submitTimedOut(): ApiError {
   return new ApiError('internal_error', 'The job took too long to be stored: submit it again.', {
     details: { reason: 'store_unavailable' },
     retryAfterSeconds: 5,

@@ -17,7 +17,7 @@ import {
 import { type ItemDocument, type JobDocument, wasNeverShown } from './job.ts';
 import type { ItemSeed, Order } from './order.ts';
 import type { Reading } from './reading.ts';
-import type { SubmitKey, SubmitTerms, Submitted, Submitting } from './submit/submitting.ts';
+import type { SubmitKey, SubmitTerms, SubmitResult, Submitting } from './submit/submitting.ts';
 
 interface ResumingOptions {
   reading: Reading;
@@ -30,7 +30,7 @@ interface ResumeTerms {
   maxCredits?: number | undefined;
 }
 
-interface Resumed extends Submitted {
+interface Resumed extends SubmitResult {
   /** Indexes, in the parent job, of items that failed permanently; at most 100. */
   notRetryableItems: readonly number[];
 }

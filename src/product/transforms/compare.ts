@@ -84,7 +84,7 @@ const Difference = Type.Object(
     }),
     regions: Type.Array(
       Type.Object({ x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() }),
-      { description: 'Where changed imageWorkers are; at most 100, the largest first, without overlap.' },
+      { description: 'Where changed pixels are; at most 100, the largest first, without overlap.' },
     ),
   },
   { title: 'Difference' },

@@ -2,7 +2,7 @@
  * A process claims more items than it works on: while a thread works on one, the bytes of the next are read, and the
  * results of the last ones are described, stored and recorded. That takes longer than the work on a small picture.
  */
-const READ_AND_STORED = 6;
+const ITEMS_BEYOND_WORK = 6;
 /** One more than a single job may have, so that a large job never takes all slots. */
 const FOR_OTHERS = 1;
 /** Short items are claimed together, up to this much work. */
@@ -46,7 +46,7 @@ export class Prefetch {
 
   /** Number of items claimed at most. It keeps the threads busy until there is room for another batch. */
   get limit(): number {
-    const base = this.#width() + READ_AND_STORED + FOR_OTHERS;
+    const base = this.#width() + ITEMS_BEYOND_WORK + FOR_OTHERS;
     return Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
   }
 

@@ -18,7 +18,7 @@ import {
   jobsKeepTooMuch,
   notLatestAttempt,
   outputsExceedQuota,
-  submitGivenUp,
+  submitTimedOut,
 } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import type { ItemSeed, Order } from '../order.ts';
@@ -39,7 +39,7 @@ export interface SubmitTerms {
   parent?: Parent | null;
 }
 
-export interface Submitted {
+export interface SubmitResult {
   job: JobDocument;
   /** Whether the job was made by an earlier request under the same key. */
   isReplayed: boolean;
@@ -78,7 +78,7 @@ export class Submitting {
     caller: Caller,
     order: Order,
     { key = null, parent = null }: SubmitTerms = {},
-  ): Promise<Submitted> => {
+  ): Promise<SubmitResult> => {
     const { holds, assets, plan, countAssets, topUpUrl, now } = this.#context;
     const { retentionDays } = plan(caller.plan);
     const job = newJob(caller, order, { key, parent, retentionDays }, now());
@@ -203,7 +203,7 @@ export class Submitting {
     ]);
     refuseAbove(order, heldBy(hold));
     const shown = await this.#engine.admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
-    if (shown === null) throw submitGivenUp();
+    if (shown === null) throw submitTimedOut();
     return shown;
   }
 
