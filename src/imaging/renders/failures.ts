@@ -42,7 +42,7 @@ export function rethrow(error: unknown): never {
 }
 
 /** @param refusal the field of the call that brought the page, and the refusal of a late one. */
-export function requirePage(answer: RenderAnswer, queueMs: number, refusal: Refusal): RenderedPage {
+export function requirePage(answer: RenderAnswer, queueMs: number, refusal: RefusalWords): RenderedPage {
   if (answer.kind === 'rendered') {
     const { data, contentType, width, height, timings, text } = answer;
     return { data, contentType, width, height, timings: { ...timings, queueMs }, text };
@@ -51,12 +51,12 @@ export function requirePage(answer: RenderAnswer, queueMs: number, refusal: Refu
   throw new Error('A render thread gave an unexpected answer.');
 }
 
-interface Refusal {
+interface RefusalWords {
   param: string;
   late: () => Error;
 }
 
-function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, late }: Refusal): Error {
+function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, late }: RefusalWords): Error {
   switch (reason) {
     case 'load':
       return invalidParam(param, `The renderer could not load this template: ${message}`);

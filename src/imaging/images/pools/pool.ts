@@ -11,10 +11,10 @@ export interface PoolCall extends Omit<SlotRequest, 'signal'> {
  * How work ended. `done`: with a result. `failed`: with a refusal or a lost worker. `abandoned`: after its deadline, or
  * after its client had gone.
  */
-export type Outcome = 'done' | 'failed' | 'abandoned';
+export type WorkEnding = 'done' | 'failed' | 'abandoned';
 
 /** Work that has its slot. */
-export interface Run<Result> {
+export interface StartedWork<Result> {
   /** Time that it waited for its slot, in milliseconds. */
   queueMs: number;
   /**
@@ -24,7 +24,7 @@ export interface Run<Result> {
    */
   result: Promise<Result>;
   /** Resolves when no worker runs for the call any more, and its slot is free. Never rejects. */
-  ended: Promise<Outcome>;
+  ended: Promise<WorkEnding>;
   /** CPU time of the worker in milliseconds, known when the work has ended; null if none began. Never rejects. */
   busyMs: Promise<number | null>;
 }
@@ -67,7 +67,10 @@ export class Pool<Task, Result extends Answer> {
    *   a waiting call holds no bytes.
    * @throws provider_unavailable (capacity) where the queue takes no such call; the reason of the deadline's signal.
    */
-  async start(call: PoolCall, makeTask: (deadlineMs: number) => Task | Promise<Task>): Promise<Run<Result>> {
+  async start(
+    call: PoolCall,
+    makeTask: (deadlineMs: number) => Task | Promise<Task>,
+  ): Promise<StartedWork<Result>> {
     const { signal } = call.deadline;
     const { queueMs, release } = await call.deadline.waiting(this.#admission.acquire({ ...call, signal }));
     if (signal.aborted) {
@@ -78,7 +81,7 @@ export class Pool<Task, Result extends Answer> {
     return {
       queueMs,
       result: finished.then(takeResult),
-      ended: finished.then((work) => outcomeOf(work, signal)),
+      ended: finished.then((work) => endingOf(work, signal)),
       busyMs: finished.then(({ busyMs }) => busyMs),
     };
   }
@@ -127,7 +130,7 @@ function takeResult<Result>(work: Finished<Result>): Result {
   return work.result;
 }
 
-function outcomeOf(work: Finished<Answer>, { aborted }: AbortSignal): Outcome {
+function endingOf(work: Finished<Answer>, { aborted }: AbortSignal): WorkEnding {
   if (aborted) return 'abandoned';
   if ('result' in work && work.result.kind !== 'failure') return 'done';
   // A worker may notice the deadline before the clock here does.

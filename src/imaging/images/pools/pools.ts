@@ -19,7 +19,7 @@ import { LATE_SECONDS, type LateWork } from '../late-work.ts';
 import type { IncomingCall } from '../slots.ts';
 import { ChildProcesses } from './child-processes.ts';
 import { Pace } from './pace.ts';
-import { type Outcome, Pool, type PoolCall, type Run } from './pool.ts';
+import { Pool, type PoolCall, type StartedWork, type WorkEnding } from './pool.ts';
 import type { TaskProcessOptions } from './task-process.ts';
 import { Threads } from './threads.ts';
 import type { WorkerTime } from './worker-time.ts';
@@ -140,7 +140,7 @@ export class Pools {
   async start(
     call: PassCall,
     makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<Run<ImageResult>> {
+  ): Promise<StartedWork<ImageResult>> {
     const { header, passes, accountId, work, deadline } = call;
     const { clock, lateWork } = this.#options;
     const waitSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
@@ -194,7 +194,7 @@ export class Pools {
     name: PoolName,
     call: PoolCall,
     makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<Run<ImageResult>> {
+  ): Promise<StartedWork<ImageResult>> {
     const pool = this.#pools[name];
     try {
       return await pool.start(call, makeTask);
@@ -225,14 +225,14 @@ export class Pools {
   async #recorded(
     call: PassCall,
     choice: Choice,
-    run: Run<ImageResult>,
+    started: StartedWork<ImageResult>,
     allowedMs: number,
-  ): Promise<Outcome> {
+  ): Promise<WorkEnding> {
     const { accountId, header, inBatch, work } = call;
     const { name: pool, reason, paceKind, estimateMs } = choice;
     const { log, meter, workerTime, lateWork } = this.#options;
-    const outcome = await run.ended;
-    const cpuMs = await run.busyMs;
+    const outcome = await started.ended;
+    const cpuMs = await started.busyMs;
     if (cpuMs === null) return outcome;
     // Work that was refused or abandoned ended early, and is no measure of the pace unless it was slow.
     if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
@@ -240,7 +240,10 @@ export class Pools {
     if (outcome === 'abandoned')
       lateWork.record(accountId, lateNameOf(call), header.pixels, { cpuMs, allowedMs });
     meter?.ended({ pool: pool === 'quick' ? 'image' : pool, reason, cpuMs, outcome });
-    log.debug?.({ pool, reason, outcome, cpuMs, queueMs: run.queueMs, inBatch }, 'A pass ran in the pool');
+    log.debug?.(
+      { pool, reason, outcome, cpuMs, queueMs: started.queueMs, inBatch },
+      'A pass ran in the pool',
+    );
     return outcome;
   }
 
