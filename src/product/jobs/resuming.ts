@@ -17,7 +17,7 @@ import {
 import { type ItemDocument, type JobDocument, wasNeverShown } from './job.ts';
 import type { ItemSeed, Order } from './order.ts';
 import type { Reading } from './reading.ts';
-import type { SubmitKey, SubmitTerms, SubmitResult, Submitting } from './submit/submitting.ts';
+import type { SubmitKey, SubmitResult, SubmitTerms, Submitting } from './submit/submitting.ts';
 
 interface ResumingOptions {
   reading: Reading;
