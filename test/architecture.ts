@@ -6,8 +6,8 @@ import { needsOf, testFiles } from './support/needs.ts';
 /**
  * The architecture, as a check. The folders of src are four floors: an import goes to its own floor or to a lower one.
  * Below the host, the folders of one floor import each other in one direction; those of workers/image import only those
- * before them in IMAGE_FOLDERS. No circle of imports exists anywhere, types included. Prints every violation and
- * exits 1.
+ * before them in IMAGE_FOLDERS. The client stands beside the floors, as the program of a caller does. No circle of
+ * imports exists anywhere, types included. Prints every violation and exits 1.
  */
 const FLOORS = ['host', 'product', 'imaging', 'platform'];
 /** The host composes the others: its folders may import each other. */
@@ -22,6 +22,10 @@ const MAY_IMPORT_WORKERS = [
   'presets',
   'transforms',
 ];
+/** A package of its own: it imports nothing of the service, and only callers of the interface import it. */
+const CLIENT = 'src/client/';
+/** Folders that call the interface as a program of a caller does. */
+const MAY_IMPORT_CLIENT = ['console', 'mcp'];
 /** Folders that start threads of their own. */
 const STARTS_THREADS = ['images', 'readers', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
@@ -155,6 +159,10 @@ function checkImport(file: string, target: string): void {
     checkImageFolders(file, target);
     return;
   }
+  if (file.startsWith(CLIENT) || target.startsWith(CLIENT)) {
+    checkClient(file, target);
+    return;
+  }
   if (target.startsWith('workers/')) {
     checkWorkers(file, target);
     return;
@@ -173,6 +181,12 @@ function checkImport(file: string, target: string): void {
   if (FLOORS.indexOf(targetFloor) < FLOORS.indexOf(floor))
     violations.push(`${file} imports ${target}: from the floor ${floor} up to ${targetFloor}`);
   if (targetFloor === floor && floor !== COMPOSITION) linkFolders(folderOf(file), folderOf(target));
+}
+
+function checkClient(file: string, target: string): void {
+  if (!target.startsWith(CLIENT)) violations.push(`${file} imports ${target}: the client stands alone`);
+  else if (!file.startsWith(CLIENT) && !MAY_IMPORT_CLIENT.includes(folderOf(file)))
+    violations.push(`${file} imports ${target}: only ${MAY_IMPORT_CLIENT.join(' and ')} call the interface`);
 }
 
 /** @param target a file of workers, as `file` is. */

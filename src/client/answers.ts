@@ -1,0 +1,43 @@
+import type { ListMeta } from './schema.ts';
+
+/** Something that succeeded and should be looked at. */
+export interface Warning {
+  code: string;
+  /** Its subject: a variable, an asset, a parameter. */
+  name?: string;
+}
+
+/** A JSON answer with what stands in its headers. */
+export interface Answer<T> {
+  data: T;
+  /** Paging facts of a list. */
+  meta: ListMeta | undefined;
+  status: number;
+  requestId: string;
+  warnings: Warning[];
+  headers: Headers;
+}
+
+/** Reads an answer that is a success. */
+export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
+  const { status, headers } = response;
+  const text = await response.text();
+  const { data, meta } = text === '' ? {} : JSON.parse(text);
+  const requestId = headers.get('x-request-id') ?? '';
+  return { data, meta, status, requestId, warnings: warningsIn(headers), headers };
+}
+
+/** The warnings of `X-Service-Warnings`, a comma-separated list of `code` or `code:name`. */
+export function warningsIn(headers: Headers): Warning[] {
+  const entries = (headers.get('x-service-warnings') ?? '').split(',').filter((entry) => entry !== '');
+  return entries.map((entry) => {
+    const [code = '', name] = entry.trim().split(':');
+    return name === undefined ? { code } : { code, name: decodeURIComponent(name) };
+  });
+}
+
+/** The milliseconds of `Server-Timing` by name: admit, fetch, queue, decode, process, encode, total. */
+export function timingIn(headers: Headers): Record<string, number> {
+  const phases = (headers.get('server-timing') ?? '').matchAll(/([\w-]+);dur=([\d.]+)/g);
+  return Object.fromEntries(Array.from(phases, ([, name, ms]) => [name, Number(ms)]));
+}

@@ -1,0 +1,120 @@
+import { type Body, jsonBody, randomText } from './transport.ts';
+
+/** An image by reference: one of the account's assets, or a public http(s) address. */
+export type ImageReference = { assetId: string } | { url: string | URL };
+
+/** Bytes of an image. A stream is sent as it comes, and once: a call with a stream is not repeated. */
+export type ImageBytes =
+  | Blob
+  | Uint8Array
+  | ArrayBuffer
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array>;
+
+export type ImageInput = ImageReference | ImageBytes;
+
+/** Whether an image is named instead of sent. */
+export function isReference(input: ImageInput): input is ImageReference {
+  return 'assetId' in input || 'url' in input;
+}
+
+/** The JSON fields of a reference. */
+export function referenceFields(input: ImageReference): Record<string, string> {
+  return 'assetId' in input ? { assetId: input.assetId } : { url: String(input.url) };
+}
+
+/**
+ * The body of a call with one image. Bytes whose type is known are sent as they are; the service finds the type of
+ * others itself, if they are the file of a form.
+ * @param fields go beside the image: into the JSON of a reference, or into the form.
+ */
+export function imageBody(input: ImageInput, fields: Record<string, unknown> = {}): Body {
+  if (isReference(input)) return jsonBody({ ...referenceFields(input), ...fields });
+  const texts = Object.entries(fields).map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  if (isStream(input)) return streamedForm(input, texts);
+  const blob = asBlob(input);
+  if (texts.length === 0 && blob.type.startsWith('image/')) return { type: blob.type, data: blob };
+  const form = new FormData();
+  for (const [name, text] of texts) form.set(name, text);
+  form.set('file', blob, nameOf(blob));
+  return { data: form };
+}
+
+/** The body of a call with two images, which are both named or both sent. */
+export async function pairBody(one: ImageInput, other: ImageInput): Promise<Body> {
+  if (isReference(one) && isReference(other)) {
+    const second = Object.entries(referenceFields(other));
+    const renamed = second.map(([name, value]) => [`other${name[0]?.toUpperCase()}${name.slice(1)}`, value]);
+    return jsonBody({ ...referenceFields(one), ...Object.fromEntries(renamed) });
+  }
+  if (isReference(one) || isReference(other))
+    throw new TypeError('Send both images as bytes, or name both by assetId or url.');
+  const form = new FormData();
+  for (const [name, input] of Object.entries({ file: one, other })) {
+    const blob = isStream(input) ? await new Response(webStream(input)).blob() : asBlob(input);
+    form.set(name, blob, nameOf(blob));
+  }
+  return { data: form };
+}
+
+type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+
+function isStream(input: ImageBytes): input is Stream {
+  return input instanceof ReadableStream || Symbol.asyncIterator in input;
+}
+
+function asBlob(input: Exclude<ImageBytes, Stream>): Blob {
+  return input instanceof Blob ? input : new Blob([input as ArrayBuffer]);
+}
+
+function nameOf(blob: Blob): string {
+  return (blob as Partial<File>).name || 'image';
+}
+
+/** A form with a stream as its file (RFC 7578), which FormData cannot hold. */
+function streamedForm(file: Stream, texts: readonly [string, string][]): Body {
+  const boundary = randomText();
+  const partHead = (name: string, rest: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${rest}\r\n\r\n`;
+  const fields = texts.map(([name, text]) => `${partHead(name, '')}${text}\r\n`);
+  const fileHead = partHead('file', '; filename="image"\r\ncontent-type: application/octet-stream');
+  const encoder = new TextEncoder();
+  async function* parts() {
+    yield encoder.encode(fields.join('') + fileHead);
+    yield* chunksFrom(file);
+    yield encoder.encode(`\r\n--${boundary}--\r\n`);
+  }
+  return { type: `multipart/form-data; boundary=${boundary}`, data: webStream(parts()) };
+}
+
+/** The chunks of a stream; browsers do not iterate over one. */
+async function* chunksFrom(stream: Stream): AsyncGenerator<Uint8Array> {
+  if (!(stream instanceof ReadableStream)) {
+    yield* stream;
+    return;
+  }
+  const reader = stream.getReader();
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) yield chunk.value;
+  } finally {
+    await reader.cancel();
+  }
+}
+
+function webStream(stream: Stream): ReadableStream<Uint8Array> {
+  if (stream instanceof ReadableStream) return stream;
+  const chunks = stream[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return?.();
+    },
+  });
+}

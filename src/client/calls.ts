@@ -1,0 +1,93 @@
+import type { Answer } from './answers.ts';
+import { Pages } from './pages.ts';
+import type { Calls } from './schema.ts';
+import { type CallOptions, jsonBody, type Query, type Transport } from './transport.ts';
+
+/** A call of the interface that takes and answers JSON, such as `GET /jobs/{jobId}`. */
+export type CallName = keyof Calls;
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+/** The paths that have a method. */
+export type PathOf<M extends Method> = CallName extends infer N
+  ? N extends `${M} ${infer P}`
+    ? P
+    : never
+  : never;
+
+/** A part of a call; never where it has none. */
+type PartOf<N extends CallName, K extends string> = Calls[N] extends { [key in K]: infer Part }
+  ? Part
+  : never;
+export type QueryOf<N extends CallName> = PartOf<N, 'query'>;
+export type BodyOf<N extends CallName> = PartOf<N, 'body'>;
+export type DataOf<N extends CallName> = Calls[N]['data'];
+export type RowOf<N extends CallName> = DataOf<N> extends (infer Row)[] ? Row : never;
+
+type Optional = Record<never, never>;
+/** A field that may be left out when nothing in it is required. */
+type Field<K extends string, T> = [T] extends [never]
+  ? { [key in K]?: undefined }
+  : Optional extends T
+    ? { [key in K]?: T }
+    : { [key in K]: T };
+
+/** What a call takes: the parameters of its path, its query, its body. */
+export type Fields<N extends CallName> = Field<'path', PartOf<N, 'path'>> &
+  Field<'query', QueryOf<N>> &
+  Field<'body', BodyOf<N>>;
+
+/** Arguments that may be left out when nothing in them is required. */
+export type Arguments<T> = Optional extends T ? [fields?: T] : [fields: T];
+
+interface AnyFields {
+  path?: Record<string, string> | undefined;
+  query?: Query | undefined;
+  body?: unknown;
+}
+
+/** Makes a call by its name. */
+export function send<N extends CallName>(
+  transport: Transport,
+  name: N,
+  fields: Fields<N>,
+  options?: CallOptions,
+): Promise<Answer<DataOf<N>>> {
+  const { path = {}, query, body } = fields as AnyFields;
+  const [method = '', template = ''] = name.split(' ');
+  const filled = template.replace(/\{(\w+)\}/g, (_, parameter: string) =>
+    segment(path[parameter], parameter),
+  );
+  return transport.json(
+    { method, path: filled, query, ...(body !== undefined && { body: jsonBody(body) }) },
+    options,
+  );
+}
+
+/** The same, and what the answer is about. */
+export async function read<N extends CallName>(
+  transport: Transport,
+  name: N,
+  fields: Fields<N>,
+  options?: CallOptions,
+): Promise<DataOf<N>> {
+  return (await send(transport, name, fields, options)).data;
+}
+
+/** A list that is read page by page. */
+export function list<N extends CallName>(
+  transport: Transport,
+  name: N,
+  fields: Fields<N>,
+  options?: CallOptions,
+): Pages<RowOf<N>> {
+  const { query } = fields as AnyFields;
+  return new Pages((start) => {
+    const from = { ...fields, query: { ...query, ...start } } as Fields<N>;
+    return send(transport, name, from, options) as Promise<Answer<RowOf<N>[]>>;
+  });
+}
+
+/** One part of a path. An empty one would call another endpoint. */
+function segment(value: string | undefined, parameter: string): string {
+  if (!value) throw new TypeError(`${parameter} is missing.`);
+  return encodeURIComponent(value);
+}

@@ -1,0 +1,62 @@
+import type { Answer } from './answers.ts';
+import {
+  type Arguments,
+  type CallName,
+  type DataOf,
+  type Fields,
+  type Method,
+  type PathOf,
+  send,
+} from './calls.ts';
+import { Assets } from './nouns/assets.ts';
+import { Catalogue } from './nouns/catalogue.ts';
+import { Images } from './nouns/images.ts';
+import { Jobs } from './nouns/jobs.ts';
+import { Presets, Templates } from './nouns/saved.ts';
+import { Webhooks } from './nouns/webhooks.ts';
+import { type CallOptions, type ClientOptions, Transport } from './transport.ts';
+
+type NameOf<M extends Method, P extends PathOf<M>> = `${M} ${P}` & CallName;
+
+/** A client of one service, for one credential. It keeps no state between calls, so that one is enough. */
+export class Darkroom {
+  readonly images: Images;
+  readonly assets: Assets;
+  readonly jobs: Jobs;
+  readonly presets: Presets;
+  readonly templates: Templates;
+  readonly webhooks: Webhooks;
+  readonly ops: Catalogue;
+  readonly #transport: Transport;
+
+  constructor(options: ClientOptions = {}) {
+    this.#transport = new Transport(options);
+    this.images = new Images(this.#transport);
+    this.assets = new Assets(this.#transport);
+    this.jobs = new Jobs(this.#transport);
+    this.presets = new Presets(this.#transport);
+    this.templates = new Templates(this.#transport);
+    this.webhooks = new Webhooks(this.#transport);
+    this.ops = new Catalogue(this.#transport);
+  }
+
+  /** Makes any call of the interface that takes and answers JSON, and returns the `data` of its answer. */
+  async request<M extends Method, P extends PathOf<M>>(
+    method: M,
+    path: P,
+    ...args: Arguments<Fields<NameOf<M, P>> & CallOptions>
+  ): Promise<DataOf<NameOf<M, P>>> {
+    return (await this.answer(method, path, ...args)).data;
+  }
+
+  /** The same, with the paging facts, the warnings, the request id and the headers of the answer. */
+  answer<M extends Method, P extends PathOf<M>>(
+    method: M,
+    path: P,
+    ...[fields]: Arguments<Fields<NameOf<M, P>> & CallOptions>
+  ): Promise<Answer<DataOf<NameOf<M, P>>>> {
+    const name = `${method} ${path}` as NameOf<M, P>;
+    const given = (fields ?? {}) as Fields<NameOf<M, P>> & CallOptions;
+    return send(this.#transport, name, given, given);
+  }
+}

@@ -1,0 +1,250 @@
+import type { ErrorCode } from './schema.ts';
+
+/** One change of the call that was refused; all changes of a `fix` together make it pass. */
+export interface Fix {
+  param: string;
+  rename?: string;
+  replace?: unknown;
+  add?: unknown;
+  remove?: unknown;
+}
+
+/** What is known of a failure. */
+export interface FailureFacts {
+  /** HTTP status; 0 when there was no answer. */
+  status: number;
+  code: ErrorCode | 'connection_failed' | 'timed_out';
+  message: string;
+  retryable: boolean;
+  param?: string | undefined;
+  details?: Record<string, unknown> | undefined;
+  requestId?: string | undefined;
+  docUrl?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  cause?: unknown;
+}
+
+/**
+ * A call that failed. Branch on `code`, or on the class, which is one per code; `message` says in one sentence how to
+ * correct the call.
+ */
+export class DarkroomError extends Error {
+  override name = 'DarkroomError';
+  readonly code: FailureFacts['code'];
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  /** Whether the same call may succeed later. The client has repeated it `maxRetries` times already. */
+  readonly retryable: boolean;
+  /** The parameter at fault; `body` for the body itself. */
+  readonly param: string | undefined;
+  /** For a program: allowed, min, max, limit, received, missing, reason and the like. */
+  readonly details: Record<string, unknown>;
+  readonly requestId: string | undefined;
+  /** Address of a page that explains the failure. */
+  readonly docUrl: string | undefined;
+  /** Seconds after which the service wants to be asked again. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(facts: FailureFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = facts.code;
+    this.status = facts.status;
+    this.retryable = facts.retryable;
+    this.param = facts.param;
+    this.details = facts.details ?? {};
+    this.requestId = facts.requestId;
+    this.docUrl = facts.docUrl;
+    this.retryAfterSeconds = facts.retryAfterSeconds;
+  }
+
+  /** Changes that make the call pass, where the service is certain of them; empty otherwise. */
+  get fix(): Fix[] {
+    return listed(this.details.fix) as Fix[];
+  }
+
+  /** What the caller may have meant, where several things are likely. */
+  get suggest(): string[] {
+    return listed(this.details.suggest).map(String);
+  }
+}
+
+function listed(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : value === undefined ? [] : [value];
+}
+
+export class InvalidParamError extends DarkroomError {
+  override name = 'InvalidParamError';
+}
+export class InvalidStateError extends DarkroomError {
+  override name = 'InvalidStateError';
+}
+export class UnsupportedFormatError extends DarkroomError {
+  override name = 'UnsupportedFormatError';
+}
+export class UnauthorizedError extends DarkroomError {
+  override name = 'UnauthorizedError';
+}
+export class InsufficientCreditError extends DarkroomError {
+  override name = 'InsufficientCreditError';
+}
+export class ForbiddenError extends DarkroomError {
+  override name = 'ForbiddenError';
+}
+/** Something does not exist, or is not the caller's; those of assets, jobs and presets extend it. */
+export class NotFoundError extends DarkroomError {
+  override name = 'NotFoundError';
+}
+export class AssetNotFoundError extends NotFoundError {
+  override name = 'AssetNotFoundError';
+}
+export class JobNotFoundError extends NotFoundError {
+  override name = 'JobNotFoundError';
+}
+export class PresetNotFoundError extends NotFoundError {
+  override name = 'PresetNotFoundError';
+}
+export class MethodNotAllowedError extends DarkroomError {
+  override name = 'MethodNotAllowedError';
+}
+export class NotAcceptableError extends DarkroomError {
+  override name = 'NotAcceptableError';
+}
+export class IdempotencyKeyReuseError extends DarkroomError {
+  override name = 'IdempotencyKeyReuseError';
+}
+export class RequestInProgressError extends DarkroomError {
+  override name = 'RequestInProgressError';
+}
+export class SubscriptionNotActionableError extends DarkroomError {
+  override name = 'SubscriptionNotActionableError';
+}
+export class PayloadTooLargeError extends DarkroomError {
+  override name = 'PayloadTooLargeError';
+}
+export class UnsupportedMediaTypeError extends DarkroomError {
+  override name = 'UnsupportedMediaTypeError';
+}
+export class AssetCountExceededError extends DarkroomError {
+  override name = 'AssetCountExceededError';
+}
+export class ResourceLimitExceededError extends DarkroomError {
+  override name = 'ResourceLimitExceededError';
+}
+export class JobNotResumableError extends DarkroomError {
+  override name = 'JobNotResumableError';
+}
+export class ProviderRejectedError extends DarkroomError {
+  override name = 'ProviderRejectedError';
+}
+export class RateLimitedError extends DarkroomError {
+  override name = 'RateLimitedError';
+}
+export class ServiceMisconfiguredError extends DarkroomError {
+  override name = 'ServiceMisconfiguredError';
+}
+export class InternalError extends DarkroomError {
+  override name = 'InternalError';
+}
+export class ProviderUnavailableError extends DarkroomError {
+  override name = 'ProviderUnavailableError';
+}
+
+const CLASSES: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
+  invalid_param: InvalidParamError,
+  invalid_state: InvalidStateError,
+  unsupported_format: UnsupportedFormatError,
+  unauthorized: UnauthorizedError,
+  insufficient_credit: InsufficientCreditError,
+  forbidden: ForbiddenError,
+  asset_not_found: AssetNotFoundError,
+  job_not_found: JobNotFoundError,
+  preset_not_found: PresetNotFoundError,
+  not_found: NotFoundError,
+  method_not_allowed: MethodNotAllowedError,
+  not_acceptable: NotAcceptableError,
+  idempotency_key_reuse: IdempotencyKeyReuseError,
+  request_in_progress: RequestInProgressError,
+  subscription_not_actionable: SubscriptionNotActionableError,
+  payload_too_large: PayloadTooLargeError,
+  unsupported_media_type: UnsupportedMediaTypeError,
+  asset_count_exceeded: AssetCountExceededError,
+  resource_limit_exceeded: ResourceLimitExceededError,
+  job_not_resumable: JobNotResumableError,
+  provider_rejected: ProviderRejectedError,
+  rate_limited: RateLimitedError,
+  service_misconfigured: ServiceMisconfiguredError,
+  internal_error: InternalError,
+  provider_unavailable: ProviderUnavailableError,
+};
+
+/** The service could not be reached, or its answer broke off. */
+export class ConnectionError extends DarkroomError {
+  override name = 'ConnectionError';
+
+  constructor(url: string, cause: unknown) {
+    const message = `${url} could not be reached: check that the service runs there (baseUrl, DARKROOM_URL).`;
+    super({ status: 0, code: 'connection_failed', message, retryable: true, cause });
+  }
+}
+
+/** An attempt took longer than `timeoutMs`. */
+export class TimeoutError extends DarkroomError {
+  override name = 'TimeoutError';
+
+  constructor(timeoutMs: number) {
+    const message = `The service did not answer within ${timeoutMs} ms: set timeoutMs higher, or repeat the call.`;
+    super({ status: 0, code: 'timed_out', message, retryable: true });
+  }
+}
+
+/** The codes for failures without an envelope, which come from something between the client and the service. */
+const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'payload_too_large',
+  429: 'rate_limited',
+  500: 'internal_error',
+};
+
+/** The error object of an envelope, as the service sends it. */
+interface SentError extends Omit<FailureFacts, 'status' | 'code'> {
+  code: ErrorCode;
+}
+
+/** The failure that an error object describes, as the class of its code. */
+export function failureFrom(facts: FailureFacts): DarkroomError {
+  return new (CLASSES[facts.code as ErrorCode] ?? DarkroomError)(facts);
+}
+
+/** Reads an answer that is no success. @param baseUrl makes the path of a page an address. */
+export async function readFailure(response: Response, baseUrl: string): Promise<DarkroomError> {
+  const { status, headers } = response;
+  const text = await response.text();
+  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN);
+  const known = {
+    status,
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  };
+  const sent = errorIn(text);
+  if (sent !== undefined) return failureFrom({ ...known, ...sent, docUrl: addressOf(sent.docUrl, baseUrl) });
+  const code = CODE_OF_STATUS[status] ?? (status >= 500 ? 'provider_unavailable' : 'invalid_param');
+  const message = `The answer has status ${status} and is none of Darkroom's: look at what stands between, such as a proxy.`;
+  return failureFrom({ ...known, code, message, retryable: status >= 500 || status === 429 });
+}
+
+/** The error object of an envelope; undefined where the text is no such envelope. */
+export function errorIn(text: string): SentError | undefined {
+  try {
+    const { error } = JSON.parse(text);
+    return typeof error?.code === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function addressOf(docUrl: string | undefined, baseUrl: string): string | undefined {
+  return docUrl?.startsWith('/') ? baseUrl + docUrl : docUrl;
+}

@@ -1,0 +1,28 @@
+import { builtin } from './runtime.ts';
+
+const TYPES: Readonly<Record<string, string>> = {
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  gif: 'image/gif',
+  tif: 'image/tiff',
+  tiff: 'image/tiff',
+  svg: 'image/svg+xml',
+};
+
+/**
+ * A file as an image to send (Node, Deno, Bun). It is read from the disk while it is sent, and again for a retry. Its
+ * name travels with it.
+ */
+export async function openFile(path: string): Promise<File> {
+  const blob = await builtin('node:fs').openAsBlob(path);
+  const name = path.split(/[\\/]/).at(-1) ?? path;
+  return new File([blob], name, { type: imageTypeOf(name) ?? '' });
+}
+
+/** The media type that the extension of an image's name stands for; undefined for any other name. */
+export function imageTypeOf(name: string): string | undefined {
+  return TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''];
+}

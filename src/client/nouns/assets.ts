@@ -1,0 +1,50 @@
+import { type ImageBytes, imageBody } from '../bodies.ts';
+import { list, type QueryOf, read } from '../calls.ts';
+import type { Pages } from '../pages.ts';
+import { Download } from '../picture.ts';
+import type { Asset, Link, ListedAsset } from '../schema.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+
+/** Images that the account keeps. */
+export class Assets {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Keeps an image; equal bytes are one asset. The name of a File is kept, unless another is given. */
+  async upload(
+    input: ImageBytes | { url: string | URL },
+    { name, collection, ...options }: CallOptions & { name?: string; collection?: string } = {},
+  ): Promise<Asset> {
+    const query = { name: name ?? (input as Partial<File>).name, collection };
+    const call = { method: 'POST', path: '/assets/upload', query, body: imageBody(input) };
+    return (await this.#transport.json<Asset>(call, options)).data;
+  }
+
+  /** Newest first; with similarTo, the nearest first. */
+  list(query: QueryOf<'GET /assets'> = {}, options?: CallOptions): Pages<ListedAsset> {
+    return list(this.#transport, 'GET /assets', { query }, options);
+  }
+
+  get(assetId: string, options?: CallOptions): Promise<Asset> {
+    return read(this.#transport, 'GET /assets/{assetId}', { path: { assetId } }, options);
+  }
+
+  /** The bytes of an asset. */
+  async download(assetId: string, options?: CallOptions): Promise<Download> {
+    const path = `/assets/${encodeURIComponent(assetId)}/content`;
+    return new Download(await this.#transport.bytes({ method: 'GET', path, accept: '*/*' }, options));
+  }
+
+  /** An address of its bytes that needs no credential. @param expiresIn seconds, 60 to 604,800; 300 when left out. */
+  link(assetId: string, { expiresIn, ...options }: CallOptions & { expiresIn?: number } = {}): Promise<Link> {
+    const query = expiresIn === undefined ? {} : { expiresIn };
+    return read(this.#transport, 'GET /assets/{assetId}/link', { path: { assetId }, query }, options);
+  }
+
+  async delete(assetId: string, options?: CallOptions): Promise<void> {
+    await read(this.#transport, 'DELETE /assets/{assetId}', { path: { assetId } }, options);
+  }
+}

@@ -1,0 +1,20 @@
+import { read } from '../calls.ts';
+import type { OpDefinition } from '../schema.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+
+/** The ops with their parameters, bounds and prices, as data. They need no key. */
+export class Catalogue {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  async list(options?: CallOptions): Promise<OpDefinition[]> {
+    return (await read(this.#transport, 'GET /ops', {}, options)) as OpDefinition[];
+  }
+
+  get(op: string, options?: CallOptions): Promise<OpDefinition> {
+    return read(this.#transport, 'GET /ops/{op}', { path: { op } }, options);
+  }
+}

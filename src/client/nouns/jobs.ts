@@ -1,0 +1,116 @@
+import { type DataOf, list, type QueryOf, read } from '../calls.ts';
+import type { Pages } from '../pages.ts';
+import { Download } from '../picture.ts';
+import type { Job, JobEstimate, JobItem, JobRequest, JobSummary, ResumedJob } from '../schema.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+
+export interface WaitOptions extends CallOptions {
+  /** Is told how the job stands, whenever its counts have changed. */
+  onProgress?: (job: Job) => void;
+  /** Seconds of one question; the service answers as soon as the job ends. Default 2 with onProgress, otherwise 30. */
+  waitSeconds?: number;
+}
+
+const PROGRESS_SECONDS = 2;
+const WAIT_SECONDS = 30;
+const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
+
+/** Ops, presets and chains of steps over many assets. */
+export class Jobs {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Checks and prices a job without submitting it. */
+  async estimate(request: JobRequest, options?: CallOptions): Promise<JobEstimate> {
+    const fields = { query: { dryRun: true }, body: request };
+    return (await read(this.#transport, 'POST /jobs', fields, options)) as JobEstimate;
+  }
+
+  /** Submits a job, and returns it as it was created. A retry of the call never makes a second one. */
+  async submit(request: JobRequest, options?: CallOptions): Promise<Job> {
+    return (await read(this.#transport, 'POST /jobs', { body: request }, options)) as Job;
+  }
+
+  /**
+   * Submits a job and waits for its end. FAILED is an end too: read `status`, or `outcome`, which says whether all,
+   * some or none of its items completed. An abort of the signal cancels the job, and rejects with its reason.
+   */
+  async run(request: JobRequest, { signal, ...options }: WaitOptions = {}): Promise<Job> {
+    signal?.throwIfAborted();
+    // A submit that is cut off may have taken effect, so that it ends before its job is cancelled.
+    const job = await this.submit(request, options);
+    try {
+      return await this.wait(job.id, { ...options, signal });
+    } catch (error) {
+      if (signal?.aborted) await this.cancel(job.id).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Waits for the end of a job. An abort of the signal ends the wait, not the job. */
+  async wait(jobId: string, { onProgress, waitSeconds, ...options }: WaitOptions = {}): Promise<Job> {
+    const wait = waitSeconds ?? (onProgress === undefined ? WAIT_SECONDS : PROGRESS_SECONDS);
+    let told = '';
+    for (;;) {
+      const job = await this.get(jobId, { wait }, options);
+      const counts = `${job.status} ${job.completedItems} ${job.failedItems} ${job.cancelledItems}`;
+      if (counts !== told) onProgress?.(job);
+      told = counts;
+      if (ENDED.includes(job.status)) return job;
+    }
+  }
+
+  get(jobId: string, query: QueryOf<'GET /jobs/{jobId}'> = {}, options?: CallOptions): Promise<Job> {
+    return read(this.#transport, 'GET /jobs/{jobId}', { path: { jobId }, query }, options);
+  }
+
+  /** Newest first. */
+  list(query: QueryOf<'GET /jobs'> = {}, options?: CallOptions): Pages<JobSummary> {
+    return list(this.#transport, 'GET /jobs', { query }, options);
+  }
+
+  /** How many jobs there are of each status and type. */
+  counts(
+    query: QueryOf<'GET /jobs/counts'> = {},
+    options?: CallOptions,
+  ): Promise<DataOf<'GET /jobs/counts'>> {
+    return read(this.#transport, 'GET /jobs/counts', { query }, options);
+  }
+
+  /** The items of a job in their order. */
+  items(
+    jobId: string,
+    query: QueryOf<'GET /jobs/{jobId}/items'> = {},
+    options?: CallOptions,
+  ): Pages<JobItem> {
+    return list(this.#transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
+  }
+
+  /** Stops a job. Items that run are finished. */
+  cancel(jobId: string, options?: CallOptions): Promise<Job> {
+    return read(this.#transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
+  }
+
+  /** Makes a new job of the items that failed or were cancelled. @param maxCredits the most that it may cost. */
+  async resume(
+    jobId: string,
+    { maxCredits, ...options }: CallOptions & { maxCredits?: number } = {},
+  ): Promise<ResumedJob> {
+    const body = maxCredits === undefined ? {} : { maxCredits };
+    const fields = { path: { jobId }, body };
+    return (await read(this.#transport, 'POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
+  }
+
+  /** All pictures that a job made, as one ZIP archive. @param attempts `all`: those of its resumes too. */
+  async download(
+    jobId: string,
+    { attempts, ...options }: CallOptions & { attempts?: 'all' } = {},
+  ): Promise<Download> {
+    const path = `/jobs/${encodeURIComponent(jobId)}/results.zip`;
+    const call = { method: 'GET', path, query: { attempts }, accept: '*/*' };
+    return new Download(await this.#transport.bytes(call, options));
+  }
+}

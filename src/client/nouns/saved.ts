@@ -1,0 +1,81 @@
+import { type BodyOf, type DataOf, list, type QueryOf, read } from '../calls.ts';
+import type { Pages } from '../pages.ts';
+import type { PresetData, TemplateData, TemplateSummary } from '../schema.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+
+/** Steps that are saved once, versioned, and run by name. */
+export class Presets {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Built-in ones first. */
+  list(query: QueryOf<'GET /presets'> = {}, options?: CallOptions): Promise<PresetData[]> {
+    return read(this.#transport, 'GET /presets', { query }, options);
+  }
+
+  /** @param slug or id, or either with @version. */
+  get(slug: string, options?: CallOptions): Promise<PresetData> {
+    return read(this.#transport, 'GET /presets/{slug}', { path: { slug } }, options);
+  }
+
+  create(preset: BodyOf<'POST /presets'>, options?: CallOptions): Promise<PresetData> {
+    return read(this.#transport, 'POST /presets', { body: preset }, options);
+  }
+
+  /** Fields that are left out keep their values. */
+  update(slug: string, change: BodyOf<'PUT /presets/{slug}'>, options?: CallOptions): Promise<PresetData> {
+    return read(this.#transport, 'PUT /presets/{slug}', { path: { slug }, body: change }, options);
+  }
+
+  async delete(slug: string, options?: CallOptions): Promise<void> {
+    await read(this.#transport, 'DELETE /presets/{slug}', { path: { slug } }, options);
+  }
+}
+
+/** HTML and CSS with placeholders, which are drawn as pictures. */
+export class Templates {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Built-in ones first. */
+  list(query: QueryOf<'GET /templates'> = {}, options?: CallOptions): Pages<TemplateSummary> {
+    return list(this.#transport, 'GET /templates', { query }, options);
+  }
+
+  /** @param templateId or its slug, or either with @version. */
+  get(templateId: string, options?: CallOptions): Promise<TemplateData> {
+    return read(this.#transport, 'GET /templates/{templateId}', { path: { templateId } }, options);
+  }
+
+  /** Every version, newest first. */
+  versions(
+    templateId: string,
+    options?: CallOptions,
+  ): Promise<DataOf<'GET /templates/{templateId}/versions'>> {
+    return read(this.#transport, 'GET /templates/{templateId}/versions', { path: { templateId } }, options);
+  }
+
+  create(template: BodyOf<'POST /templates'>, options?: CallOptions): Promise<TemplateData> {
+    return read(this.#transport, 'POST /templates', { body: template }, options);
+  }
+
+  /** Fields that are left out keep their values. */
+  update(
+    templateId: string,
+    change: BodyOf<'PUT /templates/{templateId}'>,
+    options?: CallOptions,
+  ): Promise<TemplateData> {
+    const fields = { path: { templateId }, body: change };
+    return read(this.#transport, 'PUT /templates/{templateId}', fields, options);
+  }
+
+  async delete(templateId: string, options?: CallOptions): Promise<void> {
+    await read(this.#transport, 'DELETE /templates/{templateId}', { path: { templateId } }, options);
+  }
+}

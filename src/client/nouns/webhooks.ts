@@ -1,0 +1,67 @@
+import { type BodyOf, type DataOf, list, read } from '../calls.ts';
+import type { Pages } from '../pages.ts';
+import type { Delivery, WebhookEndpoint } from '../schema.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+
+/** An endpoint with its secret, which is shown this once. */
+type WithSecret = DataOf<'POST /webhook-endpoints'>;
+
+/** Signed announcements of what jobs did. Receivers verify them by `verifyWebhook`. */
+export class Webhooks {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(options?: CallOptions): Promise<WebhookEndpoint[]> {
+    return read(this.#transport, 'GET /webhook-endpoints', {}, options);
+  }
+
+  get(endpointId: string, options?: CallOptions): Promise<WebhookEndpoint> {
+    return read(this.#transport, 'GET /webhook-endpoints/{endpointId}', { path: { endpointId } }, options);
+  }
+
+  /** Keep the `secret` of the answer: it is shown this once. */
+  create(endpoint: BodyOf<'POST /webhook-endpoints'>, options?: CallOptions): Promise<WithSecret> {
+    return read(this.#transport, 'POST /webhook-endpoints', { body: endpoint }, options);
+  }
+
+  /** Fields that are left out keep their values. */
+  update(
+    endpointId: string,
+    change: BodyOf<'PUT /webhook-endpoints/{endpointId}'>,
+    options?: CallOptions,
+  ): Promise<WebhookEndpoint> {
+    const fields = { path: { endpointId }, body: change };
+    return read(this.#transport, 'PUT /webhook-endpoints/{endpointId}', fields, options);
+  }
+
+  async delete(endpointId: string, options?: CallOptions): Promise<void> {
+    await read(this.#transport, 'DELETE /webhook-endpoints/{endpointId}', { path: { endpointId } }, options);
+  }
+
+  /** Replaces the secret at once, and shows the new one this once. */
+  rotateSecret(endpointId: string, options?: CallOptions): Promise<WithSecret> {
+    const fields = { path: { endpointId } };
+    return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/rotate-secret', fields, options);
+  }
+
+  /** Sends a test event now, and answers what came of it. */
+  test(endpointId: string, options?: CallOptions): Promise<Delivery> {
+    const fields = { path: { endpointId } };
+    return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/test', fields, options);
+  }
+
+  /** Newest first. */
+  deliveries(endpointId: string, options?: CallOptions): Pages<Delivery> {
+    const fields = { path: { endpointId } };
+    return list(this.#transport, 'GET /webhook-endpoints/{endpointId}/deliveries', fields, options);
+  }
+
+  /** Sends an event once more. */
+  redeliver(endpointId: string, deliveryId: string, options?: CallOptions): Promise<Delivery> {
+    const name = 'POST /webhook-endpoints/{endpointId}/deliveries/{deliveryId}/redeliver';
+    return read(this.#transport, name, { path: { endpointId, deliveryId } }, options);
+  }
+}

@@ -1,0 +1,80 @@
+import { type DarkroomError, errorIn, failureFrom } from './errors.ts';
+import { Picture } from './picture.ts';
+
+/** Several pictures of one image: those that were made, and why the others were not. */
+export class Outputs {
+  readonly pictures = new Map<string, Picture>();
+  readonly errors = new Map<string, DarkroomError>();
+  readonly requestId: string;
+
+  /** @param body a multipart/mixed of the service, which names each part, and tells its length. */
+  constructor(body: Uint8Array, headers: Headers) {
+    this.requestId = headers.get('x-request-id') ?? '';
+    for (const part of readParts(body, boundaryIn(headers))) {
+      part.headers.set('x-request-id', this.requestId);
+      const [, name = ''] = /;\s*name="([^"]*)"/.exec(part.headers.get('content-disposition') ?? '') ?? [];
+      const sent = part.headers.get('content-type')?.startsWith('application/json')
+        ? errorIn(new TextDecoder().decode(part.bytes))
+        : undefined;
+      if (sent === undefined)
+        this.pictures.set(
+          name,
+          new Picture(new Response(part.bytes as Uint8Array<ArrayBuffer>), part.headers),
+        );
+      else this.errors.set(name, failureFrom({ status: 0, ...sent }));
+    }
+  }
+
+  /** The picture of that name. @throws DarkroomError why it was not made. */
+  get(name: string): Picture {
+    const picture = this.pictures.get(name);
+    if (picture === undefined) throw this.errors.get(name) ?? new TypeError(`There is no output ${name}.`);
+    return picture;
+  }
+}
+
+const CARRIAGE_RETURN = 0x0d;
+
+interface Part {
+  headers: Headers;
+  bytes: Uint8Array;
+}
+
+function boundaryIn(headers: Headers): string {
+  const [, boundary = ''] = /boundary="?([^";]+)/.exec(headers.get('content-type') ?? '') ?? [];
+  return boundary;
+}
+
+/** The parts of a body (RFC 2046, 5.1), each as a view of it: nothing is copied, and nothing searched but heads. */
+function* readParts(body: Uint8Array, boundary: string): Generator<Part> {
+  const decoder = new TextDecoder();
+  let at = 0;
+  while (startsWith(body, at, `--${boundary}\r\n`)) {
+    const headStart = at + boundary.length + 4;
+    const headEnd = endOfHead(body, headStart);
+    const lines = decoder.decode(body.subarray(headStart, headEnd)).split('\r\n');
+    const headers = new Headers(
+      lines.map((line): [string, string] => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon), line.slice(colon + 1).trim()];
+      }),
+    );
+    const start = headEnd + 4;
+    const end = start + Number(headers.get('content-length'));
+    yield { headers, bytes: body.subarray(start, end) };
+    at = end + 2;
+  }
+  if (!startsWith(body, at, `--${boundary}--`))
+    throw new TypeError('The answer with several outputs is broken.');
+}
+
+function startsWith(body: Uint8Array, at: number, text: string): boolean {
+  return new TextDecoder().decode(body.subarray(at, at + text.length)) === text;
+}
+
+/** Where the empty line after the head of a part begins. */
+function endOfHead(body: Uint8Array, from: number): number {
+  for (let at = from; at !== -1; at = body.indexOf(CARRIAGE_RETURN, at + 1))
+    if (startsWith(body, at, '\r\n\r\n')) return at;
+  return body.length;
+}

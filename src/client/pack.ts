@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/**
+ * `npm run client:pack`: makes the package of the client. Browsers and Node 20 do not run TypeScript, so that it holds
+ * JavaScript and declarations, which the compiler writes to a temporary folder; nothing that is built stays here.
+ */
+const run = promisify(execFile);
+const FOLDER = import.meta.dirname;
+const ROOT = join(FOLDER, '../..');
+
+if (import.meta.main) console.log(await packClient(process.cwd()));
+
+/** Writes the package into a folder. @returns the path of the file. */
+export async function packClient(folder: string): Promise<string> {
+  const built = await mkdtemp(join(tmpdir(), 'darkroom-client-'));
+  try {
+    await compileClient(built);
+    for (const file of ['package.json', 'README.md']) await cp(join(FOLDER, file), join(built, file));
+    await cp(join(ROOT, 'LICENSE'), join(built, 'LICENSE'));
+    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: built });
+    return join(folder, JSON.parse(stdout)[0].filename);
+  } finally {
+    await rm(built, { recursive: true, force: true });
+  }
+}
+
+/** Compiles the client into a folder: JavaScript without comments, and declarations with them. */
+export async function compileClient(folder: string): Promise<void> {
+  const tsc = join(ROOT, 'node_modules/.bin/tsc');
+  const target = ['-p', FOLDER, '--outDir', folder];
+  await run(tsc, [...target, '--removeComments']);
+  await run(tsc, [...target, '--declaration', '--emitDeclarationOnly']);
+}

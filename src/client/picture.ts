@@ -1,0 +1,86 @@
+import { timingIn, type Warning, warningsIn } from './answers.ts';
+import { builtin } from './runtime.ts';
+
+/** Bytes that the service answers. They arrive as they are read, and are kept once by `bytes` and `blob`. */
+export class Download {
+  readonly contentType: string;
+  /** Number of bytes; undefined where the service does not say. */
+  readonly size: number | undefined;
+  readonly requestId: string;
+  readonly headers: Headers;
+  readonly #content: Response;
+  #bytes: Promise<Uint8Array> | undefined;
+
+  /** @param headers of the answer, or of the part of it that holds these bytes. */
+  constructor(content: Response, headers = content.headers) {
+    this.contentType = headers.get('content-type') ?? 'application/octet-stream';
+    this.size = numberIn(headers, 'content-length');
+    this.requestId = headers.get('x-request-id') ?? '';
+    this.headers = headers;
+    this.#content = content;
+  }
+
+  /** All bytes. */
+  bytes(): Promise<Uint8Array> {
+    this.#bytes ??= this.#content.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+    return this.#bytes;
+  }
+
+  async blob(): Promise<Blob> {
+    return new Blob([(await this.bytes()) as Uint8Array<ArrayBuffer>], { type: this.contentType });
+  }
+
+  /** The bytes as they come. They can be taken once, and not after `bytes`, `blob` or `save`. */
+  stream(): ReadableStream<Uint8Array> {
+    if (this.#bytes !== undefined || this.#content.bodyUsed || this.#content.body === null)
+      throw new TypeError('The bytes were read already: call bytes().');
+    return this.#content.body;
+  }
+
+  /** Writes the bytes to a file (Node, Deno, Bun). It appears under its name when it is whole. */
+  async save(path: string): Promise<void> {
+    const { rename, rm, writeFile } = builtin('node:fs/promises');
+    const part = `${path}.part`;
+    try {
+      await writeFile(part, this.#bytes === undefined ? this.stream() : await this.#bytes);
+      await rename(part, path);
+    } catch (error) {
+      await rm(part, { force: true });
+      throw error;
+    }
+  }
+}
+
+/** A picture that the service made. */
+export class Picture extends Download {
+  /** Of one frame, in pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** Such as `webp`. */
+  readonly format: string;
+  /** Findings about the call, such as `not_enlarged`. */
+  readonly warnings: Warning[];
+  /** Milliseconds by phase: admit, fetch, queue, decode, process, encode, total. */
+  readonly timing: Record<string, number>;
+  /** compress: the quality of the file that was chosen, and how near it comes to the original. */
+  readonly achieved: { quality?: number; ssim?: number; ssimulacra2?: number; trials?: number };
+
+  constructor(content: Response, headers = content.headers) {
+    super(content, headers);
+    this.width = numberIn(headers, 'x-service-width') ?? 0;
+    this.height = numberIn(headers, 'x-service-height') ?? 0;
+    this.format = headers.get('x-service-format') ?? this.contentType.replace('image/', '');
+    this.warnings = warningsIn(headers);
+    this.timing = timingIn(headers);
+    const reached = ['quality', 'ssim', 'ssimulacra2', 'trials'].map((name) => [
+      name,
+      numberIn(headers, `x-service-${name}`),
+    ]);
+    this.achieved = Object.fromEntries(reached.filter(([, value]) => value !== undefined));
+  }
+}
+
+function numberIn(headers: Headers, name: string): number | undefined {
+  const text = headers.get(name);
+  return text === null ? undefined : Number(text);
+}

@@ -1,0 +1,250 @@
+import { type Answer, readAnswer } from './answers.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { ConnectionError, DarkroomError, readFailure, TimeoutError } from './errors.ts';
+import { fromEnvironment } from './runtime.ts';
+
+/** Where the service is, who calls, and how patiently. */
+export interface ClientOptions {
+  /** Address of the service. Default: DARKROOM_URL of the environment, or http://127.0.0.1:3000. */
+  baseUrl?: string | undefined;
+  /** An API key (`drk_…`), or the token of a console session (`ses_…`). Default: DARKROOM_KEY of the environment. */
+  key?: string | undefined;
+  /** Milliseconds of one attempt until its answer begins; for JSON, until it was read. Default 120,000. */
+  timeoutMs?: number;
+  /** How often a call is repeated that failed for a reason that may pass. Default 3. */
+  maxRetries?: number;
+  /** Sends the requests in place of the global `fetch`. */
+  fetch?: typeof fetch;
+  clock?: Clock;
+  /** Is told of every attempt. The credential in it is masked. */
+  onDebug?: (event: DebugEvent) => void;
+}
+
+/** One attempt of a call. */
+export interface DebugEvent {
+  method: string;
+  url: string;
+  /** As sent, with the credential masked. */
+  headers: Record<string, string>;
+  /** 1 for the first one. */
+  attempt: number;
+  durationMs: number;
+  /** Absent when there was no answer. */
+  status?: number;
+  requestId?: string;
+  error?: unknown;
+}
+
+/** What one call sets for itself. */
+export interface CallOptions {
+  /** Ends the call; it rejects with the reason of the signal. */
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+  maxRetries?: number | undefined;
+  /** Names a write, so that it takes effect once. Default: a new one per call, kept over its retries. */
+  idempotencyKey?: string | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+export type Query = Record<string, unknown>;
+
+/** What a request carries. */
+export interface Body {
+  /** Absent where `fetch` derives it. */
+  type?: string;
+  data: NonNullable<RequestInit['body']>;
+}
+
+export interface Call {
+  method: string;
+  /** Below /api/v1, such as `/jobs`. */
+  path: string;
+  query?: Query | undefined;
+  body?: Body | undefined;
+  accept?: string;
+}
+
+/** A call that is ready to be sent as often as it takes. */
+interface Prepared {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body?: Body['data'];
+  duplex?: 'half';
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:3000';
+const DEFAULT_TIMEOUT_MS = 120_000;
+const DEFAULT_RETRIES = 3;
+const FIRST_WAIT_MS = 500;
+const MAX_BACKOFF_MS = 8_000;
+/** A longer Retry-After is left to the caller. */
+const MAX_RETRY_AFTER_MS = 90_000;
+const RANDOM_BYTES = 16;
+/** The end of a shorter secret would tell too much of it. */
+const MIN_MASKED_CHARACTERS = 16;
+
+/** Sends calls: one credential, one idempotency key per write, retries and timeouts. */
+export class Transport {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly #credential: string | undefined;
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    this.baseUrl = (options.baseUrl ?? fromEnvironment('DARKROOM_URL') ?? DEFAULT_URL).replace(/\/+$/, '');
+    if (!URL.canParse(this.baseUrl)) throw new TypeError(`baseUrl is no address: ${this.baseUrl}`);
+    const key = options.key ?? fromEnvironment('DARKROOM_KEY');
+    this.#credential = key && `${key.startsWith('ses_') ? 'Bearer' : 'ApiKey'} ${key}`;
+    this.clock = options.clock ?? systemClock;
+    this.#options = options;
+  }
+
+  /** Makes a call that answers JSON. */
+  json<T>(call: Call, options: CallOptions = {}): Promise<Answer<T>> {
+    return this.#exchange(call, options, readAnswer<T>);
+  }
+
+  /** Makes a call that answers bytes, and returns when they begin. */
+  bytes(call: Call, options: CallOptions = {}): Promise<Response> {
+    return this.#exchange(call, options, async (response) => response);
+  }
+
+  /**
+   * Makes a call, and repeats it while the failure may pass. A body that is a stream can be sent only once.
+   * @param read reads what succeeded; a connection that breaks meanwhile is a failure of the attempt.
+   * @throws DarkroomError, or the reason of the signal.
+   */
+  async #exchange<T>(call: Call, options: CallOptions, read: (response: Response) => Promise<T>): Promise<T> {
+    const request = this.#prepare(call, options);
+    const { signal, maxRetries = this.#options.maxRetries ?? DEFAULT_RETRIES } = options;
+    const retries = request.duplex === undefined ? maxRetries : 0;
+    for (let attempt = 1; ; attempt += 1) {
+      signal?.throwIfAborted();
+      try {
+        return await this.#attempt(request, attempt, options, read);
+      } catch (error) {
+        if (attempt > retries || !isWorthRepeating(error)) throw error;
+        const waitMs = waitBefore(attempt, error.retryAfterSeconds);
+        if (waitMs > MAX_RETRY_AFTER_MS) throw error;
+        await this.clock.sleep(waitMs, signal);
+      }
+    }
+  }
+
+  async #attempt<T>(
+    { url, ...init }: Prepared,
+    attempt: number,
+    { signal, timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS }: CallOptions,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const { fetch = (...args: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...args) } =
+      this.#options;
+    const overtime = new AbortController();
+    const answered = new AbortController();
+    const expire = () => overtime.abort();
+    this.clock.sleep(timeoutMs, answered.signal).then(expire, () => {});
+    const ends = signal === undefined ? [overtime.signal] : [overtime.signal, signal];
+    const startedAt = this.clock.now();
+    const tell = (outcome: Partial<DebugEvent>) =>
+      this.#options.onDebug?.({
+        method: init.method,
+        url,
+        headers: masked(init.headers),
+        attempt,
+        durationMs: this.clock.now() - startedAt,
+        ...outcome,
+      });
+    try {
+      const response = await fetch(url, { ...init, signal: AbortSignal.any(ends) });
+      if (!response.ok) throw await readFailure(response, this.baseUrl);
+      const result = await read(response);
+      tell({ status: response.status, requestId: response.headers.get('x-request-id') ?? '' });
+      return result;
+    } catch (error) {
+      const failure = signal?.aborted ? signal.reason : failureOf(error, url, overtime.signal, timeoutMs);
+      tell({
+        error: failure,
+        ...(failure instanceof DarkroomError && {
+          status: failure.status,
+          requestId: failure.requestId ?? '',
+        }),
+      });
+      throw failure;
+    } finally {
+      answered.abort();
+    }
+  }
+
+  #prepare(call: Call, options: CallOptions): Prepared {
+    const { method, path, query = {}, body, accept = 'application/json' } = call;
+    const search = queryText(query);
+    const isWrite = method !== 'GET' && method !== 'HEAD';
+    const headers: Record<string, string> = {
+      accept,
+      ...(this.#credential && { authorization: this.#credential }),
+      ...(body?.type && { 'content-type': body.type }),
+      ...(isWrite && { 'idempotency-key': options.idempotencyKey ?? randomText() }),
+      ...inLowerCase(options.headers),
+    };
+    return {
+      method,
+      url: `${this.baseUrl}/api/v1${path}${search === '' ? '' : `?${search}`}`,
+      headers,
+      ...(body && { body: body.data }),
+      ...(body?.data instanceof ReadableStream && { duplex: 'half' }),
+    };
+  }
+}
+
+/** The body of a JSON call. */
+export function jsonBody(value: unknown): Body {
+  return { type: 'application/json', data: JSON.stringify(value) };
+}
+
+/** A query: fields without a value are left out, and lists and objects are sent as JSON text. */
+function queryText(query: Query): string {
+  const fields = Object.entries(query).filter(([, value]) => value !== undefined);
+  const texts = fields.map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'object' ? JSON.stringify(value) : String(value),
+  ]);
+  return new URLSearchParams(texts).toString();
+}
+
+function failureOf(error: unknown, url: string, overtime: AbortSignal, timeoutMs: number): DarkroomError {
+  if (error instanceof DarkroomError) return error;
+  return overtime.aborted ? new TimeoutError(timeoutMs) : new ConnectionError(url, error);
+}
+
+function isWorthRepeating(error: unknown): error is DarkroomError {
+  return error instanceof DarkroomError && error.retryable && error.details.reason !== 'query_timeout';
+}
+
+/** Milliseconds before the next attempt: what the service says, or a doubling wait of which half is at random. */
+function waitBefore(attempt: number, retryAfterSeconds: number | undefined): number {
+  if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000;
+  const longest = Math.min(MAX_BACKOFF_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+  return longest * (0.5 + Math.random() / 2);
+}
+
+/**
+ * Random text that nobody guesses. Unlike randomUUID, getRandomValues also exists on pages that were not loaded by
+ * https.
+ */
+export function randomText(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The headers with the credential shortened to its scheme and its end. */
+function masked({ authorization, ...headers }: Record<string, string>): Record<string, string> {
+  if (authorization === undefined) return headers;
+  const [scheme, secret = ''] = authorization.split(' ');
+  const end = secret.length > MIN_MASKED_CHARACTERS ? secret.slice(-4) : '';
+  return { ...headers, authorization: `${scheme} …${end}` };
+}
+
+function inLowerCase(headers: Record<string, string> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,60 @@
+import type { WebhookEvent } from './schema.ts';
+
+/** A delivery as it arrived. */
+export interface ReceivedDelivery {
+  /** The raw body, before it is parsed. */
+  body: string | Uint8Array;
+  headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The secret of the endpoint, `whsec_…`. */
+  secret: string;
+  /** How old a signature may be. Default 300 seconds. */
+  toleranceSeconds?: number;
+  /** Milliseconds since the epoch; the clock of the machine when left out. */
+  now?: number;
+}
+
+/** A delivery that is not genuine, or whose signature is too old. */
+export class WebhookVerificationError extends Error {
+  override name = 'WebhookVerificationError';
+}
+
+const HEADER = 'service-signature';
+const DEFAULT_TOLERANCE_SECONDS = 300;
+
+/**
+ * Verifies a delivery, and returns its event. `Service-Signature` is `t=<unix seconds>,v1=<hex>`, and v1 is the
+ * HMAC-SHA256 of `<t>.<raw body>` under the whole secret. WebCrypto compares in constant time.
+ * @throws WebhookVerificationError
+ */
+export async function verifyWebhook(delivery: ReceivedDelivery): Promise<WebhookEvent> {
+  const { body, headers, secret, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = delivery;
+  if (secret === '')
+    throw new WebhookVerificationError('The secret is empty: pass the secret of the endpoint.');
+  const header = headerIn(headers);
+  const [, t] = /(?:^|,)t=(\d+)/.exec(header) ?? [];
+  const [, v1] = /(?:^|,)v1=([0-9a-f]{64})(?:,|$)/.exec(header) ?? [];
+  if (t === undefined || v1 === undefined)
+    throw new WebhookVerificationError(`The header ${HEADER} is missing or malformed.`);
+  const encoder = new TextEncoder();
+  const raw = typeof body === 'string' ? encoder.encode(body) : body;
+  const signed = await new Blob([encoder.encode(`${t}.`), raw as Uint8Array<ArrayBuffer>]).arrayBuffer();
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), algorithm, false, ['verify']);
+  const signature = Uint8Array.from(v1.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+  if (!(await crypto.subtle.verify('HMAC', key, signature, signed)))
+    throw new WebhookVerificationError(
+      'The signature does not match: pass the raw body, and the right secret.',
+    );
+  const ageSeconds = Math.abs((delivery.now ?? Date.now()) / 1000 - Number(t));
+  if (ageSeconds > toleranceSeconds)
+    throw new WebhookVerificationError(
+      `The signature is ${Math.round(ageSeconds)} seconds off: set the clock right, or allow more by toleranceSeconds.`,
+    );
+  return JSON.parse(new TextDecoder().decode(raw));
+}
+
+function headerIn(headers: ReceivedDelivery['headers']): string {
+  if (headers instanceof Headers) return headers.get(HEADER) ?? '';
+  const [, value = ''] = Object.entries(headers).find(([name]) => name.toLowerCase() === HEADER) ?? [];
+  return String(value);
+}
