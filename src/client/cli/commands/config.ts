@@ -1,0 +1,45 @@
+import { parseArgs } from 'node:util';
+import { configurationPath, readConfiguration, writeConfiguration } from '../configuration.ts';
+import type { Command } from '../context.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import { readSecret } from '../secret.ts';
+
+const EXPECTED = 'Call darkroom config set url ADDRESS, darkroom config set key, or darkroom config show.';
+
+export const configCommand: Command = {
+  usage: `darkroom config set url ADDRESS     keeps the address of the service
+darkroom config set key             keeps the key, which is asked for, or read from stdin
+darkroom config show                shows both, the key masked
+
+Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKROOM_CONFIG names another file.
+`,
+  async run(args, { environment, terminal }) {
+    const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+    const [action, name, value, ...more] = positionals;
+    if (action === 'show' && name === undefined) {
+      const { url, key } = await readConfiguration(environment);
+      const shown = { path: configurationPath(environment), url, key: key && `drk_…${key.slice(-4)}` };
+      terminal.result(
+        shown,
+        Object.entries(shown)
+          .map((pair) => pair.join('  '))
+          .join('\n'),
+      );
+      return EXIT.done;
+    }
+    if (action !== 'set' || more.length > 0) throw new UsageError(EXPECTED);
+    if (name === 'url' && value !== undefined) {
+      if (!/^https?:\/\//i.test(value))
+        throw new UsageError('The address must begin with http:// or https://.');
+      await writeConfiguration(environment, { url: value });
+      return EXIT.done;
+    }
+    if (name !== 'key') throw new UsageError(EXPECTED);
+    if (value !== undefined)
+      throw new UsageError('Arguments are seen by other users: leave the key out, and it is asked for.');
+    const key = await readSecret(terminal);
+    if (key === '') throw new UsageError('The key is empty: send it to stdin as one line.');
+    await writeConfiguration(environment, { key });
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,199 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { ImageBytes } from '../../bodies.ts';
+import type { Darkroom } from '../../client.ts';
+import type { Job, JobRequest, JobSummary } from '../../schema.ts';
+import type { Command, Context } from '../context.ts';
+import { EXIT, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
+import { findInputs, type Input } from '../inputs.ts';
+import { type ParsedOp, parseOp } from '../parameters.ts';
+import type { Terminal } from '../terminal.ts';
+
+const RUN_OPTIONS = {
+  output: { type: 'string', short: 'o' },
+  preset: { type: 'string' },
+  collection: { type: 'string', short: 'c' },
+  model: { type: 'string' },
+  'max-credits': { type: 'string' },
+  detach: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+} as const;
+
+/** The parameters in the contract of an op that are fields of the job itself. */
+const JOB_FIELDS = ['prompt', 'count', 'templateId', 'items'];
+
+type Action = (args: readonly string[], context: Context) => Promise<number>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  run: runJob,
+  get: withJob(async (client, id) => client.jobs.get(id)),
+  wait: withJob((client, id, terminal) => waitFor(client, id, terminal)),
+  cancel: withJob(async (client, id) => client.jobs.cancel(id)),
+  resume: withJob(async (client, id, terminal) =>
+    waitFor(client, (await client.jobs.resume(id)).id, terminal),
+  ),
+  list: listJobs,
+  results: downloadResults,
+};
+
+export const jobCommand: Command = {
+  usage: `darkroom job run [IMAGE …] --op NAME [--PARAMETER VALUE …] | --preset SLUG [-o FOLDER]
+darkroom job get|wait|cancel|resume ID
+darkroom job list [--status STATUS]
+darkroom job results ID -o FILE.zip
+
+run uploads the images, submits a job over them, waits for its end, and saves its results.
+
+  -o, --output      a folder for the results; without it they stay in the account
+  --collection      of the uploads and the results
+  --model           of an AI op
+  --max-credits N   refuses a job that would cost more
+  --detach          ends when the job is submitted
+  --dry-run         tells what the job would cost; uploads nothing
+`,
+  async run([name = '', ...args], context) {
+    const action = ACTIONS[name];
+    if (action === undefined)
+      throw new UsageError(`Call darkroom job with one of ${Object.keys(ACTIONS).join(', ')}.`);
+    return action(args, context);
+  },
+};
+
+async function runJob(args: readonly string[], context: Context): Promise<number> {
+  const parsed = await parseOp(args, RUN_OPTIONS, () => context.client());
+  const { values, positionals } = parsed;
+  const request = readRequest(parsed);
+  const { inputs } = await findInputs(positionals, process.stdin);
+  const client = await context.client();
+  const { terminal } = context;
+  if (values['dry-run'] === true) {
+    const imageCount = inputs.length === 0 ? {} : { imageCount: inputs.length };
+    const estimate = await client.jobs.estimate({ ...request, ...imageCount });
+    const { totalItems, credits, overageCredits } = estimate;
+    terminal.result(estimate, `${totalItems} items, ${credits + overageCredits} credits`);
+    return EXIT.done;
+  }
+  const assetIds = await uploadAll(client, inputs, request.collection, terminal);
+  const job = await client.jobs.submit({ ...request, ...(assetIds.length > 0 && { assetIds }) });
+  if (values.detach === true) return ended(job, terminal);
+  const done = await waitFor(client, job.id, terminal);
+  if (typeof values.output === 'string') await saveResults(client, done, inputs, values.output, terminal);
+  return ended(done, terminal);
+}
+
+function readRequest({ values, op, parameters }: ParsedOp): JobRequest {
+  const { preset, collection, model } = values as Record<string, string | undefined>;
+  if ((op === undefined) === (preset === undefined))
+    throw new UsageError('Say what to do by one of --op and --preset.');
+  const entries = Object.entries(parameters);
+  const isField = ([name]: [string, unknown]) => JOB_FIELDS.includes(name);
+  const own = Object.fromEntries(entries.filter((entry) => !isField(entry)));
+  const maxCredits = values['max-credits'] === undefined ? undefined : Number(values['max-credits']);
+  if (Number.isNaN(maxCredits)) throw new UsageError('--max-credits must be a number.');
+  return {
+    ...(op !== undefined && { op: op.op }),
+    ...(preset !== undefined && { presetId: preset }),
+    ...Object.fromEntries(entries.filter(isField)),
+    ...(Object.keys(own).length > 0 && { parameters: own }),
+    ...(collection !== undefined && { collection }),
+    ...(model !== undefined && { model }),
+    ...(maxCredits !== undefined && { maxCredits }),
+  };
+}
+
+/** The ids of the inputs, each as an asset of the account. */
+async function uploadAll(
+  client: Darkroom,
+  inputs: readonly Input[],
+  collection: string | undefined,
+  terminal: Terminal,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const input of inputs) {
+    terminal.progress(ids.length, inputs.length, input.name);
+    const image = await input.open();
+    const labels = collection === undefined ? {} : { collection };
+    const isAsset = 'assetId' in image;
+    ids.push(isAsset ? image.assetId : (await client.assets.upload(image as ImageBytes, labels)).id);
+  }
+  terminal.endProgress();
+  return ids;
+}
+
+/** Waits for the end of a job, and shows how far it is. An interrupt ends the wait; the job goes on. */
+async function waitFor(client: Darkroom, jobId: string, terminal: Terminal): Promise<Job> {
+  const job = await client.jobs.wait(jobId, {
+    onProgress: ({ completedItems, failedItems, cancelledItems, totalItems, status }) =>
+      terminal.progress(completedItems + failedItems + cancelledItems, totalItems, status),
+  });
+  terminal.endProgress();
+  return job;
+}
+
+/** Tells how a job stands. A job with failed items is a failure, of the kind that the job names. */
+function ended(job: Job, terminal: Terminal): number {
+  terminal.result(job, textOf(job));
+  if (job.status !== 'FAILED') return EXIT.done;
+  return exitCodeOfFailure({ code: job.errorCode ?? '', retryable: job.retryable ?? false });
+}
+
+function textOf({ id, status, completedItems, totalItems, errorMessage = '' }: JobSummary): string {
+  return `${id}  ${status}  ${completedItems}/${totalItems}  ${errorMessage}`.trimEnd();
+}
+
+async function saveResults(
+  client: Darkroom,
+  { id, totalItems }: Job,
+  inputs: readonly Input[],
+  folder: string,
+  terminal: Terminal,
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for await (const { index, variant, assetId, resultAssetId, output } of client.jobs.items(id)) {
+    if (resultAssetId === undefined) {
+      if (output !== undefined) terminal.result({ index, assetId, output }, JSON.stringify(output));
+      continue;
+    }
+    const result = await client.assets.download(resultAssetId);
+    const stem = inputs.length === totalItems ? inputs[index]?.stem.replaceAll(/[\\/]/g, '-') : `${index}`;
+    const name = [stem, variant].filter((part) => part !== undefined).join('-');
+    const path = join(folder, `${name}.${extensionOf(result.contentType)}`);
+    await result.save(path);
+    terminal.result({ index, assetId, resultAssetId, output: path }, `${index} → ${path}`);
+  }
+}
+
+function extensionOf(contentType: string): string {
+  return contentType.replace('image/', '').replace('jpeg', 'jpg').replace('svg+xml', 'svg');
+}
+
+/** An action on the job that the only argument names. */
+function withJob(act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>): Action {
+  return async (args, context) => {
+    const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+    const [jobId] = positionals;
+    if (jobId === undefined || positionals.length > 1) throw new UsageError('Name one job by its id.');
+    return ended(await act(await context.client(), jobId, context.terminal), context.terminal);
+  };
+}
+
+async function listJobs(args: readonly string[], context: Context): Promise<number> {
+  const options = { status: { type: 'string' }, limit: { type: 'string', default: '100' } } as const;
+  const { status, limit } = parseArgs({ args: [...args], options }).values;
+  const { jobs } = await context.client();
+  const query = (status === undefined ? {} : { status }) as Parameters<typeof jobs.list>[0];
+  for (const job of await jobs.list(query).all(Number(limit))) context.terminal.result(job, textOf(job));
+  return EXIT.done;
+}
+
+async function downloadResults(args: readonly string[], context: Context): Promise<number> {
+  const options = { output: { type: 'string', short: 'o' } } as const;
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const [jobId] = positionals;
+  const { output = `${jobId}.zip` } = values;
+  if (jobId === undefined) throw new UsageError('Name one job by its id.');
+  await (await (await context.client()).jobs.download(jobId)).save(output);
+  context.terminal.result({ output }, output);
+  return EXIT.done;
+}

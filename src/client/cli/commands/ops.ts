@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import type { OpDefinition, OpParameter } from '../../schema.ts';
+import type { Command } from '../context.ts';
+import { EXIT } from '../exit-codes.ts';
+
+export const opsCommand: Command = {
+  usage: `darkroom ops [NAME]
+
+Lists the ops of the service, or the parameters of one. Needs no key.
+`,
+  async run(args, context) {
+    const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+    const { ops } = await context.client();
+    const { terminal } = context;
+    const [name] = positionals;
+    if (name !== undefined) {
+      const op = await ops.get(name);
+      terminal.result(op, pageOf(op));
+      return EXIT.done;
+    }
+    for (const op of await ops.list())
+      terminal.result(op, `${op.op.padEnd(18)} ${op.kind.padEnd(13)} ${op.description}`);
+    return EXIT.done;
+  },
+};
+
+function pageOf({ op, description, params, pricing }: OpDefinition): string {
+  const rows = Object.entries(params).map(([name, parameter]) => {
+    const kind = [typeTextOf(parameter), boundsOf(parameter)].filter((text) => text !== '').join(', ');
+    return `  --${name.padEnd(14)} ${kind}\n      ${parameter.description}`;
+  });
+  return [`${op}: ${description}`, pricing.summary, '', ...rows].join('\n');
+}
+
+function typeTextOf({ type, enum: words = [] }: OpParameter): string {
+  return words.length > 0 ? words.join(' | ') : type;
+}
+
+function boundsOf({ min, max, default: fallback }: OpParameter): string {
+  const bounds = min === undefined && max === undefined ? '' : `${min ?? '…'} to ${max ?? '…'}`;
+  return [bounds, fallback === undefined ? '' : `default ${fallback}`]
+    .filter((text) => text !== '')
+    .join(', ');
+}

@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import type { RenderRequest } from '../../schema.ts';
+import type { Command } from '../context.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import { readJson } from '../parameters.ts';
+
+const OPTIONS = {
+  output: { type: 'string', short: 'o', default: '-' },
+  template: { type: 'string', short: 't' },
+  html: { type: 'string' },
+  css: { type: 'string' },
+  width: { type: 'string' },
+  height: { type: 'string' },
+  data: { type: 'string' },
+  set: { type: 'string', multiple: true },
+  format: { type: 'string' },
+  quality: { type: 'string' },
+  scale: { type: 'string' },
+  'dry-run': { type: 'boolean' },
+} as const;
+
+const parse = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS }).values;
+type Values = ReturnType<typeof parse>;
+
+export const renderCommand: Command = {
+  usage: `darkroom render --template ID [--set NAME=VALUE …] [--data FILE.json|-] -o FILE
+darkroom render --html FILE [--css FILE] --width PX --height PX [--set NAME=VALUE …] -o FILE
+
+Draws a template, or HTML, with one row of data.
+
+  -o, --output   a file, or - for stdout
+  --format, --quality, --scale   of the picture; the name of the file says the format too
+  --dry-run      tells what would be made, and what it would cost
+`,
+  async run(args, context) {
+    const values = parse(args);
+    const request = await readRequest(values);
+    const { terminal } = context;
+    const { images } = await context.client();
+    if (values['dry-run']) {
+      const plan = await images.planRender(request);
+      terminal.result({ plan }, `${plan.format} ${plan.width}×${plan.height}`);
+      return EXIT.done;
+    }
+    const { output } = values;
+    if (output === '-' && terminal.isForPeople)
+      throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
+    const picture = await images.render(request);
+    for (const { code, name } of picture.warnings)
+      terminal.note(name === undefined ? code : `${code}: ${name}`);
+    if (output === '-') {
+      await terminal.bytes(await picture.bytes());
+      return EXIT.done;
+    }
+    await picture.save(output);
+    const { width, height, format, size, requestId } = picture;
+    const facts = { output, width, height, format, bytes: size, requestId };
+    terminal.result(facts, `${output}  ${width}×${height}  ${size} bytes`);
+    return EXIT.done;
+  },
+};
+
+async function readRequest(values: Values): Promise<RenderRequest> {
+  const { template, html, css, output, format = extname(output).slice(1) || undefined } = values;
+  if ((template === undefined) === (html === undefined))
+    throw new UsageError('Say what to draw by one of --template and --html.');
+  const fields = {
+    templateId: template,
+    html: html === undefined ? undefined : await readFile(html, 'utf8'),
+    css: css === undefined ? undefined : await readFile(css, 'utf8'),
+    width: numberIn(values, 'width'),
+    height: numberIn(values, 'height'),
+    quality: numberIn(values, 'quality'),
+    scale: numberIn(values, 'scale'),
+    format,
+    data: await readData(values),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function numberIn(values: Values, name: 'width' | 'height' | 'quality' | 'scale'): number | undefined {
+  const given = values[name];
+  if (given === undefined) return undefined;
+  const value = Number(given);
+  if (given.trim() === '' || !Number.isFinite(value)) throw new UsageError(`--${name} must be a number.`);
+  return value;
+}
+
+/** The row: that of --data, with the values of --set over it. */
+async function readData({ data, set = [] }: Values): Promise<Record<string, unknown>> {
+  const row = data === undefined ? {} : readJson('data', await readText(data));
+  if (typeof row !== 'object' || row === null || Array.isArray(row))
+    throw new UsageError('--data must hold one JSON object.');
+  const pairs = set.map((pair) => {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (name === undefined) throw new UsageError(`--set takes NAME=VALUE, not ${pair}.`);
+    return [name, value];
+  });
+  return { ...row, ...Object.fromEntries(pairs) };
+}
+
+function readText(path: string): Promise<string> {
+  return path === '-' ? text(process.stdin) : readFile(path, 'utf8');
+}

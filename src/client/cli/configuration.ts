@@ -1,0 +1,47 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { UsageError } from './exit-codes.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a user keeps on his machine. */
+export interface Configuration {
+  url?: string;
+  key?: string;
+}
+
+const READABLE_BY_OTHERS = 0o077;
+const PRIVATE = 0o600;
+
+/** DARKROOM_CONFIG, else darkroom/config.json in the folder for configurations. */
+export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: Environment): string {
+  return DARKROOM_CONFIG || join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'darkroom', 'config.json');
+}
+
+/**
+ * Reads the configuration; one that does not exist is empty.
+ * @throws UsageError for a file that others may read, because it holds a key.
+ */
+export async function readConfiguration(environment: Environment): Promise<Configuration> {
+  const path = configurationPath(environment);
+  const found = await stat(path).catch(() => null);
+  if (found === null) return {};
+  // Windows has no such modes.
+  if (process.platform !== 'win32' && (found.mode & READABLE_BY_OTHERS) !== 0)
+    throw new UsageError(`${path} holds a key, and others may read it: chmod 600 ${path}`);
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read as JSON: correct or delete it.`, { cause: error });
+  }
+}
+
+/** Changes the configuration. Nobody else can read the file. */
+export async function writeConfiguration(environment: Environment, change: Configuration): Promise<void> {
+  const path = configurationPath(environment);
+  const configuration = { ...(await readConfiguration(environment)), ...change };
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(path, `${JSON.stringify(configuration, null, 2)}\n`, { mode: PRIVATE });
+  await chmod(path, PRIVATE);
+}

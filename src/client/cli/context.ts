@@ -1,0 +1,31 @@
+import { Darkroom } from '../client.ts';
+import { readConfiguration } from './configuration.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What every command works with. */
+export class Context {
+  readonly terminal: Terminal;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  #client: Darkroom | undefined;
+
+  constructor(terminal: Terminal, environment: Readonly<Record<string, string | undefined>>) {
+    this.terminal = terminal;
+    this.environment = environment;
+  }
+
+  /** The client for the service and the key of the environment, else of the configuration. */
+  async client(): Promise<Darkroom> {
+    if (this.#client !== undefined) return this.#client;
+    const { DARKROOM_URL, DARKROOM_KEY } = this.environment;
+    const { url, key } = await readConfiguration(this.environment);
+    this.#client = new Darkroom({ baseUrl: DARKROOM_URL || url, key: DARKROOM_KEY || key });
+    return this.#client;
+  }
+}
+
+/** A command: its arguments in, its exit code out. */
+export interface Command {
+  /** How it is called, for `--help`. */
+  usage: string;
+  run(args: readonly string[], context: Context): Promise<number>;
+}

@@ -1,0 +1,40 @@
+import { DarkroomError } from '../errors.ts';
+
+/** How a program that calls the command learns what came of it. */
+export const EXIT = {
+  done: 0,
+  /** Something that is no fault of the call, such as a disk that is full. */
+  broken: 1,
+  /** The arguments are wrong; nothing was sent. */
+  usage: 2,
+  /** The service refused the call: the same call will be refused again. */
+  refused: 3,
+  /** The account lacks credits, or room for assets. */
+  credits: 4,
+  /** The same call may succeed later. */
+  later: 5,
+} as const;
+
+/** Wrong arguments. The message says how to correct them. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+const OUT_OF_CREDITS = ['insufficient_credit', 'asset_count_exceeded'];
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError || isParseError(error)) return EXIT.usage;
+  return error instanceof DarkroomError ? exitCodeOfFailure(error) : EXIT.broken;
+}
+
+/** The exit code of a failed call, or of a job or an item that failed with such a code. */
+export function exitCodeOfFailure({ code, retryable }: { code?: string; retryable?: boolean }): number {
+  if (retryable) return EXIT.later;
+  return OUT_OF_CREDITS.includes(code ?? '') ? EXIT.credits : EXIT.refused;
+}
+
+/** Whether parseArgs refused the arguments. */
+function isParseError(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS_');
+}

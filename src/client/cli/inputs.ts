@@ -1,0 +1,96 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join, parse, relative } from 'node:path';
+import type { ImageInput } from '../bodies.ts';
+import { imageTypeOf, openFile } from '../files.ts';
+import { UsageError } from './exit-codes.ts';
+
+/** An image that a command works on. */
+export interface Input {
+  /** As the user knows it. */
+  name: string;
+  /** Its path below the output folder, without an extension. */
+  stem: string;
+  /** Identifies the version of a file; absent for what is no file. */
+  version?: string;
+  open(): Promise<ImageInput>;
+}
+
+const STDIN = '-';
+const ADDRESS = /^https?:\/\//i;
+const ASSET = /^ast_\w+$/;
+
+/**
+ * The images that arguments name: files, folders with all images below them, `-` for stdin, addresses, and ids of
+ * assets.
+ * @throws UsageError for a file that does not exist, or a folder without an image.
+ */
+export async function findInputs(
+  args: readonly string[],
+  stdin: AsyncIterable<Uint8Array>,
+): Promise<{ inputs: Input[]; hasFolder: boolean }> {
+  const inputs: Input[] = [];
+  let hasFolder = false;
+  for (const arg of args) {
+    if (arg === STDIN) inputs.push(stdinInput(stdin));
+    else if (ADDRESS.test(arg)) inputs.push(addressInput(arg));
+    else if (ASSET.test(arg)) inputs.push({ name: arg, stem: arg, open: async () => ({ assetId: arg }) });
+    else {
+      const found = await stat(arg).catch(() => null);
+      if (found === null) throw new UsageError(`There is no file ${arg}.`);
+      hasFolder ||= found.isDirectory();
+      inputs.push(...(found.isDirectory() ? await filesBelow(arg) : [await fileInput(arg, parse(arg).base)]));
+    }
+  }
+  return { inputs: withDistinctStems(inputs), hasFolder };
+}
+
+/** Stdin is read whole, so that a call that may pass later can be repeated. */
+function stdinInput(stdin: AsyncIterable<Uint8Array>): Input {
+  return {
+    name: STDIN,
+    stem: 'stdin',
+    async open() {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of stdin) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+  };
+}
+
+function addressInput(url: string): Input {
+  const { name } = parse(new URL(url).pathname);
+  return { name: url, stem: name || 'image', open: async () => ({ url }) };
+}
+
+async function filesBelow(folder: string): Promise<Input[]> {
+  const names = await readdir(folder, { recursive: true });
+  const images = names.filter((name) => imageTypeOf(name) !== undefined).sort();
+  if (images.length === 0) throw new UsageError(`There is no image in ${folder}.`);
+  return Promise.all(images.map((name) => fileInput(join(folder, name), name)));
+}
+
+async function fileInput(path: string, name: string): Promise<Input> {
+  const { size, mtimeMs } = await stat(path);
+  const { dir, name: base } = parse(name);
+  return {
+    name: relative('.', path) || path,
+    stem: join(dir, base),
+    version: `${size} ${Math.round(mtimeMs)}`,
+    open: () => openFile(path),
+  };
+}
+
+/** a.jpg and a.png would be one output: such inputs keep their whole names, and equal ones get a number. */
+function withDistinctStems(inputs: Input[]): Input[] {
+  const wholeStem = ({ stem, name }: Input) => stem + parse(name).ext;
+  const renamed = renameRepeated(inputs, wholeStem);
+  return renameRepeated(renamed, ({ stem }, index) => `${stem}-${index + 1}`);
+}
+
+function renameRepeated(inputs: Input[], rename: (input: Input, index: number) => string): Input[] {
+  const counts = new Map<string, number>();
+  for (const { stem } of inputs) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  return inputs.map((input, index) =>
+    (counts.get(input.stem) ?? 0) > 1 ? { ...input, stem: rename(input, index) } : input,
+  );
+}

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { appendFile, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What was made of which version of a file. */
+interface Entry {
+  input: string;
+  version: string;
+  /** What was done, as JSON. */
+  work: string;
+  output: string;
+}
+
+const NAME = '.darkroom-journal.ndjson';
+
+/**
+ * What a command has made in a folder, one line per output. A command that is called again goes on where it ended:
+ * outputs that are there are left out, unless their file or the work has changed.
+ */
+export class Journal {
+  readonly #folder: string;
+  readonly #work: string;
+  readonly #made: ReadonlyMap<string, Entry>;
+
+  private constructor(folder: string, work: string, entries: readonly Entry[]) {
+    this.#folder = folder;
+    this.#work = work;
+    this.#made = new Map(entries.map((entry) => [entry.input, entry]));
+  }
+
+  /** @param work what the command does with each file. */
+  static async open(folder: string, work: unknown): Promise<Journal> {
+    const text = await readFile(join(folder, NAME), 'utf8').catch(() => '');
+    return new Journal(folder, JSON.stringify(work), text.split('\n').flatMap(parseEntry));
+  }
+
+  /** Whether the output of this version of a file is there. */
+  has({ name, version }: { name: string; version?: string }): boolean {
+    const entry = this.#made.get(name);
+    const isSame = entry !== undefined && entry.version === version && entry.work === this.#work;
+    return isSame && existsSync(join(this.#folder, entry.output));
+  }
+
+  async add({ name, version }: { name: string; version?: string }, output: string): Promise<void> {
+    if (version === undefined) return;
+    const entry: Entry = { input: name, version, work: this.#work, output };
+    await appendFile(join(this.#folder, NAME), `${JSON.stringify(entry)}\n`);
+  }
+}
+
+/** A line that broke off when its process ended is no entry. */
+function parseEntry(line: string): Entry[] {
+  try {
+    return [JSON.parse(line)];
+  } catch {
+    return [];
+  }
+}

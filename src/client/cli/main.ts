@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+import { configCommand } from './commands/config.ts';
+import { jobCommand } from './commands/job.ts';
+import { listenCommand } from './commands/listen.ts';
+import { opsCommand } from './commands/ops.ts';
+import { renderCommand } from './commands/render.ts';
+import { transformCommand } from './commands/transform.ts';
+import { uploadCommand } from './commands/upload.ts';
+import { type Command, Context } from './context.ts';
+import { EXIT, exitCodeOf, UsageError } from './exit-codes.ts';
+import { Terminal } from './terminal.ts';
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  transform: transformCommand,
+  render: renderCommand,
+  upload: uploadCommand,
+  job: jobCommand,
+  ops: opsCommand,
+  listen: listenCommand,
+  config: configCommand,
+};
+
+const USAGE = `darkroom <command> …          (darkroom <command> --help)
+
+  transform   runs an op, a preset or steps on images
+  render      draws a template, or HTML
+  upload      keeps images in the account
+  job         submits, follows and ends jobs
+  ops         lists the ops, or the parameters of one
+  listen      forwards what jobs announce to an address of this machine
+  config      keeps the address of the service, and the key
+
+The service is DARKROOM_URL and the key DARKROOM_KEY, or what darkroom config keeps.
+Results go to stdout: as text on a terminal, otherwise as NDJSON, one object per line.
+Exit codes: 0 done, 1 broken, 2 wrong arguments, 3 refused, 4 out of credits or room, 5 try again later.
+`;
+
+/** Runs one command. @returns its exit code. */
+async function main([name, ...args]: readonly string[], context: Context): Promise<number> {
+  if (name === undefined || name === '--help' || name === '-h') {
+    process.stdout.write(USAGE);
+    return name === undefined ? EXIT.usage : EXIT.done;
+  }
+  const command = COMMANDS[name];
+  if (command === undefined) throw new UsageError(`There is no command ${name}: see darkroom --help.`);
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(command.usage);
+    return EXIT.done;
+  }
+  return command.run(args, context);
+}
+
+const terminal = new Terminal(process.stdout, process.stderr);
+// A reader that has enough, such as head, ends the command.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
+  process.exit(code === 'EPIPE' ? 0 : EXIT.broken),
+);
+try {
+  process.exitCode = await main(process.argv.slice(2), new Context(terminal, process.env));
+} catch (error) {
+  terminal.endProgress();
+  terminal.failure(error, 'darkroom');
+  process.exitCode = exitCodeOf(error);
+}

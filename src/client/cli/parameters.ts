@@ -1,0 +1,124 @@
+import { parseArgs } from 'node:util';
+import type { Darkroom } from '../client.ts';
+import { NotFoundError } from '../errors.ts';
+import type { OpDefinition, OpParameter } from '../schema.ts';
+import { UsageError } from './exit-codes.ts';
+
+type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
+
+/** The arguments of a command that takes an op with its parameters. */
+export interface ParsedOp {
+  /** The options of the command. */
+  values: Record<string, string | boolean | undefined>;
+  positionals: string[];
+  /** Absent where no op is named. */
+  op?: OpDefinition;
+  /** The parameters of the op, each as a value of its type. */
+  parameters: Record<string, unknown>;
+}
+
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
+/**
+ * Parses options of a command beside those of the op that --op names. The names and the bounds of an op's parameters
+ * come from the service, so that a new op needs no new release of this program.
+ * @throws UsageError for an op or an option that does not exist, or a number out of its bounds.
+ */
+export async function parseOp(
+  args: readonly string[],
+  own: Options,
+  readClient: () => Promise<Darkroom>,
+): Promise<ParsedOp> {
+  const options: Options = { op: { type: 'string' }, ...own };
+  const { values: first } = parseArgs({ args: [...args], options, strict: false });
+  if (typeof first.op !== 'string') {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    return { values: values as ParsedOp['values'], positionals, parameters: {} };
+  }
+  const op = await readOp(await readClient(), first.op);
+  const params = Object.entries(op.params);
+  const isOwn = (name: string) => name in options;
+  const ofOp: Options = Object.fromEntries(
+    params.flatMap(([name]) =>
+      [name, kebab(name)].filter((one) => !isOwn(one)).map((one) => [one, { type: 'string' }] as const),
+    ),
+  );
+  const joined = joinValues(args, ofOp, op);
+  const parsed = parseArgs({ args: joined, options: { ...options, ...ofOp }, allowPositionals: true });
+  const values = parsed.values as ParsedOp['values'];
+  const parameters: Record<string, unknown> = {};
+  for (const [name, parameter] of params) {
+    const text = isOwn(name) ? undefined : (values[name] ?? values[kebab(name)]);
+    if (typeof text === 'string') parameters[name] = readValue(name, text, parameter);
+  }
+  return { values, positionals: parsed.positionals, op, parameters };
+}
+
+async function readOp(client: Darkroom, name: string): Promise<OpDefinition> {
+  try {
+    return await client.ops.get(name);
+  } catch (error) {
+    if (error instanceof NotFoundError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** minSsim as min-ssim. */
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/**
+ * Joins each option of an op with its value, as --angle=-90, because a value may begin with a dash; a switch alone is
+ * true.
+ */
+function joinValues(args: readonly string[], ofOp: Options, op: OpDefinition): string[] {
+  const joined: string[] = [];
+  const camel = Object.fromEntries(
+    Object.keys(op.params).flatMap((name) => [
+      [name, name],
+      [kebab(name), name],
+    ]),
+  );
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index] ?? '';
+    const next = args[index + 1];
+    const name = arg.slice(2);
+    if (!arg.startsWith('--') || !(name in ofOp)) {
+      joined.push(arg);
+      continue;
+    }
+    const isSwitch = op.params[camel[name] ?? '']?.type === 'boolean';
+    const isGiven = next !== undefined && (!isSwitch || /^(true|false)$/i.test(next));
+    if (isGiven) index += 1;
+    joined.push(isGiven ? `${arg}=${next}` : isSwitch ? `${arg}=true` : arg);
+  }
+  return joined;
+}
+
+/** The text as a value of the parameter's type; the service reads its words. */
+function readValue(name: string, text: string, { type, min, max }: OpParameter): unknown {
+  const types = type.split(' or ');
+  const isNumber = NUMBER.test(text);
+  if (isNumber && (types.includes('integer') || types.includes('number'))) {
+    const value = Number(text);
+    const isOutside = value < (min ?? value) || value > (max ?? value);
+    if (isOutside && types.length === 1)
+      throw new UsageError(`--${name} is ${text}: it must be ${min ?? '…'} to ${max ?? '…'}.`);
+    return value;
+  }
+  if (types.includes('boolean') && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+  if (types.some((one) => one === 'array' || one === 'object') && /^\s*[[{]/.test(text))
+    return readJson(name, text);
+  if (types.length === 1 && ['integer', 'number'].includes(type))
+    throw new UsageError(`--${name} is ${JSON.stringify(text)}: it must be a number.`);
+  return text;
+}
+
+export function readJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--${name} is no JSON: ${(error as Error).message}`, { cause: error });
+  }
+}

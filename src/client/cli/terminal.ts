@@ -1,0 +1,93 @@
+import { DarkroomError } from '../errors.ts';
+
+/** A stream that a command writes to. */
+export interface Sink {
+  write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+const BAR_WIDTH = 24;
+
+/**
+ * What a command prints. Results go to stdout: for people where it is a terminal, otherwise as NDJSON, one object per
+ * line. Everything else goes to stderr, the progress only where that is a terminal.
+ */
+export class Terminal {
+  readonly #stdout: Sink;
+  readonly #stderr: Sink;
+  #progress = '';
+
+  constructor(stdout: Sink, stderr: Sink) {
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+  }
+
+  /** Whether results are for a person. */
+  get isForPeople(): boolean {
+    return this.#stdout.isTTY === true;
+  }
+
+  /** One result. @param text of it, for people. */
+  result(value: unknown, text: string): void {
+    this.#hidingProgress(() => {
+      this.#stdout.write(`${this.isForPeople ? text : JSON.stringify(value)}\n`);
+    });
+  }
+
+  /** Bytes, and nothing else. */
+  async bytes(data: Uint8Array): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#stdout.write(data, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** A text for people. */
+  note(text: string): void {
+    this.#hidingProgress(() => this.#stderr.write(`${text}\n`));
+  }
+
+  /** A failure with the ways to mend it. @param subject what it is about. */
+  failure(error: unknown, subject?: string): void {
+    this.note([subject, ...failureTexts(error)].filter((text) => text !== undefined).join(': '));
+  }
+
+  /** Draws how far the work is, in place of what was drawn before. */
+  progress(done: number, total: number, text = ''): void {
+    if (this.#stderr.isTTY !== true) return;
+    const filled = total === 0 ? BAR_WIDTH : Math.floor((done / total) * BAR_WIDTH);
+    const bar = '#'.repeat(filled).padEnd(BAR_WIDTH, '.');
+    this.#progress = `[${bar}] ${done}/${total} ${text}`.slice(0, (this.#stderr.columns ?? 80) - 1);
+    this.#stderr.write(`\r\x1b[K${this.#progress}`);
+  }
+
+  endProgress(): void {
+    if (this.#progress !== '') this.#stderr.write('\r\x1b[K');
+    this.#progress = '';
+  }
+
+  #hidingProgress(write: () => void): void {
+    const shown = this.#progress;
+    this.endProgress();
+    write();
+    if (shown === '') return;
+    this.#progress = shown;
+    this.#stderr.write(shown);
+  }
+}
+
+/** An error as a result of its own. */
+export function failureObject(error: unknown): Record<string, unknown> {
+  if (!(error instanceof DarkroomError)) return { message: messageOf(error) };
+  const { code, message, param, retryable, fix, suggest, requestId, docUrl } = error;
+  return { code, message, param, retryable, fix, suggest, requestId, docUrl };
+}
+
+function failureTexts(error: unknown): string[] {
+  if (!(error instanceof DarkroomError) || error.fix.length === 0) return [messageOf(error)];
+  return [`${error.message} fix`, JSON.stringify(error.fix)];
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,79 @@
+import type { Darkroom } from '../client.ts';
+import type { Clock } from '../clock.ts';
+import type { JobSummary } from '../schema.ts';
+
+const RUNNING = ['PENDING', 'PROCESSING', 'CANCELLING'] as const;
+const POLL_MS = 2_000;
+const BEGINNING = '1970-01-01T00:00:00Z';
+
+/**
+ * The jobs of an account as they end, found by asking every two seconds: which jobs run, and which were created since
+ * the newest that is known.
+ */
+export class JobWatch {
+  readonly #client: Darkroom;
+  readonly #clock: Clock;
+  /** When the newest job was created, by the clock of the service. */
+  #newest = BEGINNING;
+  #running: ReadonlySet<string> = new Set();
+  /** Jobs that were told, or had ended before, of those that the next list may show again. */
+  #known: ReadonlySet<string> = new Set();
+
+  constructor(client: Darkroom, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Every job that ends from now on, until the signal aborts. */
+  async *ended(signal: AbortSignal): AsyncGenerator<JobSummary> {
+    const { rows } = await this.#client.jobs.list({ perPage: 1 }, { signal }).first();
+    this.#newest = rows[0]?.createdAt ?? BEGINNING;
+    this.#known = idsOf((await this.#created(signal)).filter(hasEnded));
+    this.#running = await this.#listRunning(signal);
+    for (;;) {
+      await this.#clock.sleep(POLL_MS, signal);
+      yield* await this.#look(signal);
+    }
+  }
+
+  /** The jobs that ended since the last look. */
+  async #look(signal: AbortSignal): Promise<JobSummary[]> {
+    const created = await this.#created(signal);
+    const running = await this.#listRunning(signal);
+    const endedNew = created.filter((job) => hasEnded(job) && !this.#known.has(job.id));
+    const told = idsOf(endedNew);
+    const ended = [...endedNew];
+    for (const id of this.#running) {
+      if (running.has(id) || told.has(id)) continue;
+      const job = await this.#client.jobs.get(id, { items: 0 }, { signal });
+      if (hasEnded(job)) ended.push(job);
+      else running.add(id);
+    }
+    for (const { id } of created.filter((job) => !hasEnded(job))) running.add(id);
+    this.#newest = created.at(-1)?.createdAt ?? this.#newest;
+    this.#known = new Set([...idsOf(created.filter(hasEnded)), ...idsOf(ended)]);
+    this.#running = new Set([...running].filter((id) => !this.#known.has(id)));
+    return ended;
+  }
+
+  /** The jobs since the newest one, that one included, oldest first. */
+  async #created(signal: AbortSignal): Promise<JobSummary[]> {
+    const jobs = await this.#client.jobs.list({ createdFrom: this.#newest }, { signal }).all();
+    return jobs.reverse();
+  }
+
+  async #listRunning(signal: AbortSignal): Promise<Set<string>> {
+    const ids = new Set<string>();
+    for (const status of RUNNING)
+      for await (const { id } of this.#client.jobs.list({ status }, { signal })) ids.add(id);
+    return ids;
+  }
+}
+
+function hasEnded({ status }: JobSummary): boolean {
+  return !RUNNING.some((one) => one === status);
+}
+
+function idsOf(jobs: readonly JobSummary[]): Set<string> {
+  return new Set(jobs.map(({ id }) => id));
+}
