@@ -391,9 +391,13 @@ export interface Calls {
       collection?: string;
       /** What downloads are called. */
       name?: string;
+      /** true: the answer has the tags of the file; reading the asset always has. */
+      metadata?: boolean;
+      /** Measures the main colours, at most so many. */
+      palette?: number;
     };
     body: UrlUpload;
-    data: Asset;
+    data: Asset | Uploaded;
   };
   'POST /assets': {
     body: Reservation;
@@ -424,6 +428,10 @@ export interface Calls {
       owner?: string;
       expires?: string;
       signature?: string;
+      /** true: the answer has the tags of the file; reading the asset always has. */
+      metadata?: boolean;
+      /** Measures the main colours, at most so many. */
+      palette?: number;
     };
     data: Asset;
   };
@@ -438,7 +446,9 @@ export interface Calls {
   'GET /assets/{assetId}/link': {
     path: { assetId: string };
     query: {
-      /** Seconds; default 300. */
+      /** How long the link is valid; default 300. */
+      expiresInSeconds?: number;
+      /** The former name of expiresInSeconds. */
       expiresIn?: number;
     };
     data: Link;
@@ -545,6 +555,10 @@ export interface Calls {
     data: CodesOfImage;
   };
   'POST /images/metadata': {
+    query: {
+      /** Measures the main colours, at most so many. */
+      palette?: number;
+    };
     body: ImageReference;
     data: ImageMetadata;
   };
@@ -707,7 +721,9 @@ export interface Calls {
   'GET /jobs/{jobId}/results/link': {
     path: { jobId: string };
     query: {
-      /** Seconds; default 300. */
+      /** How long the link is valid; default 300. */
+      expiresInSeconds?: number;
+      /** The former name of expiresInSeconds. */
       expiresIn?: number;
     };
     data: Link;
@@ -956,6 +972,16 @@ export interface ImageObject {
   blurhash?: string;
   /** 64 bits as 16 hex digits. Pictures that look alike differ in few of them. */
   perceptualHash?: string;
+  /**
+   * With `palette` in the query: the main colours, the largest share first; fewer where fewer can be told apart,
+   * none where nothing is visible.
+   */
+  palette?: {
+    /** #rrggbb */
+    color: string;
+    /** Of the visible pixels, 0 to 1. */
+    share: number;
+  }[];
 }
 
 export interface ImageReference {
@@ -1810,6 +1836,32 @@ export interface TextOfImage {
     y: number;
     width: number;
     height: number;
+  }[];
+}
+
+export interface Uploaded {
+  id?: string;
+  status?: "PENDING" | "DONE" | "FAILED";
+  name?: string;
+  collection?: string;
+  origin?: "upload" | "job";
+  jobId?: string;
+  itemIndex?: number;
+  image?: ImageObject;
+  /** Tags under their own names, by group (exif, iptc, xmp, icc, png, …); no binary values. */
+  metadata?: Record<string, Record<string, unknown>>;
+  createdAt?: string;
+  /** When it is deleted; absent on one that stays. */
+  expiresAt?: string;
+  /** Of several files, instead of the other fields: the asset of each, in their order. */
+  assets?: Asset[];
+  /** The files of several that are no assets. The others are not affected. */
+  errors?: {
+    /** Of the file, from 0. */
+    index: number;
+    name?: string;
+    /** As the error of a call with this file alone. */
+    error: unknown;
   }[];
 }
 
