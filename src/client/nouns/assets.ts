@@ -16,9 +16,14 @@ export class Assets {
   /** Keeps an image; equal bytes are one asset. The name of a File is kept, unless another is given. */
   async upload(
     input: ImageBytes | { url: string | URL },
-    { name, collection, ...options }: CallOptions & { name?: string; collection?: string } = {},
+    {
+      name,
+      collection,
+      palette,
+      ...options
+    }: CallOptions & { name?: string; collection?: string; palette?: number } = {},
   ): Promise<Asset> {
-    const query = { name: name ?? (input as Partial<File>).name, collection };
+    const query = { name: name ?? (input as Partial<File>).name, collection, palette };
     const call = { method: 'POST', path: '/assets/upload', query, body: imageBody(input) };
     return (await this.#transport.json<Asset>(call, options)).data;
   }
@@ -38,9 +43,12 @@ export class Assets {
     return new Download(await this.#transport.bytes({ method: 'GET', path, accept: '*/*' }, options));
   }
 
-  /** An address of its bytes that needs no credential. @param expiresIn seconds, 60 to 604,800; 300 when left out. */
-  link(assetId: string, { expiresIn, ...options }: CallOptions & { expiresIn?: number } = {}): Promise<Link> {
-    const query = expiresIn === undefined ? {} : { expiresIn };
+  /** An address of its bytes that needs no credential, for 300 seconds when nothing else is said. */
+  link(
+    assetId: string,
+    { expiresInSeconds, ...options }: CallOptions & { expiresInSeconds?: number } = {},
+  ): Promise<Link> {
+    const query = expiresInSeconds === undefined ? {} : { expiresInSeconds };
     return read(this.#transport, 'GET /assets/{assetId}/link', { path: { assetId }, query }, options);
   }
 
