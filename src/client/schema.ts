@@ -867,7 +867,7 @@ export interface Difference {
   maxDifference: number;
   /** Bits in which the perceptual hashes differ, 0 to 64; up to about 10 for copies of one image. */
   hashDistance: number;
-  /** Where changed imageWorkers are; at most 100, the largest first, without overlap. */
+  /** Where changed pixels are; at most 100, the largest first, without overlap. */
   regions: {
     x: number;
     y: number;
