@@ -4,8 +4,11 @@ import type { ModelCategory } from '../models/models.ts';
 import type { AiOp } from './op.ts';
 
 interface ImageModelOpSource<N extends ModelCategory>
-  extends Pick<AiOp<N>, 'op' | 'description' | 'jobType' | 'requiresAssets' | 'requiresPrompt' | 'example'> {
-  /** Parameters that every model of the category understands; others go to the model as sent. */
+  extends Pick<
+    AiOp<N>,
+    'op' | 'description' | 'jobType' | 'requiresAssets' | 'requiresPrompt' | 'example' | 'rule'
+  > {
+  /** Parameters that every model of the category understands. A model's own bounds are in config/models.json. */
   parameters: TProperties;
   fields?: TProperties;
 }

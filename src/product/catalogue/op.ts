@@ -84,7 +84,7 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
   runs: 'model';
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';
-  /** Its parameters are sent to the model unchanged: the contract describes them, and the model checks them. */
+  /** Its parameters are sent to the model unchanged: the contract describes them, and the model's own bounds count. */
   parametersAsSent: boolean;
   example: Given;
   /** The default instruction. */

@@ -22,6 +22,7 @@ export const OpParameter = component('OpParameter', {
   enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
   min: Type.Optional(Type.Number({ description: 'Least value, or least length of text or a list.' })),
   max: Type.Optional(Type.Number({ description: 'Largest value, or largest length of text or a list.' })),
+  pattern: Type.Optional(Type.String({ description: 'Regular expression of the text.' })),
   default: Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
   description: Type.String(),
 });

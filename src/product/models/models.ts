@@ -18,6 +18,8 @@ const ModelParameter = exactObject({
   options: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]), { minItems: 1 })),
   min: Type.Optional(Type.Number()),
   max: Type.Optional(Type.Number()),
+  pattern: Type.Optional(Type.String({ description: 'Regular expression of the whole text.' })),
+  description: Type.Optional(Type.String({ description: 'A sentence that a refusal ends with.' })),
 });
 
 /** A list price per item before the markup, with its source and date. */

@@ -35,7 +35,8 @@ export const ModelDTO = component('ModelDTO', {
     Type.Integer({ description: 'null: no image input; 1: single; above 1: several.' }),
   ),
   parameters: Type.Array(Type.Unknown(), {
-    description: '`{key, label, type, defaultValue}` with options or min and max.',
+    description:
+      '`{key, label, type, defaultValue}` with options, min and max, or pattern: other values are refused. Parameters that are not listed go to the model as sent.',
   }),
   support_structured_output: Type.Boolean(),
   supported_parameters: Type.Array(Type.String()),

@@ -77,15 +77,16 @@ t.test('the one AI step of a preset takes overrides, also for each variant', asy
   t.match(file, { width: 128, height: 96 });
   const variants = [
     { name: 'two', parameters: { scale: 2 } },
-    { name: 'three', parameters: { scale: 3 } },
+    { name: 'four', parameters: { scale: 4 } },
   ];
-  const { json } = await submit(server, key, { presetId, prompt: 'Sharper', variants, assetIds: [assetId] });
+  const prompt = 'Sharper [sandbox:reject@1]';
+  const { json } = await submit(server, key, { presetId, prompt, variants, assetIds: [assetId] });
   t.match(await ended(server, key, json.data.id), {
     status: 'FAILED',
     completedItems: 1,
     items: [
       { variant: 'two', status: 'COMPLETED' },
-      { variant: 'three', errorCode: 'provider_rejected', failedStep: 0 },
+      { variant: 'four', errorCode: 'provider_rejected', failedStep: 0 },
     ],
   });
 });

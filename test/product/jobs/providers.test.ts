@@ -43,7 +43,7 @@ t.test('with a key, a real model is the default, and its price follows the param
   const high = { ...generate, parameters: { quality: 'high', size: '1536x1024' } };
   t.match((await submit(server, account.key, high, '?dryRun=true')).json.data, { credits: 300 });
   t.match(
-    (await submit(server, account.key, { ...generate, parameters: { quality: 'odd' } }, '?dryRun=true')).json
+    (await submit(server, account.key, { ...generate, parameters: { quality: 'auto' } }, '?dryRun=true')).json
       .data,
     { credits: 201 },
     'what the list lacks is priced at its highest',

@@ -61,6 +61,35 @@ const REFUSALS: Record<string, Refusal> = {
     details: { limit: 10_000 },
   },
   'a bad collection name': { body: { ...resize, collection: ' x' }, param: 'collection' },
+  'a size that the model does not draw': {
+    body: { op: 'generate', prompt: 'x', model: 'sandbox-image', parameters: { size: '4:3' } },
+    param: 'parameters.size',
+    details: { received: '4:3', pattern: /x/ },
+  },
+  'a size beyond those of the model': {
+    body: { op: 'generate', prompt: 'x', model: 'sandbox-image', parameters: { size: '63x64' } },
+    param: 'parameters.size',
+  },
+  'a value that is none of the options of a model': {
+    body: { op: 'generate', prompt: 'x', model: 'sandbox-image-draft', parameters: { quality: 'odd' } },
+    param: 'parameters.quality',
+    details: { allowed: ['low', 'high'] },
+  },
+  'a number beyond the bounds of a model': {
+    body: { ...edit, parameters: { seed: -1 } },
+    param: 'parameters.seed',
+    details: { min: 0, max: 4_294_967_295 },
+  },
+  'a factor that no model has, in a variant': {
+    body: { op: 'upscale', assetIds: [asset], variants: [{}, { parameters: { scale: 3 } }] },
+    param: 'variants[1].parameters.scale',
+    details: { received: 3, allowed: [2, 4] },
+  },
+  'a text for a number of a model, in a step': {
+    body: { steps: [{ op: 'upscale', parameters: { scale: '2' } }], assetIds: [asset] },
+    param: 'steps[0].parameters.scale',
+  },
+  'an expansion by nothing': { body: { op: 'expand', assetIds: [asset] }, param: 'parameters.top' },
   'a count above ten': { body: { op: 'generate', prompt: 'x', count: 11 }, param: 'count' },
   'a count on what takes assets': { body: { ...resize, count: 2 }, param: 'count' },
   'too many variants': {
@@ -242,4 +271,18 @@ t.test('a job is filtered by what it was, and by when it was made', async (t) =>
   ]) {
     t.equal(await total(query), 0, query);
   }
+});
+
+t.test('the catalogue shows the sizes that the default model draws', async (t) => {
+  const { data } = (await server.call('/ops/generate')).json;
+  const pattern = new RegExp(data.params.size.pattern);
+  for (const [size, isTaken] of [
+    ['64x2048', true],
+    ['1024x768', true],
+    ['63x64', false],
+    ['64x2049', false],
+    ['4:3', false],
+  ] as const)
+    t.equal(pattern.test(size), isTaken, size);
+  t.same((await server.call('/ops/upscale')).json.data.params.scale.enum, [2, 4]);
 });

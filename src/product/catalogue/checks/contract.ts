@@ -95,6 +95,6 @@ function hintFor(value: unknown, schema: TSchema): string {
 
 /** The accepted values, as data that a program can act on. */
 function boundsOf(schema: TSchema): Record<string, unknown> {
-  const { enum: allowed, minimum: min, maximum: max } = schema;
-  return present({ allowed, min, max });
+  const { enum: allowed, minimum: min, maximum: max, pattern } = schema;
+  return present({ allowed, min, max, pattern });
 }

@@ -2,6 +2,7 @@ import { integer } from '../../../../workers/image/operations/parameter.ts';
 import { imageModelOp } from '../image-model-op.ts';
 
 const MAX_MARGIN_PX = 2000;
+const SIDES = ['top', 'right', 'bottom', 'left'];
 
 export const expand = imageModelOp({
   op: 'expand',
@@ -12,6 +13,10 @@ export const expand = imageModelOp({
     bottom: integer(0, MAX_MARGIN_PX, 'Pixels to add below.', { default: 0 }),
     left: integer(0, MAX_MARGIN_PX, 'Pixels to add on the left.', { default: 0 }),
   },
+  rule: (given) =>
+    SIDES.every((side) => (given[side] ?? 0) === 0)
+      ? { key: 'top', message: 'One of top, right, bottom and left must be above 0.', details: { min: 1 } }
+      : undefined,
   jobType: 'ai-edit',
   requiresAssets: true,
   requiresPrompt: false,

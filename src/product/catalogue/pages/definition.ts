@@ -1,7 +1,7 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
 import { present } from '../../../platform/values/present.ts';
 import type { Plan } from '../../billing/plans.ts';
-import { defaultModelFor, type Models } from '../../models/models.ts';
+import { defaultModelFor, type Model, type Models } from '../../models/models.ts';
 import { isPixelOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
 import type { OpDefinition, OpParameter } from '../schema.ts';
 import { pricingOf } from './pricing.ts';
@@ -15,7 +15,7 @@ export function definitionOf(op: Op, plans: readonly Plan[], models: Models): Op
     op: op.op,
     kind: op.kind,
     description: op.description,
-    params: { ...parametersOf(op.fields), ...parametersOf(op.parameters.properties) },
+    params: { ...parametersOf(op.fields), ...parametersOf(op.parameters.properties, modelOf(op, models)) },
     pricing: pricingOf(op, plans, models),
     produces: op.produces,
     requiresAssets: op.requiresAssets,
@@ -31,7 +31,7 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
     case 'deterministic':
       return { jobType: op.jobType, example: jobBodyOf(op), ...syncFormOf(op) };
     case 'ai': {
-      const model = defaultModelFor(models, op.op);
+      const model = modelOf(op, models);
       return {
         jobType: op.jobType,
         example: jobBodyOf(op),
@@ -62,19 +62,32 @@ function jobBodyOf(op: Exclude<Op, { kind: 'sync' }>): Record<string, unknown> {
   return { op: op.op, ...(op.requiresAssets && { assetIds: [PLACEHOLDER_ASSET_ID] }), ...op.example };
 }
 
-function parametersOf(properties: TProperties): Record<string, OpParameter> {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, parameterOf(schema)]));
+/** The default model of an op that runs one. */
+function modelOf(op: Op, models: Models): Model | undefined {
+  return op.kind === 'ai' ? defaultModelFor(models, op.op) : undefined;
 }
 
-function parameterOf(schema: TSchema): OpParameter {
+/** @param model its bounds are those of the parameters that it lists. */
+function parametersOf(properties: TProperties, model?: Model): Record<string, OpParameter> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => {
+      const ofModel = model?.parameters.find(({ key }) => key === name);
+      return [name, parameterOf(schema, ofModel)];
+    }),
+  );
+}
+
+function parameterOf(schema: TSchema, ofModel: Partial<Model['parameters'][number]> = {}): OpParameter {
   const alternatives: TSchema[] = schema.anyOf ?? [schema];
-  const words = alternatives.flatMap((one) => one.enum ?? (one.const === undefined ? [] : [one.const]));
-  const min = firstOf(alternatives, ['minimum', 'minLength', 'minItems']);
-  const max = firstOf(alternatives, ['maximum', 'maxLength', 'maxItems']);
+  const constants = (one: TSchema) => one.enum ?? (one.const === undefined ? [] : [one.const]);
+  const words = ofModel.options ?? alternatives.flatMap(constants);
+  const min = ofModel.min ?? firstOf(alternatives, ['minimum', 'minLength', 'minItems']);
+  const max = ofModel.max ?? firstOf(alternatives, ['maximum', 'maxLength', 'maxItems']);
+  const pattern = words.length > 0 ? undefined : (ofModel.pattern ?? schema.pattern);
   return {
     type: [...new Set(alternatives.map((one) => one.type))].join(' or '),
     ...(words.length > 0 && { enum: words }),
-    ...present({ min, max, default: schema.default }),
+    ...present({ min, max, pattern, default: schema.default }),
     description: schema.description ?? '',
   };
 }

@@ -5,6 +5,7 @@ import { present } from '../../../platform/values/present.ts';
 import { chosenModel } from '../../models/choice.ts';
 import { leastAnswerProblem } from '../../models/least-answer.ts';
 import type { Model, Models } from '../../models/models.ts';
+import { contractOf } from '../../models/parameters.ts';
 import { schemaProblem } from '../../models/schema-bounds.ts';
 import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
@@ -15,7 +16,7 @@ import { prompt as promptSchema } from '../parameter.ts';
 import { checkRegistryStep, layersOf } from '../registry.ts';
 import { wayFor } from '../usual-words.ts';
 import { type AiStep, argumentOf, type CompiledStep, segmentsOf } from './plan.ts';
-import { refuseFields, type SentStep } from './sent-step.ts';
+import { type FieldsOf, refuseFields, type SentStep } from './sent-step.ts';
 import type { Subject } from './step.ts';
 import { checkSubjectsAreUsed, readSubjects, referencesOf } from './subjects.ts';
 
@@ -72,6 +73,7 @@ function aiStep(
 ): AiStep {
   const model = chosenModel(models, named, op.op, at('model'));
   const parameters = checkParameters(op, sent.parameters, at);
+  checkBounds(model, parameters, at);
   checkPrompt(op, prompt, at('prompt'));
   checkAnswerSchema(model, parameters, at('parameters.schema'));
   const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
@@ -80,6 +82,16 @@ function aiStep(
     ...present({ prompt: prompt ?? op.defaultPrompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };
+}
+
+/** Refuses what the model would refuse. A parameter that is null is not sent to it. */
+function checkBounds(model: Model, parameters: Given, at: FieldsOf): void {
+  const violation = firstViolation(contractOf(model), present(parameters), model.id);
+  if (violation === undefined) return;
+  const { key, message, details } = violation;
+  const described = model.parameters.find((parameter) => parameter.key === key)?.description;
+  const hint = described === undefined ? '' : ` ${described}`;
+  throw at(`parameters.${key}`).refuse(`${message}${hint} The model ${model.id} takes no other.`, details);
 }
 
 /** Ops without a default prompt accept one as well, because some of their models use it. */
