@@ -198,6 +198,7 @@ export async function openSlices(
       imageWorkers,
       readers,
       renders,
+      fonts,
       signatures,
       presets,
       templates,

@@ -144,6 +144,7 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
 
     const context = {
       ...{ jobs, definitions, items, now, log: { warn: () => undefined } },
+      fonts: { findWarnings: async () => [] },
       assets: {
         read: async (_accountId: string, assetId: string) => ({ bytes: new Uint8Array([Number(assetId)]) }),
         outputs: {

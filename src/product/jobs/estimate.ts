@@ -1,5 +1,6 @@
 import type { Holds } from '../billing/holds.ts';
 import { creditsOf, sandboxModelsOf } from './definitions/definition.ts';
+import { fontMessageOf, type StepFontWarning } from './font-warnings.ts';
 import type { Order } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
@@ -7,9 +8,16 @@ import type { JobEstimate } from './schema.ts';
 export async function estimateOrder(
   accountId: string,
   order: Order,
-  { holds, assetCountLeft }: { holds: Holds; assetCountLeft: number },
+  {
+    holds,
+    assetCountLeft,
+    fontWarnings,
+  }: { holds: Holds; assetCountLeft: number; fontWarnings: readonly StepFontWarning[] },
 ): Promise<JobEstimate> {
-  const { head, definition, totalItems, need, warnings, notRetryableItems = [] } = order;
+  const { head, definition, totalItems, need, notRetryableItems = [] } = order;
+  const inFonts = fontWarnings.map((warning) => ({ ...warning, message: fontMessageOf(warning) }));
+  const warnings = [...order.warnings.map((warning) => ({ ...warning })), ...inFonts];
+  const hasSteps = definition.steps !== undefined || head.presetId !== null;
   const outlook = await holds.outlook(accountId, need);
   const { variants } = definition;
   const isChain = (variants[0]?.segments.length ?? 0) > 1;
@@ -23,9 +31,7 @@ export async function estimateOrder(
     assetCountLeft,
     ...outlook,
     ...(isChain && { steps: pricesOf(order) }),
-    ...((definition.steps !== undefined || head.presetId !== null) && {
-      warnings: warnings.map((warning) => ({ ...warning })),
-    }),
+    ...((hasSteps || warnings.length > 0) && { warnings }),
     ...(notRetryableItems.length > 0 && { notRetryableItems: [...notRetryableItems] }),
   };
 }

@@ -1,3 +1,4 @@
+import type { FontWarning } from '../../imaging/fonts/fonts.ts';
 import type { ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { JobHold } from '../billing/holds.ts';
 import { JOB_TYPES } from '../catalogue/plan/job.ts';
@@ -192,6 +193,8 @@ export interface Outcome {
   /** An answer in JSON, as text: its keys are the caller's own. */
   output?: string;
   achieved?: Record<string, number>;
+  /** About the fonts of what was drawn; absent without any. */
+  warnings?: FontWarning[];
   errorCode?: ErrorCode;
   errorMessage?: string;
   retryable?: boolean;

@@ -57,7 +57,8 @@ const WAITS_PER_HOST = 1_000;
 
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
 export async function openJobs(options: JobsOptions): Promise<Jobs> {
-  const { documents, gate, presets, providers, signatures, publicUrl, capacity, draining, now } = options;
+  const { documents, gate, presets, providers, signatures, publicUrl, capacity, draining, fonts, now } =
+    options;
   const waits = new Waits({ limit: () => Math.ceil(WAITS_PER_HOST / capacity.processes()), draining });
   const context: JobsContext = {
     ...options,
@@ -72,11 +73,14 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     onEnd: waits.notify,
   };
   const typicalSeconds = await TypicalSeconds.open(documents);
-  const { perform } = new ItemWork(context, {
-    runPass: createPassWork(options),
-    runPage: createPageWork(options),
-    runModel: createModelWork(context, { providers, typicalSeconds }),
-  });
+  const { perform } = new ItemWork(
+    { ...context, fonts },
+    {
+      runPass: createPassWork(options),
+      runPage: createPageWork(options),
+      runModel: createModelWork(context, { providers, typicalSeconds }),
+    },
+  );
   const lifecycle = await Lifecycle.open(context, tracedPerform(perform, options.tracing));
   const { reading } = lifecycle;
 
@@ -84,7 +88,7 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
     async routes(app: FastifyInstance) {
       lifecycle.installMetrics();
       const checking = createChecking(options);
-      await app.register(jobRoutes, { context, lifecycle, gate, presets, checking, waits });
+      await app.register(jobRoutes, { context, lifecycle, gate, presets, checking, waits, fonts });
       const results = new JobResults(context);
       await app.register(resultRoutes, { gate, reading, results, signatures, publicUrl, now });
     },

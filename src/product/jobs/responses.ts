@@ -91,7 +91,8 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
   const isSettled = item.queue === undefined || (item.queue === 'decided' && isCounted);
   const outcome = isSettled ? item.outcome : undefined;
   const variant = variants[item.variant]?.name;
-  const { resultAssetId, output, achieved, errorCode, retryable, errorMessage, failedStep } = outcome ?? {};
+  const { resultAssetId, output, achieved, warnings, errorCode, retryable, errorMessage, failedStep } =
+    outcome ?? {};
   return {
     index,
     status: outcome?.status ?? item.status,
@@ -99,7 +100,8 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
     ...(errorCode !== undefined && { retryable: retryable ?? false }),
     ...(sandboxModelsOf(variants.slice(item.variant, item.variant + 1)).length > 0 && { sandbox: true }),
     ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
-    ...present({ assetId, variant, resultAssetId, achieved, errorCode, errorMessage, failedStep, startedAt }),
+    ...present({ assetId, variant, resultAssetId, achieved, warnings }),
+    ...present({ errorCode, errorMessage, failedStep, startedAt }),
     ...present({
       durationMs: startedAt === undefined ? undefined : outcome?.durationMs,
       completedAt: outcome?.completedAt,

@@ -31,6 +31,7 @@ interface ResumeTerms {
 }
 
 interface Resumed extends SubmitResult {
+  order: Order;
   /** Indexes, in the parent job, of items that failed permanently; at most 100. */
   notRetryableItems: readonly number[];
 }
@@ -62,7 +63,7 @@ export class Resuming {
   async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
     const { parent, order } = await this.#orderFor(caller, jobId, terms);
     const submitted = await this.#submitNext(caller, jobId, order, { key: terms.key, parent });
-    return { ...submitted, notRetryableItems: order.notRetryableItems ?? [] };
+    return { ...submitted, order, notRetryableItems: order.notRetryableItems ?? [] };
   }
 
   /** The remaining items, in their order. */

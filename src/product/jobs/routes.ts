@@ -6,7 +6,7 @@ import { isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { keyOf } from '../../platform/http/hooks/idempotency.ts';
-import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Presets } from '../presets/open.ts';
@@ -14,6 +14,7 @@ import type { JobsContext } from './context.ts';
 import { sandboxModelsOf } from './definitions/definition.ts';
 import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
+import { findFontWarnings, type JobFonts, type StepFontWarning } from './font-warnings.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
@@ -40,7 +41,7 @@ import type { Checking } from './submit/checking.ts';
 import { inView, type JobView, needsSummaryOnly, readListView, readView } from './view.ts';
 import { MAX_WAIT_MS, type Waits } from './waits.ts';
 
-interface JobRoutesOptions {
+interface JobRoutesOptions extends JobFonts {
   context: JobsContext;
   lifecycle: Lifecycle;
   gate: Gate;
@@ -82,9 +83,21 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   async function estimated({ accountId, plan }: Caller, order: Order, reply: FastifyReply) {
     const left = context.plan(plan).storedAssets - (await context.countAssets(accountId));
     const assetCountLeft = Math.max(0, left);
-    const estimate = await estimateOrder(accountId, order, { holds: context.holds, assetCountLeft });
-    addWarnings(reply, sandboxWarnings(order));
+    const fontWarnings = await warn(order, reply);
+    const estimate = await estimateOrder(accountId, order, {
+      holds: context.holds,
+      assetCountLeft,
+      fontWarnings,
+    });
     return success('Nothing was submitted: this is what it would cost.', estimate);
+  }
+
+  /** Names what the caller of a job should know before it runs: models that invent, and fonts that are not there. */
+  async function warn({ definition: { variants } }: Order, reply: FastifyReply): Promise<StepFontWarning[]> {
+    const fontWarnings = await findFontWarnings(options, variants);
+    const invented = sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
+    addWarnings(reply, [...invented, ...fontWarnings]);
+    return fontWarnings;
   }
 
   app.get<{ Querystring: JobListQuery }>(
@@ -164,7 +177,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const order = await checking(caller, request.body, isDryRun(request));
       if (isDryRun(request)) return estimated(caller, order, reply);
       const submitted = await submit(caller, order, { key: keyOf(request) });
-      addWarnings(reply, sandboxWarnings(order));
+      await warn(order, reply);
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
       reply.header('location', `/api/v1/jobs/${job._id}`);
@@ -264,7 +277,8 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const view = readView(request.query, Object.keys(ResumedJob.properties));
       if (isDryRun(request)) return estimated(caller, await resuming.preview(caller, jobId), reply);
       const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
-      const { job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
+      const { order, job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
+      await warn(order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
       const answer = await fullJob(await reading.cleanedUp(job), view);
       if (notRetryableItems.length > 0)
@@ -272,11 +286,6 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       return sendCreated(reply, `/jobs/${job._id}`, resumedMessage(notRetryableItems), answer);
     },
   );
-}
-
-/** A warning for each model of the sandbox, so that no invention is taken for a result. */
-function sandboxWarnings({ definition }: Order): Warning[] {
-  return sandboxModelsOf(definition.variants).map((name) => ({ code: 'sandbox_model', name }));
 }
 
 function resumedMessage({ length }: readonly number[]): string {

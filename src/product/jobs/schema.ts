@@ -240,6 +240,12 @@ export const JobItem = Type.Object(
     sandbox,
     output: Type.Optional(anything('The answer of an op that produces JSON.')),
     achieved: Type.Optional(anyObject('compress: what was reached.')),
+    warnings: Type.Optional(
+      Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
+        description:
+          'What was drawn otherwise than it was asked for: `missing_glyph` with a code point, `font_replaced` with a family.',
+      }),
+    ),
     errorCode: Type.Optional(Type.String()),
     retryable: Type.Optional(Type.Boolean()),
     errorMessage: Type.Optional(Type.String()),
@@ -373,7 +379,9 @@ export const JobEstimate = Type.Object(
     overageRuns: int64('Runs beyond the allowance.'),
     overageCredits: int64('What those cost.'),
     steps: Type.Optional(Type.Array(StepPrice, { description: 'With several segments: the price of each.' })),
-    warnings: Type.Optional(Type.Array(anyObject('A finding about the steps.'))),
+    warnings: Type.Optional(
+      Type.Array(anyObject('A finding about the steps, or about the fonts of their text.')),
+    ),
     notRetryableItems,
   },
   { title: 'JobEstimate' },

@@ -126,3 +126,16 @@ t.test('an item whose source was deleted is dropped, and without any nothing is 
   t.same([...none.json.error.details.missing].sort(), [first, third].sort());
   t.equal((await attempts(root.id)).length, 2, 'the refused resume left no attempt');
 });
+
+t.test('a resume and its estimate say that the sandbox does the work', async (t) => {
+  const { id } = await rejected(t, await uploadPictures(server, account, 1));
+  const dry = await server.call(`/jobs/${id}/resume?dryRun=true`, { key, method: 'POST' });
+  const resumed = await resume(id);
+  for (const [answer, status] of [
+    [dry, 200],
+    [resumed, 201],
+  ] as const) {
+    t.match(answer, { status, json: { data: { sandbox: true } } });
+    t.equal(answer.headers.get('x-service-warnings'), 'sandbox_model:sandbox-image');
+  }
+});

@@ -6,9 +6,10 @@ import { fill } from '../../templates/document.ts';
 import type { Templates } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
 import { findAssets, readAssets } from '../../transforms/page-assets.ts';
+import type { JobFonts } from '../font-warnings.ts';
 import { type ItemCall, ItemFailure, type SegmentResult } from './perform.ts';
 
-export interface PageWorkOptions {
+export interface PageWorkOptions extends JobFonts {
   renders: Renders;
   imageWorkers: ImageWorkers;
   templates: Pick<Templates, 'findForRender'>;
@@ -20,7 +21,9 @@ export interface PageWorkOptions {
 const DEADLINE_MS = 20_000;
 
 /** Draws the page of a render's row. */
-export function createPageWork({ renders, templates, assets, publicUrl, imageWorkers }: PageWorkOptions) {
+export function createPageWork(options: PageWorkOptions) {
+  const { renders, templates, assets, publicUrl, imageWorkers, fonts } = options;
+
   /** The template at the version of the submit, as long as it exists. */
   async function readTemplate({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
@@ -45,7 +48,7 @@ export function createPageWork({ renders, templates, assets, publicUrl, imageWor
     const pageAssets = await readAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
     const { width, height } = template;
     const page = { html, width, height, assets: pageAssets };
-    const { data, contentType } = await renders.render({ ...page, ...termsFromNow() });
-    return { kind: 'image', bytes: data, contentType };
+    const { data, contentType, text } = await renders.render({ ...page, ...termsFromNow() });
+    return { kind: 'image', bytes: data, contentType, warnings: await fonts.findWarnings(text) };
   };
 }

@@ -1,3 +1,4 @@
+import type { FontWarning } from '../../../imaging/fonts/fonts.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { asApiError } from '../../../platform/http/errors/failures.ts';
 import { StorageFullError } from '../../../platform/stores/documents/port.ts';
@@ -8,6 +9,7 @@ import type { DescribedImage } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
 import type { Definition } from '../definitions/definition.ts';
+import { findFontWarnings, type JobFonts } from '../font-warnings.ts';
 import { newIntermediateKey } from '../intermediates.ts';
 import { Abandoned, type Perform } from '../item-work.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
@@ -22,6 +24,8 @@ export type SegmentResult =
       /** The facts of the bytes, if they are known already. */
       facts?: DescribedImage;
       achieved?: Record<string, number>;
+      /** About the fonts of a page; those of a pass are known from its steps. */
+      warnings?: FontWarning[];
     }
   | { kind: 'json'; output: unknown };
 
@@ -43,7 +47,9 @@ export interface WorkKinds {
   runPage: (call: ItemCall) => Promise<SegmentResult>;
 }
 
-type WorkContext = Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects' | 'assets' | 'now' | 'log'>;
+interface WorkContext
+  extends Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects' | 'assets' | 'now' | 'log'>,
+    JobFonts {}
 
 /** A failure of the work that is not an error of the API, such as one of a provider. */
 export class ItemFailure extends Error {
@@ -136,14 +142,16 @@ export class ItemWork {
   }
 
   async #storeOutcome(
-    { item, job, signal }: ItemCall,
+    call: ItemCall,
     result: SegmentResult,
     { runs, credits }: Progress,
     segment?: Segment,
   ): Promise<Outcome> {
+    const { item, job, signal } = call;
+    const warned = await this.#findWarnings(call, result);
     if (result.kind === 'json') {
       const output = JSON.stringify(result.output);
-      return { status: 'COMPLETED', output, ...timesOf(item, this.#context.now()), runs, credits };
+      return { status: 'COMPLETED', output, ...warned, ...timesOf(item, this.#context.now()), runs, credits };
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
     const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
@@ -157,7 +165,26 @@ export class ItemWork {
       store,
     );
     const ended = timesOf(item, this.#context.now());
-    return { status: 'COMPLETED', resultAssetId, ...present({ achieved }), ...ended, runs, credits };
+    return {
+      status: 'COMPLETED',
+      resultAssetId,
+      ...present({ achieved }),
+      ...warned,
+      ...ended,
+      runs,
+      credits,
+    };
+  }
+
+  /** The warnings about fonts of all that an item drew. */
+  async #findWarnings(
+    { item, definition }: ItemCall,
+    result: SegmentResult,
+  ): Promise<Pick<Outcome, 'warnings'>> {
+    const ofPage = (result.kind === 'image' && result.warnings) || [];
+    const variant = definition.variants.slice(item.variant, item.variant + 1);
+    const warnings = [...ofPage, ...(await findFontWarnings(this.#context, variant))];
+    return warnings.length === 0 ? {} : { warnings: warnings.map(({ code, name }) => ({ code, name })) };
   }
 
   async #runSegments(call: ItemCall): Promise<Outcome> {

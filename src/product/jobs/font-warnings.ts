@@ -1,0 +1,39 @@
+import type { Fonts, FontWarning } from '../../imaging/fonts/fonts.ts';
+import { textOf } from '../transforms/fonts.ts';
+import type { DefinedVariant } from './definitions/definition.ts';
+
+/** The fonts that jobs ask for what they lack. */
+export interface JobFonts {
+  fonts: Pick<Fonts, 'findWarnings'>;
+}
+
+/** A warning about the text that steps write, with the indexes of the steps of its pass. */
+export interface StepFontWarning extends FontWarning {
+  steps: number[];
+}
+
+/**
+ * What the passes of variants write otherwise than it was asked for, each once. The text of a page is only known when
+ * the page is drawn.
+ */
+export async function findFontWarnings(
+  { fonts }: JobFonts,
+  variants: ReadonlyArray<Pick<DefinedVariant, 'segments'>>,
+): Promise<StepFontWarning[]> {
+  const found = new Map<string, StepFontWarning>();
+  for (const segment of variants.flatMap(({ segments }) => segments)) {
+    if (segment.runs !== 'pass') continue;
+    for (const warning of await fonts.findWarnings(textOf(segment.pass))) {
+      const key = `${warning.code}:${warning.name}`;
+      if (!found.has(key)) found.set(key, { ...warning, steps: segment.stepIndexes });
+    }
+  }
+  return [...found.values()];
+}
+
+/** The sentence of a warning. */
+export function fontMessageOf({ code, name }: FontWarning): string {
+  return code === 'missing_glyph'
+    ? `No font of this service has the character U+${name}, so that a box is drawn in its place.`
+    : `The font ${name} is not there, so that another one is drawn: GET /api/v1/fonts lists those that are.`;
+}
