@@ -1,0 +1,118 @@
+// needs: documents, mongodb
+import { MongoClient } from 'mongodb';
+import t from 'tap';
+import type { ImageObject } from '../../../src/imaging/images/image-object.ts';
+import { Database } from '../../../src/platform/stores/documents/embedded/database.ts';
+import { declareTable } from '../../../src/platform/stores/documents/embedded/declare.ts';
+import { conditionOf } from '../../../src/platform/stores/documents/embedded/filter-sql.ts';
+import { shapeOf } from '../../../src/platform/stores/documents/embedded/shape.ts';
+import { type AssetDocument, newAsset } from '../../../src/product/assets/asset.ts';
+import { candidateFilters, distanceOf, hashBytesOf } from '../../../src/product/assets/likeness.ts';
+import { ASSETS, AssetsStore } from '../../../src/product/assets/store.ts';
+import { onEachStore } from '../billing/stores.ts';
+
+const ROWS = 4_000;
+const OWNERS = ['acc_a', 'acc_b'] as const;
+const LABELS = { name: null, collection: null, origin: 'upload', jobId: null, itemIndex: null } as const;
+
+/** Hashes from a fixed seed. */
+function hashes() {
+  let state = 2_463_534_242n;
+  return () => {
+    state ^= (state << 13n) & 0xffff_ffff_ffff_ffffn;
+    state ^= state >> 7n;
+    state ^= (state << 17n) & 0xffff_ffff_ffff_ffffn;
+    return state.toString(16).padStart(16, '0');
+  };
+}
+
+/** The hash with so many of its bits turned over, spread over all bytes. */
+function turned(hash: string, bits: number): string {
+  let value = BigInt(`0x${hash}`);
+  for (let bit = 0; bit < bits; bit += 1) value ^= 1n << BigInt((bit * 9 + 5) % 64);
+  return value.toString(16).padStart(16, '0');
+}
+
+/** An asset of which only its likeness matters. */
+function assetOf(accountId: string, hash: string, at: number): AssetDocument {
+  const begin = { ...LABELS, state: 'kept', objectKey: null, expiresAt: null } as const;
+  const image = { perceptualHash: hash } as ImageObject;
+  return { ...newAsset(accountId, begin, new Date(at)), image, hashBytes: hashBytesOf(hash), status: 'DONE' };
+}
+
+function manyAssets(): AssetDocument[] {
+  const nextHash = hashes();
+  const random = Array.from({ length: ROWS }, (_, index) =>
+    assetOf(OWNERS[index % 2] ?? OWNERS[0], nextHash(), index),
+  );
+  // Near copies of the first, of both accounts.
+  const [first] = random;
+  const hash = first?.image?.perceptualHash ?? '';
+  const near = Array.from({ length: 10 }, (_, bits) =>
+    OWNERS.map((owner) => assetOf(owner, turned(hash, bits), ROWS + bits)),
+  );
+  return [...random, ...near.flat()];
+}
+
+const hashOf = ({ image }: AssetDocument) => image?.perceptualHash ?? '';
+
+onEachStore(t, 'among thousands the nearest are found, and none is missed', async (t, { documents, url }) => {
+  const store = await AssetsStore.open(documents, () => new Date());
+  const assets = manyAssets();
+  const collection = await documents.collection<AssetDocument>(ASSETS);
+  for (let start = 0; start < assets.length; start += 500)
+    await collection.insertMany(assets.slice(start, start + 500));
+  const [first] = assets;
+  if (first === undefined) throw new Error('there are no assets');
+  for (const distance of [0, 3, 6, 7]) {
+    const found = await store.similar(first, hashOf(first), distance, { perPage: 100 });
+    const expected = assets
+      .filter((other) => other.accountId === first.accountId && other._id !== first._id)
+      .map((other) => ({ id: other._id, distance: distanceOf(hashOf(first), hashOf(other)) }))
+      .filter((other) => other.distance <= distance);
+    t.ok(expected.length > distance, `${expected.length} within ${distance}`);
+    t.same(found.rows.map(({ _id }) => _id).sort(), expected.map(({ id }) => id).sort());
+    t.same(
+      found.rows.map((row) => row.distance),
+      expected.map((other) => other.distance).sort((one, other) => one - other),
+      'nearest first',
+    );
+  }
+  await collection.updateOne({ _id: assets.at(-2)?._id ?? '' }, { $set: { state: 'leaving' } });
+  const left = await store.similar(first, hashOf(first), 7, {});
+  t.notOk(
+    left.rows.some(({ state }) => state !== 'kept'),
+    'what is deleted is not found',
+  );
+  if (url === null) return;
+
+  const client = new MongoClient(url);
+  t.teardown(() => client.close());
+  for (const [index, candidates] of candidateFilters(hashOf(first)).entries()) {
+    const filter = { accountId: first.accountId, ...candidates, state: 'kept' };
+    const { queryPlanner, executionStats } = await client
+      .db()
+      .collection('assets')
+      .find(filter)
+      .explain('executionStats');
+    t.match(JSON.stringify(queryPlanner.winningPlan), new RegExp(`"indexName":"hash-b${index}"`));
+    t.ok(executionStats.totalDocsExamined < ROWS / 40, `${executionStats.totalDocsExamined} are read`);
+  }
+});
+
+t.test('each search for candidates reads one index of the embedded store', (t) => {
+  const database = new Database(':memory:');
+  t.teardown(() => database.close());
+  declareTable(database, ASSETS);
+  const shape = shapeOf(ASSETS);
+  for (const [index, candidates] of candidateFilters('0123456789abcdef').entries()) {
+    const { sql, params } = conditionOf({ accountId: 'acc_a', ...candidates, state: 'kept' }, shape);
+    const plan = Array.from(
+      database.iterate(`EXPLAIN QUERY PLAN SELECT body FROM assets WHERE ${sql}`, params),
+      ({ detail }) => String(detail),
+    ).join('; ');
+    t.match(plan, new RegExp(`USING INDEX assets\\.hash-b${index} `), plan);
+    t.notMatch(plan, /SCAN/);
+  }
+  t.end();
+});
