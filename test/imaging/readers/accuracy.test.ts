@@ -1,0 +1,174 @@
+// needs: pixels
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import sharp, { type Sharp } from 'sharp';
+import t from 'tap';
+import { prepareZXingModule, type WriteInputBarcodeFormat, writeBarcode } from 'zxing-wasm/writer';
+import { readSettings } from '../../../config/index.ts';
+import { useFontconfig } from '../../../src/imaging/fonts/fontconfig.ts';
+import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
+import { Readers } from '../../../src/imaging/readers/readers.ts';
+import type { ReadCodes, Reading, ReadText } from '../../../src/imaging/readers/reading.ts';
+import { smallCapacity } from '../../support/capacity.ts';
+
+/** Floors below what is read today, so that a worse reader, or a worse preparation for it, is noticed. */
+const MIN_CHARACTERS_RIGHT = 0.97;
+const MIN_CHARACTERS_RIGHT_OF_A_PAGE = 0.85;
+const MIN_CODES_RIGHT = 29;
+
+const DEADLINE_MS = 60_000;
+
+useFontconfig();
+const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
+prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(writer).buffer } });
+
+const imageWorkers = new ImageWorkers({
+  settings: readSettings({}).images,
+  capacity: smallCapacity(),
+  log: { warn: () => undefined },
+});
+const readers = new Readers(imageWorkers);
+t.teardown(() => Promise.all([readers.close(), imageWorkers.close()]));
+
+async function read(picture: Sharp, reading: Reading) {
+  const bytes = new Uint8Array(await picture.toBuffer());
+  const terms = { accountId: 'acc_test', deadlineMs: Date.now() + DEADLINE_MS };
+  return (await readers.read({ bytes, reading, ...terms }).result).output;
+}
+
+interface Style {
+  font?: string;
+  ink?: string;
+  paper?: string;
+}
+
+/** Writing on paper, with a margin. */
+async function written(text: string, { font = 'sans 32', ink = '#000000', paper = '#ffffff' }: Style = {}) {
+  const letters = await sharp({
+    text: { text: `<span foreground="${ink}">${text}</span>`, font, dpi: 72, rgba: true, spacing: 10 },
+  })
+    .png()
+    .toBuffer({ resolveWithObject: true });
+  const size = { width: letters.info.width + 80, height: letters.info.height + 80 };
+  const sheet = sharp({ create: { ...size, channels: 3, background: paper } });
+  const page = sheet.composite([{ input: letters.data, left: 40, top: 40 }]);
+  return sharp(await page.png().toBuffer()).png();
+}
+
+/** The edits that make one text of the other. */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [line, character] of [...one].entries()) {
+    const next = [line + 1];
+    for (let at = 1; at < row.length; at++) {
+      const kept = (row[at - 1] ?? 0) + Number(character !== other[at - 1]);
+      next.push(Math.min(kept, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+type Page = [what: string, text: string, style?: Style, changed?: (page: Sharp) => Sharp];
+
+const NOTE = 'Delivery note 20481\nTwelve boxes of paper';
+
+const PAGES: readonly Page[] = [
+  ['sans', NOTE],
+  ['serif', 'The garden is open to visitors\nfrom April until October.', { font: 'serif 30' }],
+  ['mono', 'Order 7719 shipped on Friday\nto Harbour Street 12', { font: 'monospace 26' }],
+  ['bold', 'EMERGENCY EXIT', { font: 'sans bold 44' }],
+  ['italic', 'With kind regards from all of us', { font: 'sans italic 34' }],
+  ['small', 'Opening hours: Monday to Friday\n9:30 to 18:00, closed at noon', { font: 'sans 13' }],
+  ['large', 'Platform 7', { font: 'sans 96' }],
+  ['figures', 'Subtotal 1234.50\nTax 98.76\nTotal 1333.26', { font: 'sans 30' }],
+  ['white on black', 'Keep the door closed', { ink: '#ffffff', paper: '#101010' }],
+  ['white on blue', 'Hospital 500 m', { font: 'sans bold 40', ink: '#ffffff', paper: '#1450a0' }],
+  ['black on yellow', 'Caution: wet floor', { font: 'sans bold 36', paper: '#ffd400' }],
+  ['grey on white', 'Printed with little ink left', { ink: '#a0a0a0' }],
+  ['grey on grey', 'Faded letters on old paper', { ink: '#a0a0a0', paper: '#d0d0d0' }],
+  ['light on grey', 'Meeting room on the second floor', { ink: '#e8e8e8', paper: '#787878' }],
+  ['a quarter to the right', NOTE, {}, (page) => page.rotate(90)],
+  ['upside down', NOTE, {}, (page) => page.rotate(180)],
+  ['a quarter to the left', NOTE, {}, (page) => page.rotate(270)],
+  ['a little askew', NOTE, {}, (page) => page.rotate(4, { background: '#ffffff' })],
+  ['a low-quality JPEG', NOTE, {}, (page) => page.jpeg({ quality: 10 })],
+  ['blurred', NOTE, {}, (page) => page.blur(2.2)],
+];
+
+t.test(`the text of ${PAGES.length} pages and signs is read`, { timeout: 180_000 }, async (t) => {
+  let [wrong, all] = [0, 0];
+  for (const [what, text, style, changed = (page: Sharp) => page] of PAGES) {
+    const found = (await read(changed(await written(text, style)), {
+      kind: 'text',
+      language: 'eng',
+    })) as ReadText;
+    const edits = editsBetween(text, found.text.replace(/\s*\n\s*/g, '\n'));
+    wrong += edits;
+    all += text.length;
+    const share = 1 - edits / text.length;
+    t.comment(`${what}: ${(100 * share).toFixed(1)} % (${found.confidence.toFixed(2)})`);
+    t.ok(share >= MIN_CHARACTERS_RIGHT_OF_A_PAGE, `${what}: ${JSON.stringify(found.text)}`);
+  }
+  const share = 1 - wrong / all;
+  t.ok(share >= MIN_CHARACTERS_RIGHT, `${(100 * share).toFixed(2)} % of ${all} characters`);
+});
+
+/** The text that is written, and what is read where it is not the same: UPC codes are read as the EAN that they are. */
+type Kind = [format: WriteInputBarcodeFormat, text: string, read?: string];
+
+/** Every kind that the writer makes. */
+const KINDS: readonly Kind[] = [
+  ['QRCode', 'https://example.test/a?b=1'],
+  ['DataMatrix', 'DM-4711'],
+  ['Aztec', 'Aztec 4711'],
+  ['PDF417', 'PDF 4711'],
+  ['EAN13', '4006381333931'],
+  ['EAN8', '96385074'],
+  ['UPCA', '036000291452', '0036000291452'],
+  ['UPCE', '01234565', '0012345000065'],
+  ['Code39', 'CODE-39'],
+  ['Code93', 'CODE-93'],
+  ['Code128', 'Code-128 ok'],
+  ['ITF', '12345678901231'],
+  ['Codabar', 'A40156B'],
+];
+
+type Condition = [what: string, change: (code: Sharp) => Sharp];
+
+const CONDITIONS: readonly Condition[] = [
+  ['as drawn', (code) => code],
+  ['a quarter turned, as JPEG', (code) => code.rotate(90).jpeg({ quality: 60 })],
+];
+/** Hard ones, for some kinds only. */
+const HARD: readonly [Kind | undefined, Condition][] = [
+  [KINDS[0], ['grey on grey', (code) => code.linear(0.35, 110)]],
+  [KINDS[1], ['askew', (code) => code.rotate(20, { background: '#ffffff' })]],
+  [KINDS[4], ['upside down and blurred', (code) => code.rotate(180).blur(0.8)]],
+  [KINDS[2], ['white on black', (code) => code.negate({ alpha: false })]],
+];
+
+async function codeOf([format, text]: Kind): Promise<Sharp> {
+  const { image } = await writeBarcode(text, { format, scale: 4 });
+  if (image === null) throw new Error(`${format} was not drawn`);
+  const drawn = sharp(Buffer.from(await image.arrayBuffer())).flatten({ background: '#ffffff' });
+  const framed = drawn.extend({ top: 40, right: 40, bottom: 40, left: 40, background: '#ffffff' });
+  return sharp(await framed.png().toBuffer()).png();
+}
+
+t.test('codes of every kind are read', { timeout: 120_000 }, async (t) => {
+  const cases = [
+    ...KINDS.flatMap((kind) => CONDITIONS.map((condition) => [kind, condition] as const)),
+    ...HARD.flatMap(([kind, condition]) => (kind === undefined ? [] : [[kind, condition] as const])),
+  ];
+  let right = 0;
+  for (const [kind, [what, change]] of cases) {
+    const [format, text, expected = text] = kind;
+    const { codes } = (await read(change(await codeOf(kind)), { kind: 'codes' })) as ReadCodes;
+    const isRight = codes.length === 1 && codes[0]?.text === expected;
+    right += Number(isRight);
+    if (!isRight) t.comment(`${format}, ${what}: ${JSON.stringify(codes)}`);
+  }
+  t.equal(cases.length, 30);
+  t.ok(right >= MIN_CODES_RIGHT, `${right} of ${cases.length}`);
+});
