@@ -27,7 +27,7 @@ const EYES = [{ x: 112, y: 190, width: 146, height: 58 }];
 
 /** Every op that answers a picture, each built-in preset and each built-in template has at least one. */
 export const SCENES: readonly Scene[] = [
-  op('resize', 'resize.jpg', 'macaws.jpg', { width: 320 }, 'It is 320 px wide, and its height follows.'),
+  op('resize', 'resize.jpg', 'macaws.jpg', { width: 200 }, 'It is 200 px wide, and its height follows.'),
   op(
     'crop',
     'crop.jpg',

@@ -12,31 +12,30 @@ export async function writtenPage(): Promise<string> {
   return [
     '# Gallery',
     '',
-    'Each picture was made by the call beside it, and `test/docs/gallery/gallery.test.ts` makes it again. `npm run gallery` writes the',
+    'Each picture was made by the call above it, and `test/docs/gallery/gallery.test.ts` makes it again. `npm run gallery` writes the',
     'pictures and this page from `docs/gallery/scenes.ts`. [SOURCES.md](sources/SOURCES.md) names the authors and licences of the pictures before.',
     '',
     '## Ops',
     '',
-    ...(await tableOf(SCENES.filter((scene) => !isPreset(scene) && !isDrawn(scene)))),
+    ...(await shown(SCENES.filter((scene) => !isPreset(scene) && !isDrawn(scene)))),
     '## Presets',
     '',
-    ...(await tableOf(SCENES.filter(isPreset))),
+    ...(await shown(SCENES.filter(isPreset))),
     '## Templates and HTML',
     '',
-    ...(await tableOf(SCENES.filter(isDrawn))),
+    ...(await shown(SCENES.filter(isDrawn))),
   ].join('\n');
 }
 
-async function tableOf(scenes: readonly Scene[]): Promise<string[]> {
-  const rows = scenes.map(async (scene) => {
-    const before = scene.source === undefined ? '' : await imageOf(`sources/${scene.source}`, 'Before');
-    return `| ${wordsOf(scene)} | ${before} | ${await imageOf(`pictures/${scene.picture}`, scene.caption)} |`;
+/** Each scene with its call, and the pictures before and after side by side. */
+async function shown(scenes: readonly Scene[]): Promise<string[]> {
+  const parts = scenes.map(async ({ op, preset, template, source, picture, call, caption }) => {
+    const before = source === undefined ? [] : [await imageOf(`sources/${source}`, 'Before')];
+    const after = await imageOf(`pictures/${picture}`, 'After');
+    const told = `\`POST ${lineOf(call)}\`${bodyOf(call)}`;
+    return [`### ${preset ?? template ?? op}`, '', `${caption}<br>${told}`, '', ...before, after, ''];
   });
-  return ['| Call | Before | After |', '| --- | --- | --- |', ...(await Promise.all(rows)), ''];
-}
-
-function wordsOf({ op, preset, template, call, caption }: Scene): string {
-  return `**${preset ?? template ?? op}**<br>${caption}<br>\`POST ${lineOf(call)}\`${bodyOf(call)}`;
+  return (await Promise.all(parts)).flat();
 }
 
 /** The JSON of a call; that of a long page or row is left to the table of scenes. */
