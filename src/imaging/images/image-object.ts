@@ -4,7 +4,7 @@ import { type Static, Type } from '@sinclair/typebox';
 export const PALETTE = Type.Integer({
   minimum: 2,
   maximum: 12,
-  description: 'Measures the main colours, at most so many.',
+  description: 'Measures the main colours, at most this many.',
 });
 
 /** The image object of the interface: what the metadata endpoint answers, and what an asset carries. */
