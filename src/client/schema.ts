@@ -393,7 +393,7 @@ export interface Calls {
       name?: string;
       /** true: the answer has the tags of the file; reading the asset always has. */
       metadata?: boolean;
-      /** Measures the main colours, at most so many. */
+      /** Measures the main colours, at most this many. */
       palette?: number;
     };
     body: UrlUpload;
@@ -430,7 +430,7 @@ export interface Calls {
       signature?: string;
       /** true: the answer has the tags of the file; reading the asset always has. */
       metadata?: boolean;
-      /** Measures the main colours, at most so many. */
+      /** Measures the main colours, at most this many. */
       palette?: number;
     };
     data: Asset;
@@ -556,7 +556,7 @@ export interface Calls {
   };
   'POST /images/metadata': {
     query: {
-      /** Measures the main colours, at most so many. */
+      /** Measures the main colours, at most this many. */
       palette?: number;
     };
     body: ImageReference;
