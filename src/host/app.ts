@@ -16,12 +16,10 @@ import { installFreeSpaceCheck } from '../platform/http/hooks/free-space.ts';
 import { installIdempotency } from '../platform/http/hooks/idempotency.ts';
 import { installMetrics } from '../platform/http/hooks/metrics.ts';
 import { installTracing } from '../platform/http/hooks/tracing.ts';
+import { healthRoutes } from '../platform/http/open/health.ts';
+import { homeRoutes } from '../platform/http/open/home.ts';
+import { countOpenPaths } from '../platform/http/open/open-paths.ts';
 import { installOpenApi } from '../platform/http/openapi/install.ts';
-import { pageRoutes } from '../platform/http/pages/documentation.ts';
-import { healthRoutes } from '../platform/http/pages/health.ts';
-import { homeRoutes } from '../platform/http/pages/home.ts';
-import { llmsRoutes } from '../platform/http/pages/llms.ts';
-import { countOpenPaths } from '../platform/http/pages/open-paths.ts';
 import { addressOf, createServer } from '../platform/http/server.ts';
 import { meterClock } from '../platform/metrics/clock.ts';
 import { createMeters } from '../platform/metrics/meters.ts';
@@ -35,6 +33,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import { present } from '../platform/values/present.ts';
 import { type Gate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { PAYLOADS } from '../product/events/schema.ts';
+import { referenceRoutes } from '../product/reference/routes.ts';
 import { answerControls } from './processes/controls.ts';
 import { processControls } from './processes/process-controls.ts';
 import { openSlices } from './slices.ts';
@@ -154,8 +153,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
   });
   await server.register(homeRoutes, { publicUrl });
-  await server.register(llmsRoutes, { opNames: slices.catalogue.opNames });
-  await server.register(pageRoutes, { pages: () => slices.catalogue.pages() });
+  await server.register(referenceRoutes, slices.catalogue);
   await server.register(slices.transforms.resultRoutes);
 
   // The API: one gate, then the slices.

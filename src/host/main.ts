@@ -113,7 +113,12 @@ async function main(): Promise<void> {
 
   cluster.setupPrimary({
     exec: new URL('./server.ts', import.meta.url).pathname,
-    execArgv: [...process.execArgv, ...heapOptions(process.env.NODE_OPTIONS ?? '')],
+    execArgv: [
+      ...process.execArgv,
+      // Node warns when the files for browsers are stripped of their types.
+      '--disable-warning=ExperimentalWarning',
+      ...heapOptions(process.env.NODE_OPTIONS ?? ''),
+    ],
   });
   let forked = 0;
   const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });

@@ -1,57 +1,23 @@
 // needs: server, browser
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
 import { startServer } from '../support/harness.ts';
+import { openReader, samplesIn } from './reader.ts';
 
-const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
-const SHELL_TIMEOUT_MS = 120_000;
 /** A token is about four bytes of English. */
 const BYTES_A_TOKEN = 4;
 const MAX_TOKENS = 8_000;
 
 const server = await startServer(t);
-const { key } = await server.account({ credits: 1_000 });
-const photo = new Uint8Array(
-  await sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
-    .jpeg()
-    .toBuffer(),
-);
-const uploaded = await server.call('/assets/upload', { key, body: photo, type: 'image/jpeg' });
-const asset: string = uploaded.json.data.id;
+const { key, photo, asset, directory, shell } = await openReader(t, server);
 
 const textAt = async (path: string) => (await server.call(`/${path}`)).bytes.toString();
 const guidelines: string = (await server.call('/agent-guidelines')).json.data.document;
 const map = await textAt('/llms.txt');
 const { data: ops } = (await server.call('/ops')).json;
-
-/** The shell commands of a page, each as it stands between its fences. */
-function commandsIn(page: string): string[] {
-  return [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands);
-}
-
-/** Runs commands as a reader would, in a folder with pictures; curl fails where the service refuses. */
-async function shell(commands: string, directory: string): Promise<string> {
-  const strict = 'set -eu\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
-  const environment = { PATH: process.env.PATH, KEY: key, BASE: server.url, ASSET: asset };
-  const options = { cwd: directory, env: environment, timeout: SHELL_TIMEOUT_MS };
-  const { stdout } = await run('bash', ['-c', strict + commands], options);
-  return stdout;
-}
-
-async function folder(t: { teardown(end: () => Promise<void>): void }): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'darkroom-texts-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  await writeFile(join(directory, 'photo.jpg'), photo);
-  await sharp(photo).png().toFile(join(directory, 'photo.png'));
-  await cp(join(ROOT, 'docs/gallery/sources'), join(directory, 'docs/gallery/sources'), { recursive: true });
-  return directory;
-}
 
 t.test('the map and the guidelines together are short', async (t) => {
   const tokens = Math.ceil(Buffer.byteLength(map + guidelines) / BYTES_A_TOKEN);
@@ -82,10 +48,9 @@ t.test('every path that the guidelines name is served', async (t) => {
 });
 
 t.test('every command of the guidelines runs as it stands', async (t) => {
-  const directory = await folder(t);
-  const commands = commandsIn(guidelines);
+  const commands = samplesIn(guidelines, 'sh');
   t.ok(commands.length >= 7);
-  for (const command of commands) await t.resolves(shell(command, directory), command.slice(0, 300));
+  for (const command of commands) await t.resolves(shell(command), command.slice(0, 300));
   t.same((await sharp(join(directory, 'small.jpg')).metadata()).width, 300);
   t.equal((await sharp(join(directory, 'avatar.png')).metadata()).hasAlpha, true);
   t.equal((await sharp(join(directory, 'card.png')).metadata()).format, 'png');
@@ -93,13 +58,12 @@ t.test('every command of the guidelines runs as it stands', async (t) => {
 
 for (const page of ['README.md', 'docs/using.md'])
   t.test(`the calls of ${page} run as they stand, but for the address`, async (t) => {
-    const directory = await folder(t);
-    const calls = commandsIn(await readFile(join(ROOT, page), 'utf8')).filter(
+    const calls = samplesIn(await readFile(join(ROOT, page), 'utf8'), 'sh').filter(
       (commands) => commands.startsWith('curl') || commands.includes('\ncurl'),
     );
     t.ok(calls.length >= 1);
     for (const commands of calls)
-      await t.resolves(shell(commands.replaceAll('http://127.0.0.1:3000', server.url), directory));
+      await t.resolves(shell(commands.replaceAll('http://127.0.0.1:3000', server.url)));
     const [name, format] = page === 'README.md' ? ['small.webp', 'webp'] : ['small.jpg', 'jpeg'];
     t.equal((await sharp(join(directory, name)).metadata()).format, format);
     t.equal((await sharp(join(directory, 'card.png')).metadata()).format, 'png');
@@ -124,10 +88,9 @@ t.test('every op of the guidelines runs by the line that stands there', async (t
 });
 
 t.test('every page of an op has a command that runs, and the body of a job that is accepted', async (t) => {
-  const directory = await folder(t);
   for (const { op } of ops) {
     const page = await textAt(`/docs/ops/${op}.md`);
-    for (const command of commandsIn(page)) await t.resolves(shell(command, directory), command);
+    for (const command of samplesIn(page, 'sh')) await t.resolves(shell(command), command);
     const [, body] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     if (body === undefined) continue;
     const json = JSON.parse(body.replaceAll(/ast_0{24}|ast_1{24}/g, asset));

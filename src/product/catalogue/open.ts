@@ -1,21 +1,24 @@
 import type { FastifyInstance } from 'fastify';
 import type { Slice } from '../../platform/http/slice.ts';
-import { OP_NAMES } from './index.ts';
-import { type CatalogueOptions, cataloguePages, catalogueRoutes, priceListRoutes } from './routes.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import { guidelinesPage } from './pages/guidelines.ts';
+import { type CatalogueOptions, catalogueRoutes, definitionsOf, priceListRoutes } from './routes.ts';
+import type { OpDefinition } from './schema.ts';
 
 export interface Catalogue extends Slice {
   /** The price list, which lies below /api and not below /api/v1. */
   priceRoutes(app: FastifyInstance): Promise<void>;
-  /** Pages of the documentation, by their path below /docs and without `.md`. */
-  pages(): Record<string, string>;
-  opNames: readonly string[];
+  /** Every op, as GET /ops shows it. */
+  definitions(): readonly OpDefinition[];
+  /** The guidelines as a page of the documentation. */
+  guidelines(): Page;
 }
 
 export function openCatalogue(options: CatalogueOptions): Catalogue {
   return {
     routes: (app) => catalogueRoutes(app, options),
     priceRoutes: (app) => priceListRoutes(app, options),
-    pages: () => cataloguePages(options),
-    opNames: OP_NAMES,
+    definitions: () => definitionsOf(options),
+    guidelines: () => guidelinesPage(definitionsOf(options)),
   };
 }

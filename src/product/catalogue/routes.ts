@@ -10,7 +10,6 @@ import { imageModelPrice } from '../models/prices.ts';
 import { OP_NAMES, OPS } from './index.ts';
 import { definitionOf } from './pages/definition.ts';
 import { guidelinesOf } from './pages/guidelines.ts';
-import { opPage } from './pages/page.ts';
 import { Guidelines, ListedOp, OpDefinition, OpsQuery, PriceList } from './schema.ts';
 import { wayFor } from './usual-words.ts';
 
@@ -21,14 +20,6 @@ export interface CatalogueOptions {
   installedAt: Date;
   /** The typical time of an item of an op on a model, in whole seconds; undefined with too few measurements. */
   typicalSeconds: (op: string, model: string) => number | undefined;
-}
-
-/** The documentation pages that the catalogue generates, by their path below /docs, without `.md`. */
-export function cataloguePages(options: CatalogueOptions): Record<string, string> {
-  const definitions = definitionsOf(options);
-  const ops = definitions.map((definition) => [`ops/${definition.op}`, opPage(definition)]);
-  const { document } = guidelinesOf(definitions, options.installedAt);
-  return { guidelines: document, ...Object.fromEntries(ops) };
 }
 
 /** GET /ops, /ops/{op} and /agent-guidelines: public, with the same response for all callers. */
@@ -123,7 +114,8 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
   );
 }
 
-function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
+/** Every op, as the catalogue shows it. */
+export function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
   return Object.values(OPS).map((op) => definitionOf(op, plans, models));
 }
 

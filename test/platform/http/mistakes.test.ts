@@ -207,7 +207,9 @@ t.test('the page of errors says of every code what to do about it', async (t) =>
   for (const [code, { status, retryable }] of Object.entries(ERROR_CODES))
     t.match(
       page,
-      new RegExp(`\\| ${code} \\| ${status} \\| ${retryable ? 'yes' : 'no'} \\| \\S.{10,}\\. \\|`),
+      new RegExp(
+        `\\| \\[${code}\\]\\(/docs/errors/${code}\\.md\\) \\| ${status} \\| ${retryable ? 'yes' : 'no'} \\| \\S.{10,}\\. \\|`,
+      ),
       code,
     );
   const guidelines = (await server.call('//docs/guidelines.md')).bytes.toString();

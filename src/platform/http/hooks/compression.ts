@@ -44,14 +44,22 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   return body;
 };
 
-/** Sends a static text with an ETag of its content. */
-export function sendStatic(reply: FastifyReply, type: string, text: string): FastifyReply {
-  return reply.header('etag', tagOf(text)).header('cache-control', 'no-cache').type(type).send(text);
+/**
+ * Sends a static content with an ETag of it.
+ * @param cacheControl how long a cache may keep it: without it, a cache asks each time whether it has changed.
+ */
+export function sendStatic(
+  reply: FastifyReply,
+  type: string,
+  content: string | Buffer,
+  cacheControl = 'no-cache',
+): FastifyReply {
+  return reply.header('etag', tagOf(content)).header('cache-control', cacheControl).type(type).send(content);
 }
 
 /** The ETag of a content. */
-function tagOf(text: string): string {
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
+function tagOf(content: string | Buffer): string {
+  return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 }
 
 /** The ETag of an envelope's data, without its timestamp. */

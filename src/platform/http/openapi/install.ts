@@ -1,12 +1,10 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { sendStatic } from '../hooks/compression.ts';
 import { BYTES, completeDocument, type Node, ROUTE_NOTES, type RouteNotes } from './document.ts';
 import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';
-import { PAGE } from './page.ts';
 import { webhooksOf } from './webhooks.ts';
 
 interface OpenApiOptions {
@@ -31,7 +29,7 @@ const DESCRIPTION = `Image processing over HTTP: transforms while you wait, jobs
 Send \`Authorization: ApiKey <key>\`. Every JSON answer is an envelope with \`success\`; a failure has \`error.code\` of a closed set,
 \`error.param\` for the field to fix, and \`error.retryable\`. Formats, places and colours are read by their usual names (jpg, bottom-right, ff8800).
 Begin with the [guidelines](/docs/guidelines.md) and the [errors](/docs/errors.md); a page of Markdown for each op and each endpoint is at
-/docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them.
+/docs/{operationId}.md and /docs/ops/{op}.md, and [llms.txt](/llms.txt) lists them; without \`.md\` each is HTML.
 
 To generate a client, take /openapi.json as it is (openapi-typescript). With \`?form=multipart\` it is for generators that read one media type
 per body (hey-api), or bytes as OpenAPI 3.0 has them (openapi-python-client): files as multipart, pictures as bytes. With \`?ops=createJob,getJob\` it is those operations with what they refer to.`;
@@ -63,7 +61,7 @@ function tagsOf(path: string): string[] {
   return TAGS.filter(([, , nouns]) => nouns.includes(noun)).map(([name]) => name);
 }
 
-/** Serves /openapi.json, generated from all routes that are declared afterwards, and its page at /docs. */
+/** Serves /openapi.json, generated from all routes that are declared afterwards. */
 export async function installOpenApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -81,8 +79,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
             type: 'apiKey',
             in: 'header',
             name: 'Authorization',
-            description:
-              'An API key (`drk_…`). A program sends `ApiKey <key>`; on this page the bare key will do.',
+            description: 'An API key (`drk_…`), sent as `ApiKey <key>`.',
           },
           session: { type: 'http', scheme: 'bearer', description: 'A console session (`ses_…`).' },
         },
@@ -95,15 +92,6 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
         ('openapiObject' in found ? found.openapiObject : found.swaggerObject) as Node,
         webhooksOf(options.webhookPayloads),
       ),
-  });
-  app.addHook('onRoute', (route) => {
-    if (route.url.startsWith('/docs'))
-      route.config = { ...route.config, responseType: '*/*', compress: true };
-  });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    ...PAGE,
-    transformSpecification: (document) => ({ ...document, servers: [{ url: '/' }] }),
   });
 
   const documentTexts = new Map<string | undefined, string>();

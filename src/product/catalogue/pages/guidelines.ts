@@ -1,138 +1,134 @@
 import { createHash } from 'node:crypto';
 import { PLACE_NAMES } from '../../../../workers/image/operations/parameter.ts';
 import { JSON_BOUNDS } from '../../../platform/http/bodies/json.ts';
+import { markdownOf } from '../../../platform/pages/markdown.ts';
+import {
+  type Block,
+  heading,
+  list,
+  numbered,
+  type Page,
+  paragraph,
+  shell,
+} from '../../../platform/pages/page.ts';
 import { PASS_PARAMETERS } from '../pass-parameters.ts';
 import type { Guidelines, OpDefinition } from '../schema.ts';
-import { parameterLine, syncCall } from './page.ts';
+import { parameterLine } from './parameter-words.ts';
+import { syncCall } from './sync-call.ts';
+
+const LEAD =
+  'Put the address of the service (BASE) before paths. Send `Authorization: ApiKey <key>` with every call.';
 
 /** The instructions for agents. Every command in them runs unchanged once KEY and BASE are set. */
-const RULES = `# Darkroom: guidelines for agents
-
-Put the address of the service (BASE) before paths. Send \`Authorization: ApiKey <key>\` with every call.
-
-## One image now
-
-Nothing is stored. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:
-
-\`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
-  "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg
-\`\`\`
-
-Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, and op and parameters too:
-
-\`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+const RULES: readonly Block[] = [
+  heading('One image now'),
+  paragraph('Nothing is stored. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:'),
+  shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
+  "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg`),
+  paragraph('Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, and op and parameters too:'),
+  shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"blur\\", \\"parameters\\": {\\"sigma\\": 8}}" \\
-  "$BASE/api/v1/images/transform" -o blurred.jpg
-\`\`\`
-
-An image's facts (free): \`data.image\` has width, height, dominantColor, …; \`data.metadata\` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.
-
-\`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"
-\`\`\`
-
-Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.
-
-\`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
-  -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'
-\`\`\`
-
-A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads \`data:\` URIs and \`asset://<assetId>\` alone: upload other pictures first.
-
-\`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
-  -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png
-\`\`\`
-
-An image to keep: \`data.id\` is its assetId (several file parts: \`data.assets\`); the link needs no key.
-
-\`\`\`sh
-curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
-curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"
-\`\`\`
-
-## Many images, or a model
-
-A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.
-
-\`\`\`sh
-JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
+  "$BASE/api/v1/images/transform" -o blurred.jpg`),
+  paragraph("An image's facts (free): `data.image` has width, height, dominantColor, …; `data.metadata` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says."),
+  shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"`),
+  paragraph('Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.'),
+  shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
+  -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
+  paragraph('A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.'),
+  shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png`),
+  paragraph('An image to keep: `data.id` is its assetId (several file parts: `data.assets`); the link needs no key.'),
+  shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
+curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"`),
+  heading('Many images, or a model'),
+  paragraph('A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.'),
+  shell(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Idempotency-Key: resize-1" \\
-  -d "$JOB" "$BASE/api/v1/jobs?wait=30"
-\`\`\`
-
-- wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. \`outcome\` of an ended job is \`all\`, \`some\` or \`none\` of its items completed.
-- Each item of \`data.items\` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.
-- maxCredits in a submit or a resume is the most it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.
-- Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. A delivery is genuine when v1 of Service-Signature (\`t=…,v1=…\`) is the HMAC-SHA256 in hex of \`<t>.<raw body>\` under the whole secret and t is within 300 s; its page has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.
-- AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented, for tests alone.
-
-## Rules
-
-1. A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.
-2. On success look at X-Service-Warnings: \`unknown_variable:titel\`, \`missing_asset:<id>\`, \`no_effect\`, \`ignored_parameter:dryrun,did_you_mean:dryRun\`, \`not_enlarged:768\` (send enlarge=true), \`missing_glyph:1F389\`, \`font_replaced:Inter\` (GET /api/v1/fonts) say that the answer may not be what was meant.
-3. On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.
-4. Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.
-5. At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.
-6. In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.
-7. GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and what was used.
-8. Tell what is missing: POST /api/v1/feedback with kind capability_gap and message.
-9. ${JSON_BOUNDS}
-`;
+  -d "$JOB" "$BASE/api/v1/jobs?wait=30"`),
+  list(
+    'wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. `outcome` of an ended job is `all`, `some` or `none` of its items completed.',
+    'Each item of `data.items` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
+    'maxCredits in a submit or a resume is the most it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
+    'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. A delivery is genuine when v1 of Service-Signature (`t=…,v1=…`) is the HMAC-SHA256 in hex of `<t>.<raw body>` under the whole secret and t is within 300 s; its page has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
+    'AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented, for tests alone.',
+  ),
+  heading('Rules'),
+  numbered(
+    'A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.',
+    'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `no_effect`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that the answer may not be what was meant.',
+    'On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.',
+    'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
+    'At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.',
+    'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.',
+    'GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and what was used.',
+    'Tell what is missing: POST /api/v1/feedback with kind capability_gap and message.',
+    JSON_BOUNDS,
+  ),
+];
 
 /**
  * The operating rules and a summary of the catalogue, generated from the same definitions as /ops.
  * @param updatedAt when this release was installed.
  */
 export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Date): Guidelines {
-  const document = [RULES, sharedSection(definitions), '## Ops\n', ...definitions.map(opSection)].join('\n');
+  const document = markdownOf(guidelinesPage(definitions));
   const version = createHash('sha256').update(document).digest('hex').slice(0, 12);
   return { version, updatedAt: updatedAt.toISOString(), document };
+}
+
+/** The guidelines as a page of the documentation. */
+export function guidelinesPage(definitions: readonly OpDefinition[]): Page {
+  return {
+    title: 'Darkroom: guidelines for agents',
+    lead: LEAD,
+    blocks: [...RULES, ...sharedSection(definitions), heading('Ops'), ...definitions.flatMap(opSection)],
+  };
 }
 
 /** The nine places, which many parameters take: they are listed once. */
 const PLACES = PLACE_NAMES.join(', ');
 
 /** The parameters that most ops share, described once. */
-function sharedSection(definitions: readonly OpDefinition[]): string {
+function sharedSection(definitions: readonly OpDefinition[]): Block[] {
   const { params = {}, pricing } = definitions.find(({ op }) => op === 'resize') ?? {};
   const lines = Object.keys(PASS_PARAMETERS).flatMap((name) => {
     const parameter = params[name];
-    return parameter === undefined ? [] : [`- ${name}: ${parameterLine(parameter)}`];
+    return parameter === undefined ? [] : [`${name}: ${parameterLine(parameter)}`];
   });
   return [
-    '## Parameters of every op that writes an image\n',
-    ...lines,
-    '',
-    `A place is one of ${PLACES}.\n`,
-    `Deterministic ops: ${pricing?.summary ?? ''}\n`,
-  ].join('\n');
+    heading('Parameters of every op that writes an image'),
+    list(...lines),
+    paragraph(`A place is one of ${PLACES}.`),
+    paragraph(`Deterministic ops: ${pricing?.summary ?? ''}`),
+  ];
 }
 
-function opSection(definition: OpDefinition): string {
+function opSection(definition: OpDefinition): Block[] {
   const { op, kind, description, params, pricing } = definition;
   const own = Object.entries(params).filter(([name]) => !isShared(definition, name));
   const call = syncCall(definition);
-  return [
-    `### ${op}\n`,
+  const lines = [
     `${description}${jobsOnly(definition) ? ' Jobs only.' : ''}`,
     ...(kind === 'ai' ? [pricing.summary] : []),
     ...(call === undefined ? [] : [`\`${call}\``]),
-    ...own.map(([name, parameter]) => `- ${name}: ${parameterLine(parameter).replace(PLACES, 'a place')}`),
-    '',
-  ].join('\n');
+  ];
+  const parameters = own.map(
+    ([name, parameter]) => `${name}: ${parameterLine(parameter).replace(PLACES, 'a place')}`,
+  );
+  return [
+    heading(op, 3),
+    paragraph(lines.join('\n')),
+    ...(parameters.length === 0 ? [] : [list(...parameters)]),
+  ];
 }
 
 function jobsOnly({ endpoint, syncEndpoint }: OpDefinition): boolean {
   return endpoint === undefined && syncEndpoint === undefined;
 }
 
-/** Whether the parameter is the shared one, which is described before. */
-function isShared({ params, kind }: OpDefinition, name: string): boolean {
+/** Whether the parameter is one that every op which writes an image has, with the same meaning. */
+export function isShared({ params, kind }: OpDefinition, name: string): boolean {
   const shared = (PASS_PARAMETERS as Record<string, { description?: string }>)[name];
   return kind === 'deterministic' && shared !== undefined && params[name]?.description === shared.description;
 }

@@ -1,4 +1,5 @@
-import type { Node } from '../openapi/document.ts';
+import type { Node } from '../../platform/http/openapi/document.ts';
+import type { Field } from '../../platform/pages/page.ts';
 
 /** The most levels of nested fields and examples. */
 const MAX_DEPTH = 5;
@@ -24,23 +25,27 @@ export class SchemaReader {
     return `${type} ${minimum ?? '…'} to ${maximum ?? '…'}`;
   }
 
-  /** A line for each field within it, by its path. */
-  fieldsOf(schema: Node, at = '', depth = 0): string[] {
+  /** Each field within it, by its path. */
+  fieldsOf(schema: Node, at = '', depth = 0): Field[] {
     if (depth > MAX_DEPTH) return [];
-    const lines = this.#choicesOf(schema).flatMap((choice) => {
+    const fields = this.#choicesOf(schema).flatMap((choice): Field[] => {
       if (choice.type === 'array') return this.fieldsOf((choice.items ?? {}) as Node, `${at}[]`, depth + 1);
       const required = (choice.required ?? []) as string[];
       return Object.entries((choice.properties ?? {}) as Record<string, Node>).flatMap(([name, field]) => {
         const path = at === '' ? name : `${at}.${name}`;
         const { description = '' } = this.#resolved(field);
-        const isOptional = required.includes(name) ? '' : ', optional';
         return [
-          `- ${path} (${this.typeOf(field)}${isOptional}) ${description}`.trim(),
+          {
+            name: path,
+            takes: this.typeOf(field),
+            ...(!required.includes(name) && { note: 'optional' }),
+            description: String(description),
+          },
           ...this.fieldsOf(field, path, depth + 1),
         ];
       });
     });
-    return [...new Set(lines)];
+    return [...new Map(fields.map((field) => [JSON.stringify(field), field])).values()];
   }
 
   /** A valid value: the schema's own example if it has one. */

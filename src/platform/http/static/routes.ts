@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from '../errors/errors.ts';
+import { sendStatic } from '../hooks/compression.ts';
+import type { StaticFile } from './files.ts';
+
+interface StaticOptions {
+  /** The file with a served name; undefined if there is none. */
+  find: (name: string) => Promise<StaticFile | undefined>;
+}
+
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
+/** GET {prefix}/{file}: a file for browsers, which they keep, because its name has its hash. */
+export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions): Promise<void> {
+  app.get<{ Params: { file: string } }>(
+    '/:file',
+    { config: { responseType: '*/*', compress: true }, schema: { hide: true } },
+    async (request, reply) => {
+      const file = await find(request.params.file);
+      if (file === undefined)
+        throw new ApiError(
+          'not_found',
+          'There is no such file: load the page again, which names its files.',
+          {
+            param: 'file',
+          },
+        );
+      return sendStatic(reply, file.type, file.body, FOR_EVER);
+    },
+  );
+}

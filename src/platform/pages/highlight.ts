@@ -1,0 +1,81 @@
+import type { Sample } from './page.ts';
+
+type Language = Sample['language'];
+
+const STRING = String.raw`(?<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\x60(?:\\.|[^\x60\\])*\x60)`;
+const NUMBER = String.raw`(?<number>(?<![\w.-])-?\d+(?:\.\d+)?\b)`;
+const HASH_COMMENT = String.raw`(?<comment>(?<=^|\s)#[^\n]*)`;
+const SLASH_COMMENT = String.raw`(?<comment>(?<=^|\s)//[^\n]*)`;
+
+const words = (...names: readonly string[]) => String.raw`(?<word>(?<![\w$.-])(?:${names.join('|')})\b)`;
+const SCRIPT_WORDS = words(
+  ...['import', 'from', 'const', 'let', 'await', 'async', 'new', 'if', 'else', 'throw', 'return'],
+  ...['for', 'of', 'function', 'true', 'false', 'null', 'undefined'],
+);
+
+/** The parts of a language that have a colour of their own: the first pattern that fits is taken. */
+const PATTERNS: Readonly<Record<Language, RegExp>> = {
+  sh: pattern(
+    HASH_COMMENT,
+    STRING,
+    words('curl', 'jq', 'npm', 'npx', 'node', 'docker', 'darkroom', 'export'),
+  ),
+  ts: pattern(SLASH_COMMENT, STRING, NUMBER, SCRIPT_WORDS),
+  js: pattern(SLASH_COMMENT, STRING, NUMBER, SCRIPT_WORDS),
+  python: pattern(
+    HASH_COMMENT,
+    STRING,
+    NUMBER,
+    words(
+      'import',
+      'from',
+      'with',
+      'as',
+      'for',
+      'in',
+      'if',
+      'not',
+      'or',
+      'raise',
+      'open',
+      'True',
+      'False',
+      'None',
+    ),
+  ),
+  json: pattern(
+    String.raw`(?<key>"(?:\\.|[^"\\])*"(?=\s*:))`,
+    STRING,
+    NUMBER,
+    words('true', 'false', 'null'),
+  ),
+  html: pattern(String.raw`(?<word></?[a-z][\w-]*|>)`, STRING),
+};
+
+function pattern(...parts: readonly string[]): RegExp {
+  return new RegExp(parts.join('|'), 'gm');
+}
+
+/** A sample as HTML, with its strings, numbers, words and comments in elements of their own. */
+export function highlighted(code: string, language: Language): string {
+  let html = '';
+  let end = 0;
+  for (const match of code.matchAll(PATTERNS[language])) {
+    const [kind] = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined) ?? [];
+    html += `${escaped(code.slice(end, match.index))}<span class="${kind}">${escaped(match[0])}</span>`;
+    end = match.index + match[0].length;
+  }
+  return html + escaped(code.slice(end));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+};
+
+/** A text for an element or an attribute in double quotes. */
+export function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+}

@@ -1,0 +1,175 @@
+import { escaped, highlighted } from './highlight.ts';
+import type {
+  Block,
+  Cards,
+  Field,
+  Fields,
+  Page,
+  Picture,
+  Prose,
+  Samples,
+  Trial,
+  TrialInput,
+} from './page.ts';
+
+/** The blocks that stand to the right of the text before them, on a wide screen. */
+const BESIDE: readonly Block['kind'][] = ['samples', 'pictures'];
+
+/** A page as an article of HTML. It has no script and no style of its own. */
+export function htmlOf({ title, lead, blocks }: Page): string {
+  const text = [`<h1>${inline(title)}</h1>`, ...(lead === '' ? [] : [`<p class="lead">${inline(lead)}</p>`])];
+  return `<article>${rowsOf(blocks, text)}</article>`;
+}
+
+/**
+ * Rows of text with what stands beside it, in the order of the page, so that a narrow screen shows the same order. A
+ * heading of the second level begins a row.
+ */
+function rowsOf(blocks: readonly Block[], start: string[]): string {
+  const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];
+  const groups = new Numbers();
+  for (const block of blocks) {
+    const html = blockHtml(block, groups);
+    const last = rows.at(-1);
+    if (BESIDE.includes(block.kind)) last?.beside.push(html);
+    else if (last === undefined || last.beside.length > 0 || (block.kind === 'heading' && block.level === 2))
+      rows.push({ text: [html], beside: [] });
+    else last.text.push(html);
+  }
+  return rows.map(rowHtml).join('');
+}
+
+function rowHtml({ text, beside }: { text: string[]; beside: string[] }): string {
+  if (beside.length === 0) return `<div class="row full">${text.join('')}</div>`;
+  return `<div class="row"><div class="text">${text.join('')}</div><div class="beside">${beside.join('')}</div></div>`;
+}
+
+/** Numbers that a page uses once each, for the names of its radio buttons. */
+class Numbers {
+  #last = 0;
+
+  next(): number {
+    this.#last += 1;
+    return this.#last;
+  }
+}
+
+function blockHtml(block: Block, groups: Numbers): string {
+  switch (block.kind) {
+    case 'heading': {
+      const anchor = anchorOf(block.text);
+      return `<h${block.level} id="${anchor}"><a href="#${anchor}">${inline(block.text)}</a></h${block.level}>`;
+    }
+    case 'paragraph':
+      return `<p>${proseHtml(block.text)}</p>`;
+    case 'list': {
+      const tag = block.isNumbered ? 'ol' : 'ul';
+      return `<${tag}>${block.items.map((item) => `<li>${proseHtml(item)}</li>`).join('')}</${tag}>`;
+    }
+    case 'table':
+      return tableHtml(block.head, block.rows);
+    case 'fields':
+      return fieldsHtml(block);
+    case 'samples':
+      return samplesHtml(block, groups.next());
+    case 'pictures':
+      return `<div class="pictures">${block.pictures.map(pictureHtml).join('')}</div>`;
+    case 'cards':
+      return cardsHtml(block);
+    case 'trial':
+      return trialHtml(block);
+  }
+}
+
+/** The anchor of a heading, as Git hosts write it. */
+export function anchorOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** A text with its code between backticks. */
+function inline(text: string): string {
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? escaped(part) : `<code>${escaped(part)}</code>`))
+    .join('');
+}
+
+function proseHtml(text: Prose): string {
+  return text
+    .map((part) =>
+      typeof part === 'string' ? inline(part) : `<a href="${escaped(part.to)}">${inline(part.text)}</a>`,
+    )
+    .join('');
+}
+
+function tableHtml(head: readonly string[], rows: readonly (readonly Prose[])[]): string {
+  const cells = (row: readonly Prose[]) =>
+    row
+      .map((cell, index) => `<td data-head="${escaped(head[index] ?? '')}">${proseHtml(cell)}</td>`)
+      .join('');
+  return `<table class="plain"><thead><tr>${head.map((cell) => `<th scope="col">${inline(cell)}</th>`).join('')}</tr></thead><tbody>${rows
+    .map((row) => `<tr>${cells(row)}</tr>`)
+    .join('')}</tbody></table>`;
+}
+
+function fieldsHtml({ folded, fields }: Fields): string {
+  const html = `<table class="fields"><thead><tr><th scope="col">Name</th><th scope="col">Type and bounds</th><th scope="col">Default</th><th scope="col">Meaning</th></tr></thead><tbody>${fields.map(fieldHtml).join('')}</tbody></table>`;
+  return folded === undefined ? html : `<details><summary>${inline(folded)}</summary>${html}</details>`;
+}
+
+function fieldHtml({ name, takes, note, fallback, description }: Field): string {
+  const noted = note === undefined ? '' : ` <span class="note">${escaped(note)}</span>`;
+  const otherwise = fallback === undefined ? '' : `<code>${escaped(fallback)}</code>`;
+  return `<tr><th scope="row"><code>${escaped(name)}</code>${noted}</th><td class="takes">${escaped(takes)}</td><td class="fallback">${otherwise}</td><td>${inline(description)}</td></tr>`;
+}
+
+function samplesHtml({ samples }: Samples, group: number): string {
+  const tabs = samples.map(({ label }, index) => {
+    const id = `tab-${group}-${index}`;
+    const checked = index === 0 ? ' checked' : '';
+    return `<input type="radio" name="tabs-${group}" id="${id}" value="${escaped(label)}"${checked}><label for="${id}">${escaped(label)}</label>`;
+  });
+  const panels = samples.map(
+    ({ label, language, code }) =>
+      `<pre tabindex="0" role="group" aria-label="${escaped(label)}"><code>${highlighted(code, language)}</code></pre>`,
+  );
+  return `<div class="samples"><div class="bar" role="radiogroup" aria-label="Language of the sample">${tabs.join('')}</div>${panels.join('')}</div>`;
+}
+
+function pictureHtml({ label, address, alt }: Picture): string {
+  return `<figure><img src="${escaped(address)}" alt="${escaped(alt)}" loading="lazy" decoding="async"><figcaption>${inline(label)}</figcaption></figure>`;
+}
+
+function cardsHtml({ cards }: Cards): string {
+  const items = cards.map(({ title, text, to, picture }) => {
+    const shown =
+      picture === undefined
+        ? ''
+        : `<img src="${escaped(picture.address)}" alt="" loading="lazy" decoding="async">`;
+    return `<li><a href="${escaped(to)}">${shown}<strong>${inline(title)}</strong><span>${inline(text)}</span></a></li>`;
+  });
+  return `<ul class="cards">${items.join('')}</ul>`;
+}
+
+function trialHtml({ path, sends, inputs }: Trial): string {
+  const file =
+    sends === 'file' ? '<label>File <input type="file" name="file" accept="image/*" required></label>' : '';
+  return `<form class="trial" data-path="${escaped(path)}" data-sends="${sends}" hidden>
+<h2 id="try-it">Try it</h2>
+<div class="inputs"><label>API key <input type="password" name="key" autocomplete="off" spellcheck="false" placeholder="drk_…" required></label>${file}
+<fieldset><legend>Parameters</legend>${inputs.map(inputHtml).join('')}</fieldset>
+<button type="submit">Run</button><p class="quiet">The key stays in the memory of this page alone. A run counts as any other call.</p></div>
+<div class="result" aria-live="polite"></div></form>`;
+}
+
+function inputHtml({ name, value, choices, isJson }: TrialInput): string {
+  const attributes = `data-parameter="${escaped(name)}"${isJson ? ' data-json' : ''}`;
+  const control =
+    choices === undefined
+      ? `<input ${attributes} value="${escaped(value)}" autocomplete="off" spellcheck="false">`
+      : `<select ${attributes}>${['', ...choices].map((one) => `<option${one === value ? ' selected' : ''}>${escaped(one)}</option>`).join('')}</select>`;
+  return `<label><span>${escaped(name)}</span> ${control}</label>`;
+}

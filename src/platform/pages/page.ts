@@ -1,0 +1,186 @@
+/**
+ * A page of documentation. It is written once, as data: markdown.ts and html.ts are its two forms.
+ */
+export interface Page {
+  title: string;
+  /** What the page is about, in one sentence. */
+  lead: string;
+  blocks: readonly Block[];
+}
+
+/** A link to another page of the documentation by its path without `.md`, or to any other address. */
+export interface Link {
+  text: string;
+  to: string;
+}
+
+/** Text and links in their order. A text may have code between backticks, and no other mark. */
+export type Prose = readonly (string | Link)[];
+
+export type Block = Heading | Paragraph | List | Table | Fields | Samples | Pictures | Cards | Trial;
+
+interface Heading {
+  kind: 'heading';
+  level: 2 | 3;
+  text: string;
+}
+
+interface Paragraph {
+  kind: 'paragraph';
+  text: Prose;
+}
+
+interface List {
+  kind: 'list';
+  isNumbered: boolean;
+  items: readonly Prose[];
+}
+
+interface Table {
+  kind: 'table';
+  head: readonly string[];
+  rows: readonly (readonly Prose[])[];
+}
+
+/** What a call takes or answers, one row per field. */
+export interface Fields {
+  kind: 'fields';
+  /** The heading under which they are folded in HTML, for fields that many pages repeat. */
+  folded?: string;
+  fields: readonly Field[];
+}
+
+export interface Field {
+  name: string;
+  /** Its type with its bounds, or its values, in a few words. */
+  takes: string;
+  /** Where it is sent, and whether it must be. */
+  note?: string;
+  /** What holds when it is left out. */
+  fallback?: string;
+  description: string;
+}
+
+/** The same in several languages. Readers of HTML see one at a time. */
+export interface Samples {
+  kind: 'samples';
+  samples: readonly Sample[];
+}
+
+export interface Sample {
+  label: string;
+  language: 'sh' | 'ts' | 'js' | 'python' | 'json' | 'html';
+  code: string;
+}
+
+export interface Pictures {
+  kind: 'pictures';
+  pictures: readonly Picture[];
+}
+
+export interface Picture {
+  /** The word under it, such as `before`. */
+  label: string;
+  address: string;
+  /** What it shows, for those who do not see it. */
+  alt: string;
+}
+
+/** Links that are looked at, each with a sentence. */
+export interface Cards {
+  kind: 'cards';
+  cards: readonly { title: string; text: string; to: string; picture?: Picture }[];
+}
+
+/** A form that makes the call from the page, with a key of the reader. Markdown leaves it out. */
+export interface Trial {
+  kind: 'trial';
+  path: string;
+  /** Whether a file of the reader is sent, or the fields as JSON. */
+  sends: 'file' | 'json';
+  inputs: readonly TrialInput[];
+}
+
+export interface TrialInput {
+  name: string;
+  /** The value at first; '' leaves the parameter out. */
+  value: string;
+  /** The values to choose from; absent for any other. */
+  choices?: readonly string[];
+  /** Whether the value is JSON and not text, in a body. */
+  isJson: boolean;
+}
+
+export function heading(text: string, level: 2 | 3 = 2): Block {
+  return { kind: 'heading', level, text };
+}
+
+export function paragraph(...text: Prose): Block {
+  return { kind: 'paragraph', text };
+}
+
+export function list(...items: readonly (Prose | string)[]): Block {
+  return { kind: 'list', isNumbered: false, items: items.map((item) => [item].flat()) };
+}
+
+export function numbered(...items: readonly (Prose | string)[]): Block {
+  return { kind: 'list', isNumbered: true, items: items.map((item) => [item].flat()) };
+}
+
+export function table(head: readonly string[], rows: readonly (readonly Prose[])[]): Block {
+  return { kind: 'table', head, rows };
+}
+
+export function fieldList(fields: readonly Field[]): Block {
+  return { kind: 'fields', fields };
+}
+
+export function samples(...given: readonly Sample[]): Block {
+  return { kind: 'samples', samples: given };
+}
+
+/** One command, or several lines of a shell. */
+export function shell(code: string): Block {
+  return samples({ label: 'Shell', language: 'sh', code });
+}
+
+export function json(label: string, value: unknown): Block {
+  return samples({ label, language: 'json', code: JSON.stringify(value, null, 2) });
+}
+
+export function link(text: string, to: string): Link {
+  return { text, to };
+}
+
+/**
+ * The blocks of a description of the interface: paragraphs, with samples between fences.
+ * @param text as OpenAPI has it.
+ */
+export function describedBlocks(text: string): Block[] {
+  const [first = '', ...rest] = text.split(/```(js|python|sh|json)\n([\s\S]*?)\n```/);
+  const blocks = paragraphsOf(first);
+  for (let at = 0; at < rest.length; at += 3) {
+    const [language, code = '', after = ''] = rest.slice(at, at + 3);
+    const known = language as Sample['language'];
+    blocks.push(samples({ label: LABELS[known], language: known, code }), ...paragraphsOf(after));
+  }
+  return blocks;
+}
+
+/** The names of the languages, as tabs show them. */
+export const LABELS: Readonly<Record<Sample['language'], string>> = {
+  sh: 'Shell',
+  ts: 'TypeScript',
+  js: 'JavaScript',
+  python: 'Python',
+  json: 'JSON',
+  html: 'HTML',
+};
+
+function paragraphsOf(text: string): Block[] {
+  return text
+    .split('\n\n')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+    .map((one) => paragraph(one));
+}

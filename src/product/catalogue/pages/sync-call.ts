@@ -1,0 +1,34 @@
+import type { OpDefinition } from '../schema.ts';
+
+/**
+ * The synchronous call of an op as `POST /path?query`, with the image as its body; for a render, followed by its JSON
+ * body. Undefined for an op that runs in jobs only.
+ */
+export function syncCall({
+  endpoint,
+  syncEndpoint,
+  syncParams,
+  syncExample = {},
+}: OpDefinition): string | undefined {
+  if (endpoint !== undefined) return `POST /api/v1${endpoint}`;
+  if (syncEndpoint === undefined) return undefined;
+  if (syncParams !== undefined) return `POST /api/v1${syncEndpoint} ${JSON.stringify(syncExample)}`;
+  const query = queryText(syncExample);
+  return `POST /api/v1${syncEndpoint}${query === '' ? '' : `?${query}`}`;
+}
+
+/** Parameters as a query that can be read: see inQuery. */
+export function queryText(parameters: Readonly<Record<string, unknown>>): string {
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name}=${inQuery(value)}`)
+    .join('&');
+}
+
+/**
+ * Escapes a query value readably: JSON keeps its brackets and quotes, and only characters that would end the value are
+ * escaped.
+ */
+function inQuery(value: unknown): string {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return text.replace(/[^A-Za-z0-9_.~:,{}[\]"-]/gu, (character) => encodeURIComponent(character));
+}

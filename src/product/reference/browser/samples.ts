@@ -1,0 +1,52 @@
+/** Where the language is kept that a reader chose last. */
+const CHOICE = 'darkroom-language';
+const SHOWN_MS = 1_500;
+
+/** Shows all samples in the language that the reader chooses in one of them, also on the next page; adds copies. */
+export function startSamples(): void {
+  const bars = document.querySelectorAll<HTMLElement>('.samples > .bar');
+  for (const bar of bars) {
+    bar.addEventListener('change', ({ target }) => {
+      const label = (target as HTMLInputElement).value;
+      choose(label);
+      keep(label);
+    });
+    bar.append(copyButton(bar));
+  }
+  choose(kept());
+}
+
+function choose(label: string): void {
+  for (const input of document.querySelectorAll<HTMLInputElement>('.samples > .bar > input'))
+    if (input.value === label) input.checked = true;
+}
+
+function copyButton(bar: HTMLElement): HTMLElement {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy';
+  button.textContent = 'Copy';
+  button.addEventListener('click', async () => {
+    const chosen = [...bar.querySelectorAll('input')].findIndex(({ checked }) => checked);
+    const text = bar.parentElement?.querySelectorAll('pre')[chosen]?.textContent ?? '';
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+    setTimeout(() => (button.textContent = 'Copy'), SHOWN_MS);
+  });
+  return button;
+}
+
+/** Browsers may refuse storage: the choice then lasts as long as the page. */
+function keep(label: string): void {
+  try {
+    localStorage.setItem(CHOICE, label);
+  } catch {}
+}
+
+function kept(): string {
+  try {
+    return localStorage.getItem(CHOICE) ?? '';
+  } catch {
+    return '';
+  }
+}

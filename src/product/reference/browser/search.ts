@@ -1,0 +1,109 @@
+/** A page of the index: address, title, first sentence, and its other words. */
+type Indexed = [address: string, title: string, lead: string, words: string];
+
+const MAX_FOUND = 12;
+
+/** The search in the head of the page. The index is fetched when the reader first enters the field. */
+export function startSearch(): void {
+  const input = document.querySelector<HTMLInputElement>('search input');
+  const list = document.querySelector<HTMLElement>('#found');
+  if (input === null || list === null) return;
+  let index: Promise<Indexed[]> | undefined;
+  const load = () => {
+    index ??= fetch('/docs/search.json').then((response) => response.json());
+    return index;
+  };
+
+  async function show(): Promise<void> {
+    const query = input?.value ?? '';
+    const pages = await load();
+    // The reader may have typed on while the index came.
+    if (input?.value === query) fill(pages, query);
+  }
+
+  function fill(pages: readonly Indexed[], query: string): void {
+    const found = find(pages, query);
+    list?.replaceChildren(...found.map(entry));
+    if (query.trim() !== '' && found.length === 0) list?.append(nothing());
+    if (list !== null) list.hidden = query.trim() === '';
+  }
+
+  input.disabled = false;
+  input.addEventListener('focus', load);
+  input.addEventListener('input', show);
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') list.hidden = true;
+    if (event.key === '/' && !isTyping(event)) {
+      event.preventDefault();
+      input.focus();
+    }
+  });
+  input.parentElement?.addEventListener('keydown', (event) => step(event, input, list));
+  document.addEventListener('click', ({ target }) => {
+    if (!input.parentElement?.contains(target as globalThis.Node)) list.hidden = true;
+  });
+}
+
+/** Arrows go through what was found; Enter in the field opens the first. */
+function step(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement): void {
+  const links = [...list.querySelectorAll('a')];
+  const at = links.indexOf(document.activeElement as HTMLAnchorElement);
+  if (event.key === 'Enter' && at === -1) links[0]?.click();
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  event.preventDefault();
+  const next = at + (event.key === 'ArrowDown' ? 1 : -1);
+  (next < 0 ? input : links[Math.min(next, links.length - 1)])?.focus();
+}
+
+/** The pages that have every word of the query, the best first. */
+function find(pages: readonly Indexed[], query: string): Indexed[] {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+  if (words.length === 0) return [];
+  return pages
+    .map((page) => ({ page, score: scoreOf(page, words) }))
+    .filter(({ score }) => score > 0)
+    .sort((one, other) => other.score - one.score)
+    .slice(0, MAX_FOUND)
+    .map(({ page }) => page);
+}
+
+/** 0 for a page that lacks one of the words; a title counts more than a sentence, and that more than the rest. */
+function scoreOf([, title, lead, text]: Indexed, words: readonly string[]): number {
+  const name = title.toLowerCase();
+  let sum = 0;
+  for (const word of words) {
+    const score =
+      (name === word ? 60 : 0) +
+      (name.startsWith(word) ? 20 : 0) +
+      (name.includes(word) ? 10 : 0) +
+      (lead.toLowerCase().includes(word) ? 4 : 0) +
+      (` ${text}`.includes(` ${word}`) ? 1 : 0);
+    if (score === 0) return 0;
+    sum += score;
+  }
+  return sum;
+}
+
+function entry([address, title, lead]: Indexed): HTMLElement {
+  const item = document.createElement('li');
+  const link = document.createElement('a');
+  const name = document.createElement('strong');
+  const sentence = document.createElement('span');
+  link.href = address;
+  name.textContent = title;
+  sentence.textContent = lead;
+  link.append(name, sentence);
+  item.append(link);
+  return item;
+}
+
+function nothing(): HTMLElement {
+  const item = document.createElement('li');
+  item.className = 'none';
+  item.textContent = 'No page has these words.';
+  return item;
+}
+
+function isTyping({ target }: Event): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select');
+}

@@ -1,0 +1,134 @@
+/** What a run answered, as it is shown. */
+interface Shown {
+  status: string;
+  body: HTMLElement;
+  timing: string;
+}
+
+/** Shows the forms that make a call with the reader's own key and picture. */
+export function startTrials(): void {
+  for (const form of document.querySelectorAll<HTMLFormElement>('form.trial')) {
+    form.hidden = false;
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void run(form);
+    });
+  }
+}
+
+async function run(form: HTMLFormElement): Promise<void> {
+  const button = form.querySelector<HTMLButtonElement>('[type="submit"]');
+  const result = form.querySelector<HTMLElement>('.result');
+  if (button === null || result === null) return;
+  button.disabled = true;
+  try {
+    show(result, await call(form));
+  } catch (error) {
+    result.replaceChildren(line('status', `The call did not arrive: ${(error as Error).message}`));
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function call(form: HTMLFormElement): Promise<Shown> {
+  const { path = '', sends } = form.dataset;
+  const url = new URL(path, location.origin);
+  const headers = new Headers({ authorization: `ApiKey ${keyOf(form)}` });
+  if (sends === 'json') {
+    headers.set('content-type', 'application/json');
+    return readAnswer(await fetch(url, { method: 'POST', headers, body: bodyOf(form) }));
+  }
+  for (const [name, value] of queryOf(form)) url.searchParams.set(name, value);
+  const file = form.querySelector<HTMLInputElement>('[name="file"]')?.files?.[0];
+  if (file === undefined) throw new Error('choose a file');
+  headers.set('content-type', file.type);
+  return readAnswer(await fetch(url, { method: 'POST', headers, body: file }));
+}
+
+/** The key, which may have been pasted with a scheme before it. */
+function keyOf(form: HTMLFormElement): string {
+  const typed = form.querySelector<HTMLInputElement>('[name="key"]')?.value ?? '';
+  return typed.trim().replace(/^\w+ +/, '');
+}
+
+/** The parameters that have a value. */
+function filled(form: HTMLFormElement): HTMLInputElement[] {
+  const inputs = form.querySelectorAll<HTMLInputElement>('[data-parameter]');
+  return [...inputs].filter(({ value }) => value !== '');
+}
+
+function queryOf(form: HTMLFormElement): URLSearchParams {
+  return new URLSearchParams(filled(form).map(({ dataset, value }) => [dataset.parameter ?? '', value]));
+}
+
+/** The fields of a body. A value that is no JSON goes as text: the answer says what is wrong with it. */
+function bodyOf(form: HTMLFormElement): string {
+  const fields = filled(form).map(({ dataset, value }) => [
+    dataset.parameter,
+    dataset.json === undefined ? value : parsed(value),
+  ]);
+  return JSON.stringify(Object.fromEntries(fields));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+async function readAnswer(response: Response): Promise<Shown> {
+  const { headers } = response;
+  const timing = headers.get('server-timing') ?? '';
+  const type = headers.get('content-type') ?? '';
+  if (!type.startsWith('image/')) {
+    const text = await response.text();
+    const body = document.createElement('pre');
+    body.tabIndex = 0;
+    body.textContent = type.includes('json') ? JSON.stringify(JSON.parse(text), null, 2) : text;
+    return { status: `${response.status}`, body, timing };
+  }
+  const bytes = await response.blob();
+  const picture = document.createElement('img');
+  picture.alt = 'The result';
+  picture.src = URL.createObjectURL(bytes);
+  picture.addEventListener('load', () => URL.revokeObjectURL(picture.src), { once: true });
+  const [width, height] = [headers.get('x-service-width'), headers.get('x-service-height')];
+  const size = `${width} × ${height} px, ${(bytes.size / 1_000).toFixed(1)} kB of ${type.slice('image/'.length)}`;
+  const warnings = headers.get('x-service-warnings');
+  const status = warnings === null ? size : `${size}; warnings: ${warnings}`;
+  return { status: `${response.status}: ${status}`, body: picture, timing };
+}
+
+function show(result: HTMLElement, { status, body, timing }: Shown): void {
+  result.replaceChildren(line('status', status), body, timingList(timing));
+}
+
+/** The parts of Server-Timing as bars, in the share of the longest. */
+function timingList(header: string): HTMLElement {
+  const list = document.createElement('ul');
+  list.className = 'timing';
+  const parts = [...header.matchAll(/([\w-]+);dur=([\d.]+)/g)].map(([, name = '', ms]) => ({
+    name,
+    ms: Number(ms),
+  }));
+  const longest = Math.max(...parts.map(({ ms }) => ms), 1);
+  for (const { name, ms } of parts) {
+    const item = document.createElement('li');
+    const bar = document.createElement('i');
+    const figure = document.createElement('b');
+    bar.style.width = `${(ms / longest) * 100}%`;
+    figure.textContent = `${ms.toFixed(1)} ms`;
+    item.append(name, bar, figure);
+    list.append(item);
+  }
+  return list;
+}
+
+function line(className: string, text: string): HTMLElement {
+  const element = document.createElement('p');
+  element.className = className;
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,195 @@
+import type { Node } from '../../platform/http/openapi/document.ts';
+import {
+  type Block,
+  describedBlocks,
+  type Field,
+  fieldList,
+  heading,
+  json,
+  link,
+  list,
+  type Page,
+  type Prose,
+  paragraph,
+} from '../../platform/pages/page.ts';
+import { type Call, callSamples } from './call.ts';
+import { SchemaReader } from './schema-reader.ts';
+
+interface Media {
+  schema?: Node;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+interface Parameter {
+  $ref?: string;
+  name?: string;
+  in?: string;
+  required?: boolean;
+  description?: string;
+  example?: unknown;
+  schema?: Node;
+}
+
+type Answer = [status: string, answer: DocumentedOperation['responses'][string]];
+
+/** The parts of an operation of the OpenAPI document that its page uses. */
+export interface DocumentedOperation {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  security?: object[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { $ref?: string; content?: Record<string, Media> }>;
+}
+
+/** The most fields of a body or a response on a page. Larger schemas describe ops, which have their own pages. */
+const MAX_FIELDS = 90;
+
+/**
+ * The page of an endpoint: how it is called, with an example, its parameters, its body, and its answers with an example
+ * each.
+ */
+export function endpointPage(
+  { path, method, operation }: { path: string; method: string; operation: DocumentedOperation },
+  document: Node,
+): Page {
+  const { summary = '', description = '', security, parameters = [], requestBody, responses } = operation;
+  const reader = new SchemaReader(document);
+  const named = parameters.filter(({ name }) => name !== undefined);
+  const takesKey = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
+  const answers: Answer[] = Object.entries(responses).filter(
+    ([status, { $ref }]) => /^\d+$/.test(status) && $ref === undefined,
+  );
+  const bodies = Object.entries(requestBody?.content ?? {});
+  const facts: (Prose | string)[] = [
+    security?.length === 0 ? 'No credential is needed.' : 'Send `Authorization: ApiKey <key>`.',
+    ...(takesKey ? ['Takes an Idempotency-Key.'] : []),
+    [
+      `Answers ${answers.map(([status]) => status).join(', ')}; refusals are in `,
+      link('the page of errors', '/docs/errors'),
+      '.',
+    ],
+  ];
+  return {
+    title: summary,
+    lead: `\`${method.toUpperCase()} ${path}\``,
+    blocks: [
+      ...describedBlocks(description),
+      list(...facts),
+      callSamples(callOf(method, path, operation, reader)),
+      ...(named.length === 0
+        ? []
+        : [heading('Parameters'), fieldList(named.map((one) => parameterField(one, reader)))]),
+      ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
+      ...responseBlocks(answers, reader),
+    ],
+  };
+}
+
+/** The responses by status; fields that are already listed are not repeated. */
+function responseBlocks(answers: readonly Answer[], reader: SchemaReader): Block[] {
+  const listed = new Set<string>();
+  return answers.flatMap(([status, { content = {} }]) =>
+    Object.entries(content).flatMap(([type, media]) => {
+      if (type.startsWith('image/')) return type === 'image/jpeg' ? [heading(`${status}: the picture`)] : [];
+      if (!type.includes('json')) return [heading(`${status}: ${type}`)];
+      const fields = reader.fieldsOf(media.schema ?? {}).map((field) => JSON.stringify(field));
+      const isKnown = fields.length > 0 && fields.every((field) => listed.has(field));
+      for (const field of fields) listed.add(field);
+      if (isKnown) return [heading(status), paragraph('Some of the fields above.')];
+      return mediaBlocks(status, type, media, reader);
+    }),
+  );
+}
+
+/** The call with an example of each parameter, and with the simplest body that it takes. */
+function callOf(
+  method: string,
+  path: string,
+  { parameters = [], security, requestBody, responses }: DocumentedOperation,
+  reader: SchemaReader,
+): Call {
+  const filled = parameters.reduce(
+    (text, { name, example }) => text.replace(`{${name}}`, String(example ?? name)),
+    path,
+  );
+  const inQuery = parameters.filter((one) => one.in === 'query' && one.example !== undefined);
+  const body = bodyOf(requestBody?.content ?? {}, reader);
+  const saves = answerFileOf(Object.keys(responses[200]?.content ?? {}));
+  return {
+    method: method.toUpperCase(),
+    path: filled,
+    query: Object.fromEntries(inQuery.map(({ name = '', example }) => [name, example])),
+    needsKey: security?.length !== 0,
+    ...(body !== undefined && { body }),
+    ...(saves !== undefined && { saves }),
+  };
+}
+
+function bodyOf(content: Record<string, Media>, reader: SchemaReader): Call['body'] {
+  const { 'multipart/form-data': form, 'application/json': media } = content;
+  if (form !== undefined) {
+    const files = (form.schema?.required ?? []) as string[];
+    return { parts: Object.fromEntries(files.map((name) => [name, 'photo.jpg'])) };
+  }
+  if (media !== undefined) return { json: exampleOf(media, reader) };
+  return Object.keys(content).length === 0 ? undefined : { file: 'photo.jpg', type: 'image/jpeg' };
+}
+
+/** The file for an answer of these types; undefined for JSON. */
+function answerFileOf(types: readonly string[]): string | undefined {
+  if (types.includes('image/jpeg')) return 'picture.jpg';
+  if (types.includes('application/zip')) return 'answer.zip';
+  return types.length === 0 || types.includes('application/json') ? undefined : 'answer';
+}
+
+function exampleOf({ schema = {}, example, examples = {} }: Media, reader: SchemaReader): unknown {
+  return example ?? Object.values(examples)[0]?.value ?? reader.exampleOf(schema);
+}
+
+function parameterField(
+  { name = '', in: location, required, description = '', schema = {} }: Parameter,
+  reader: SchemaReader,
+): Field {
+  const { default: fallback } = schema;
+  return {
+    name,
+    takes: reader.typeOf(schema),
+    note: `${location}${required ? ', required' : ''}`,
+    ...(fallback !== undefined && { fallback: String(fallback) }),
+    description,
+  };
+}
+
+function bodyBlocks(type: string, media: Media, reader: SchemaReader): Block[] {
+  if (type.startsWith('image/')) {
+    return type === 'image/jpeg'
+      ? [heading('Body'), paragraph('The bytes of an image with their own Content-Type; or:')]
+      : [];
+  }
+  return mediaBlocks(`Body as ${type}`, type, media, reader);
+}
+
+/** The fields of a body or a response, and an example of it as JSON. */
+function mediaBlocks(title: string, type: string, media: Media, reader: SchemaReader): Block[] {
+  const fields = reader.fieldsOf(media.schema ?? {});
+  const listed =
+    fields.length > MAX_FIELDS
+      ? [
+          paragraph(
+            'The fields follow from the op: ',
+            link('the pages of the ops', '/docs/ops'),
+            ' list them, and ',
+            link('/openapi.json', '/openapi.json'),
+            ' has all.',
+          ),
+        ]
+      : [fieldList(fields)];
+  return [
+    heading(title),
+    ...(fields.length === 0 ? [] : listed),
+    ...(type.includes('json') ? [json('Example', exampleOf(media, reader))] : []),
+  ];
+}

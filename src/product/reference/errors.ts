@@ -1,0 +1,324 @@
+import { JSON_BOUNDS } from '../../platform/http/bodies/json.ts';
+import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
+import { heading, json, link, list, type Page, paragraph, table } from '../../platform/pages/page.ts';
+
+/** What a reader learns of an error code. */
+interface ErrorText {
+  /** When it is answered. */
+  meaning: string;
+  /** What to do, in one sentence. */
+  remedy: string;
+  /** Why it may be, with what to do about each; the word of `details.reason` first, if there is one. */
+  causes?: readonly string[];
+  example: { message: string; param?: string; details?: object };
+}
+
+/** The instant of the examples. */
+const TIMESTAMP = '2026-01-31T12:00:00.000Z';
+
+/** Every code of the closed set. */
+const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
+  invalid_param: {
+    meaning: 'A field of the call has a value that the interface does not take, or is missing.',
+    remedy: 'Fix the field in `param`; `details` has the bounds or the allowed values.',
+    causes: [
+      'A number is outside its bounds: `details.min` and `details.max` name them.',
+      'A word is none of the allowed ones: `details.allowed` lists them.',
+      'A field is missing: `details.missing` lists what must be sent.',
+      'The op does not declare the parameter: its page lists those that it has.',
+    ],
+    example: {
+      message: 'width must be at most 16384.',
+      param: 'width',
+      details: { max: 16_384, received: 50_000 },
+    },
+  },
+  invalid_state: {
+    meaning: 'The call is valid, but not in the state that the resource has now.',
+    remedy: 'Read the resource: it has ended, is not ready yet, or was used already.',
+    causes: [
+      'A job that has ended cannot be cancelled.',
+      'An asset without bytes cannot be worked on: send them first.',
+    ],
+    example: {
+      message: 'The job has ended as COMPLETED and cannot be cancelled.',
+      param: 'jobId',
+      details: { status: 'COMPLETED' },
+    },
+  },
+  unsupported_format: {
+    meaning:
+      'The bytes are no picture that this service reads, or not of the type under which they were sent.',
+    remedy:
+      'Send a JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG of at most 50 megapixels, with its own Content-Type.',
+    causes: [
+      'The file is damaged, or ends too early.',
+      'It has more pixels than the service takes.',
+      'Its Content-Type names another format: `details.found` names the one that it has.',
+    ],
+    example: {
+      message: 'The bytes are image/png, but were sent as image/jpeg: send the type that they are.',
+      param: 'file',
+      details: { received: 'image/jpeg', found: 'image/png' },
+    },
+  },
+  unauthorized: {
+    meaning: 'The call has no credential, or one that is not valid.',
+    remedy: 'Send `Authorization: ApiKey <key>` with a whole key that was not revoked.',
+    causes: [
+      'The header is missing, or its scheme is another than ApiKey or Bearer.',
+      'The key was cut when it was copied: it begins with `drk_`.',
+      'The key was revoked, or the account was suspended.',
+    ],
+    example: { message: 'This call needs a key: send the header "Authorization: ApiKey <key>".' },
+  },
+  insufficient_credit: {
+    meaning: 'The account has too few credits for the call, or the call costs more than it allows itself.',
+    remedy: 'Send less, raise `maxCredits`, or top up; `details` has the price.',
+    causes: [
+      'The price is above `maxCredits` of the call.',
+      'The balance is below the price: POST /api/v1/jobs with `dryRun=true` says it before.',
+    ],
+    example: {
+      message: 'The job costs 120 credits, and maxCredits is 100: raise it, or send fewer items.',
+      param: 'maxCredits',
+      details: { price: 120, maxCredits: 100 },
+    },
+  },
+  forbidden: {
+    meaning: 'The credential is valid, but it may not do this.',
+    remedy: 'Ask for a new link, copy the built-in, or sign in: the message says which.',
+    causes: [
+      '`link_expired`: ask for a new link.',
+      '`link_invalid`: the link was changed on its way. Use it as it was given.',
+      'A built-in preset or template cannot be changed: make your own from its content.',
+      'Keys are managed in a console session, not by a key.',
+    ],
+    example: {
+      message: 'This link has expired: ask for a new link.',
+      details: { reason: 'link_expired' },
+    },
+  },
+  asset_not_found: {
+    meaning: 'No asset of the account has this id.',
+    remedy: 'Take an id of GET /api/v1/assets; it begins with `ast_`.',
+    example: {
+      message: 'There is no asset ast_000000000000000000000000: send ids of your own assets.',
+      param: 'assetIds',
+      details: { missing: ['ast_000000000000000000000000'] },
+    },
+  },
+  job_not_found: {
+    meaning: 'No job of the account has this id.',
+    remedy: 'Take an id of GET /api/v1/jobs; it begins with `job_`.',
+    example: { message: 'There is no such job: GET /api/v1/jobs lists yours.', param: 'jobId' },
+  },
+  preset_not_found: {
+    meaning: 'No preset of the account has this slug or id, or it does not have this version.',
+    remedy: 'Take a slug or id of GET /api/v1/presets, with a version that exists, or without one.',
+    example: {
+      message: 'No preset of this account has this id or slug: GET /api/v1/presets lists them.',
+      param: 'preset',
+    },
+  },
+  not_found: {
+    meaning: 'Nothing has this path, or no other resource has this id.',
+    remedy: 'Correct the path or the id: the message names the list, or the nearest path.',
+    example: {
+      message:
+        'There is nothing at /api/v1/image/transform: GET /openapi.json lists every path. Did you mean POST /api/v1/images/transform?',
+    },
+  },
+  method_not_allowed: {
+    meaning: 'The path exists, but not with this method.',
+    remedy: 'Use a method of `details.allowed`.',
+    example: {
+      message: 'GET is not a method of this path: use POST.',
+      details: { allowed: ['POST'] },
+    },
+  },
+  not_acceptable: {
+    meaning: 'The Accept header allows no type that the endpoint answers.',
+    remedy: 'Leave out `Accept`, or accept one of `details.supported`.',
+    example: {
+      message: 'This endpoint cannot satisfy "Accept: text/html": it answers JSON.',
+      param: 'Accept',
+      details: { supported: ['application/json'] },
+    },
+  },
+  idempotency_key_reuse: {
+    meaning: 'Another call was made under this Idempotency-Key before.',
+    remedy: 'Send a new Idempotency-Key: a corrected call is another call.',
+    example: {
+      message:
+        'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.',
+      param: 'Idempotency-Key',
+    },
+  },
+  request_in_progress: {
+    meaning: 'The first call under this Idempotency-Key is still running.',
+    remedy: 'Wait, then make the same call with the same key.',
+    example: {
+      message:
+        'The first request under this Idempotency-Key has not answered: repeat the same call after a moment.',
+    },
+  },
+  subscription_not_actionable: {
+    meaning: 'The account has no subscription that can be changed in this way.',
+    remedy: 'Read GET /api/v1/account: no subscription can be changed so.',
+    example: { message: 'The account has no subscription that could be changed.' },
+  },
+  payload_too_large: {
+    meaning: 'The body, a part of it, or the headers are larger than the service takes.',
+    remedy: 'Send at most `details.limit` bytes.',
+    causes: [
+      'A picture is too large: upload it once as an asset, or make it smaller.',
+      `A body of JSON is too large. ${JSON_BOUNDS}`,
+    ],
+    example: {
+      message: 'The file is over 52428800 bytes: send a smaller one.',
+      param: 'file',
+      details: { limit: 52_428_800 },
+    },
+  },
+  unsupported_media_type: {
+    meaning: 'The Content-Type, or the Content-Encoding, is none that the endpoint reads.',
+    remedy: 'Send one of `details.supported` as Content-Type.',
+    example: {
+      message:
+        'The Content-Type text/plain is not supported: send the header "Content-Type: application/json".',
+      param: 'Content-Type',
+      details: { supported: ['application/json'], received: 'text/plain' },
+    },
+  },
+  asset_count_exceeded: {
+    meaning: 'The plan stores no more assets, or fewer than the call would make.',
+    remedy: 'Delete assets or change the plan; `details.left` says how many more fit.',
+    example: {
+      message: 'The plan stores 100 assets, and 0 more fit: delete some, or change the plan.',
+      details: { limit: 100, left: 0 },
+    },
+  },
+  resource_limit_exceeded: {
+    meaning: 'The account has as many of something as it may have.',
+    remedy: 'Delete what is not needed; the message names the limit.',
+    causes: [
+      'A preset has its 50 versions: delete one.',
+      'The account has its 10 webhook endpoints: delete one, or change its events.',
+      'The jobs of the account keep too much: wait until earlier ones are gone.',
+    ],
+    example: {
+      message: 'An account has at most 10 webhook endpoints: delete one first.',
+      details: { limit: 10 },
+    },
+  },
+  job_not_resumable: {
+    meaning: 'The job has no items to try again, or this attempt may not be resumed.',
+    remedy: 'Resume the latest attempt, or submit a new job: see `details.reason`.',
+    example: {
+      message:
+        'This attempt was resumed already: resume the latest one, which GET /api/v1/jobs?rootJobId= lists first.',
+      param: 'jobId',
+      details: { reason: 'NOT_LATEST_ATTEMPT' },
+    },
+  },
+  provider_rejected: {
+    meaning: 'The model refused the prompt, the picture or a parameter.',
+    remedy: 'Change the prompt or the picture: the model refused it.',
+    example: { message: 'The model refused the prompt: change it, and send the job again.', param: 'prompt' },
+  },
+  rate_limited: {
+    meaning: 'The caller makes more calls at a time, or in a minute, than it may.',
+    remedy: 'Wait Retry-After seconds, and send fewer calls at once.',
+    causes: [
+      '`account_concurrency`: four synchronous calls of the account run already.',
+      '`request_rate`: the window of this minute is full; RateLimit-Reset says when it turns.',
+      '`failed_authentications`: too many wrong credentials came from this address.',
+    ],
+    example: {
+      message: 'Too many requests in this minute: wait for Retry-After seconds.',
+      details: { reason: 'request_rate' },
+    },
+  },
+  service_misconfigured: {
+    meaning: 'The operator has to change a setting before this call can succeed.',
+    remedy: 'Tell the operator: the same call will fail again.',
+    causes: ['The provider of a model refuses the key of the service.', 'The model is no longer offered.'],
+    example: { message: 'The model gpt-image-1 is no longer offered.' },
+  },
+  internal_error: {
+    meaning: 'The service failed, and not by the fault of the call.',
+    remedy: 'Repeat it a few times; then report `requestId` to the operator.',
+    causes: [
+      '`store_unavailable`: a store did not answer in time.',
+      '`storage_full`: the disk of the service is full. Reading and deleting still work.',
+    ],
+    example: { message: 'The server failed to answer: repeat the same call, and report the requestId.' },
+  },
+  provider_unavailable: {
+    meaning: 'What the call needs is busy or away for now: workers, a model, or the server of a URL.',
+    remedy: 'Wait Retry-After seconds; `details.reason` says what is full or unavailable.',
+    causes: [
+      '`capacity`: the service has too many calls at a time. A job waits for its turn.',
+      '`deadline_exceeded`: the work takes longer than a call may; send it as a job.',
+      '`url_unavailable`: the server of the URL that was sent did not answer.',
+      '`worker_unreachable`: the worker ended with the call.',
+    ],
+    example: {
+      message: 'The service is busy: wait for Retry-After seconds, or send the work as a job.',
+      details: { reason: 'capacity' },
+    },
+  },
+};
+
+/** Every error code, in the order of their statuses. */
+export const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
+
+/** All errors in one table. */
+export function errorsPage(): Page {
+  const rows = CODES.map((code) => {
+    const { status, retryable } = ERROR_CODES[code];
+    const address = link(code, `/docs/errors/${code}`);
+    return [[address], [String(status)], [retryable ? 'yes' : 'no'], [ERRORS[code].remedy]];
+  });
+  return {
+    title: 'Errors',
+    lead: 'Every failure has a code of a closed set, and says how to fix the call.',
+    blocks: [
+      paragraph(
+        'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
+      ),
+      paragraph(`${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.`),
+      table(['code', 'HTTP', 'retryable', 'what to do'], rows),
+    ],
+  };
+}
+
+/** The page of one code. */
+export function errorPage(code: ErrorCode): Page {
+  const { meaning, remedy, causes = [], example } = ERRORS[code];
+  const { status, retryable } = ERROR_CODES[code];
+  const { message, ...rest } = example;
+  const error = {
+    ...{ code, message, retryable, ...rest },
+    requestId: '0a1b2c3d-1111-4222-8333-444455556666',
+    docUrl: `/docs/errors/${code}`,
+  };
+  return {
+    title: code,
+    lead: meaning,
+    blocks: [
+      list(
+        `HTTP status: ${status}`,
+        retryable
+          ? 'Retryable: yes. Make the same call again after Retry-After seconds, with the same Idempotency-Key.'
+          : 'Retryable: no. The same call fails again until it is changed.',
+      ),
+      json('Answer', { success: false, error, timestamp: TIMESTAMP }),
+      heading('How to fix it'),
+      paragraph(remedy),
+      ...(causes.length === 0 ? [] : [list(...causes)]),
+      paragraph('All codes are in ', link('the page of errors', '/docs/errors'), '.'),
+    ],
+  };
+}

@@ -1,0 +1,59 @@
+import type { StaticFiles } from '../../platform/http/static/files.ts';
+import { escaped } from '../../platform/pages/highlight.ts';
+import { htmlOf } from '../../platform/pages/html.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { Library, Shelf } from './library.ts';
+
+/** The address of a page in a browser. */
+export function addressOf(path: string): string {
+  return path === 'index' ? '/docs/' : `/docs/${path}`;
+}
+
+/**
+ * A page of the documentation as a document of HTML, with the menu and the search.
+ * @param path of the page below /docs.
+ */
+export function documentOf(path: string, page: Page, library: Library, files: StaticFiles): string {
+  const title = path === 'index' ? 'Darkroom documentation' : `${page.title} · Darkroom documentation`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="${escaped(page.lead.replaceAll('`', ''))}">
+<title>${escaped(title)}</title>
+<link rel="icon" type="image/svg+xml" href="${files.addressFor('favicon.svg')}">
+<link rel="alternate" type="text/markdown" href="/docs/${path}.md">
+<link rel="stylesheet" href="${files.addressFor('base.css')}">
+<link rel="stylesheet" href="${files.addressFor('reference.css')}">
+<script type="module" src="${files.addressFor('reference.ts')}"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header>
+<button type="button" class="menu" popovertarget="menu" aria-label="Menu">☰</button>
+<a class="brand" href="/docs/">${LOGO}Darkroom</a>
+<search><input type="search" placeholder="Search" aria-label="Search the documentation" aria-controls="found" autocomplete="off" spellcheck="false" disabled><kbd>/</kbd><ul id="found" hidden></ul></search>
+<nav class="top" aria-label="Other forms"><a href="/docs/${path}.md">Markdown</a><a href="/openapi.json">OpenAPI</a></nav>
+</header>
+<div class="frame">
+<nav id="menu" popover aria-label="Pages">${library.shelves.map((shelf) => shelfHtml(shelf, path)).join('')}</nav>
+<main id="content">${htmlOf(page)}</main>
+</div>
+</body>
+</html>
+`;
+}
+
+const LOGO =
+  '<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect width="32" height="32" rx="7"/><circle cx="16" cy="16" r="8"/></svg>';
+
+function shelfHtml({ title, entries }: Shelf, current: string): string {
+  const isOpen = title === 'Start' || entries.some(({ path }) => path === current);
+  const items = entries.map(({ path, title }) => {
+    const marked = path === current ? ' aria-current="page"' : '';
+    return `<li><a href="${addressOf(path)}"${marked}>${escaped(title)}</a></li>`;
+  });
+  return `<details${isOpen ? ' open' : ''}><summary>${escaped(title)}</summary><ul>${items.join('')}</ul></details>`;
+}

@@ -1,0 +1,118 @@
+import { type Node, operationsOf } from '../../platform/http/openapi/document.ts';
+import type { Page, Pictures } from '../../platform/pages/page.ts';
+import type { OpDefinition } from '../catalogue/schema.ts';
+import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
+import { CODES, errorPage, errorsPage } from './errors.ts';
+import { GUIDES } from './guides/index.ts';
+import { homePage, opsPage } from './index-pages.ts';
+import { opsByKind } from './op-kinds.ts';
+import { opPage } from './op-page.ts';
+
+/** What the pages are made of. */
+export interface Sources {
+  /** The OpenAPI document. */
+  document: Node;
+  definitions: readonly OpDefinition[];
+  guidelines: Page;
+  /** What an op does to a picture. */
+  picturesOf: (op: string) => readonly Pictures[];
+}
+
+/** A page by its path below /docs. It is made when it is first read. */
+export interface Entry {
+  path: string;
+  title: string;
+  make: () => Page;
+}
+
+/** Pages of one kind, in the order of the menu. */
+export interface Shelf {
+  title: string;
+  entries: readonly Entry[];
+}
+
+/** Every page of the documentation. */
+export class Library {
+  readonly shelves: readonly Shelf[];
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #pages = new Map<string, Page>();
+
+  constructor(sources: Sources) {
+    this.shelves = [
+      { title: 'Start', entries: startEntries(sources) },
+      ...opShelves(sources),
+      ...endpointShelves(sources.document),
+      { title: 'Errors', entries: errorEntries() },
+    ];
+    this.#entries = new Map(this.shelves.flatMap(({ entries }) => entries.map((one) => [one.path, one])));
+  }
+
+  /** The page at a path below /docs, without `.md`; undefined if there is none. */
+  find(path: string): Page | undefined {
+    const known = this.#pages.get(path);
+    if (known !== undefined) return known;
+    const page = this.#entries.get(path)?.make();
+    if (page !== undefined) this.#pages.set(path, page);
+    return page;
+  }
+
+  /** Every page of some shelves, or of all. */
+  list(shelves = this.shelves): { path: string; page: Page }[] {
+    return shelves.flatMap(({ entries }) =>
+      entries.map(({ path, make }) => ({ path, page: this.find(path) ?? make() })),
+    );
+  }
+}
+
+function startEntries({ definitions, guidelines, picturesOf }: Sources): Entry[] {
+  const guides = Object.entries(GUIDES).map(([name, page]) => ({
+    path: `guides/${name}`,
+    title: page.title,
+    make: () => page,
+  }));
+  return [
+    { path: 'index', title: 'Overview', make: homePage },
+    ...guides,
+    { path: 'guidelines', title: 'Guidelines for agents', make: () => guidelines },
+    { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) },
+  ];
+}
+
+function opShelves({ definitions, picturesOf }: Sources): Shelf[] {
+  return opsByKind(definitions).map(({ title, definitions }) => ({
+    title,
+    entries: definitions.map((definition) => ({
+      path: `ops/${definition.op}`,
+      title: definition.op,
+      make: () => opPage(definition, picturesOf(definition.op)),
+    })),
+  }));
+}
+
+/** The endpoints by tag, in the order of the tags. */
+function endpointShelves(document: Node): Shelf[] {
+  const tags = (document.tags ?? []) as Array<{ name: string }>;
+  const operations = operationsOf(document);
+  return tags
+    .map(({ name }) => ({
+      title: name,
+      entries: operations
+        .filter(({ operation }) => ((operation.tags ?? []) as string[]).includes(name))
+        .map(({ path, method, operation }): Entry => {
+          const documented = operation as unknown as DocumentedOperation;
+          return {
+            path: documented.operationId,
+            title: documented.summary ?? documented.operationId,
+            make: () => endpointPage({ path, method, operation: documented }, document),
+          };
+        }),
+    }))
+    .filter(({ entries }) => entries.length > 0);
+}
+
+function errorEntries(): Entry[] {
+  return [
+    { path: 'errors', title: 'All errors', make: errorsPage },
+    ...CODES.map((code) => ({ path: `errors/${code}`, title: code, make: () => errorPage(code) })),
+  ];
+}

@@ -1,0 +1,57 @@
+import { type Node, operationsOf } from '../../platform/http/openapi/document.ts';
+import { markdownOf } from '../../platform/pages/markdown.ts';
+import { GUIDES } from './guides/index.ts';
+import type { Library } from './library.ts';
+
+/**
+ * An overview for language models, as links with a sentence each, generated from the routes.
+ * @see https://llmstxt.org
+ */
+export function llmsText(document: Node, opNames: readonly string[]): string {
+  const tags = (document.tags ?? []) as Array<{ name: string }>;
+  const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
+  for (const { path, method, operation } of operationsOf(document)) {
+    // A PATCH is another name of the PUT beside it.
+    if (method === 'patch') continue;
+    const [tag = 'Other'] = (operation.tags ?? []) as string[];
+    const page = `/docs/${operation.operationId}.md`;
+    const line = `- [${method.toUpperCase()} ${path}](${page}): ${operation.summary ?? ''}`;
+    byTag.set(tag, [...(byTag.get(tag) ?? []), line]);
+  }
+  const sections = [...byTag]
+    .filter(([, lines]) => lines.length > 0)
+    .map(([tag, lines]) => `## ${tag}\n\n${lines.join('\n')}\n`);
+  return `# Darkroom
+
+> Image processing over HTTP: transforms while you wait, text (OCR), QR and bar codes read, jobs, HTML templates as pictures, presets, assets, models, webhooks.
+
+Send \`Authorization: ApiKey <key>\` with every call. JSON answers have \`success\`; failures have \`error.code\` of a closed set.
+
+## Start here
+
+- [Guidelines for agents](/docs/guidelines.md): every kind of call, the rules, every op
+- [Errors](/docs/errors.md): every code, and what to do about it
+- [Catalogue](/api/v1/ops): parameters, bounds and prices as JSON; one op at /api/v1/ops/{op}
+- [OpenAPI 3.1](/openapi.json): every endpoint and webhook; \`?ops=createJob,getJob\` for a part
+- [All guides and ops](/llms-full.txt): one text
+
+## Pages
+
+Guides at /docs/guides/{name}.md: ${Object.keys(GUIDES).join(', ')}.
+Ops at /docs/ops/{op}.md: ${opNames.join(', ')}.
+
+${sections.join('\n')}`;
+}
+
+/** The guidelines, the guides, the errors and every op in one text of Markdown. */
+export function llmsFullText(library: Library): string {
+  const shelves = library.shelves.filter(({ title }) => title === 'Start' || title.startsWith('Ops'));
+  const pages = library
+    .list(shelves)
+    .filter(({ path }) => path !== 'index' && path !== 'ops')
+    .map(({ page }) => page);
+  const errors = library.find('errors');
+  return [...pages, ...(errors === undefined ? [] : [errors])]
+    .map((page) => markdownOf(page, { isShort: true }))
+    .join('\n');
+}

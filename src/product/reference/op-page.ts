@@ -1,0 +1,173 @@
+import {
+  type Block,
+  type Field,
+  fieldList,
+  heading,
+  json,
+  link,
+  list,
+  type Page,
+  type Pictures,
+  paragraph,
+  type TrialInput,
+} from '../../platform/pages/page.ts';
+import { isShared } from '../catalogue/pages/guidelines.ts';
+import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
+import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
+import { type Call, callSamples } from './call.ts';
+
+const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
+const JOBS = '/api/v1/jobs';
+const SYNC_ERRORS = [
+  'invalid_param',
+  'unsupported_format',
+  'payload_too_large',
+  'rate_limited',
+  'provider_unavailable',
+];
+const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected', 'provider_unavailable'];
+
+/**
+ * The page of an op.
+ * @param pictures what it does to a picture; none if the gallery shows nothing of it.
+ */
+export function opPage(definition: OpDefinition, pictures: readonly Pictures[]): Page {
+  const { op, description, params, syncParams, example } = definition;
+  const call = syncCallOf(definition);
+  const own = Object.entries(params).filter(([name]) => !isShared(definition, name));
+  const shared = Object.entries(params).filter(([name]) => isShared(definition, name));
+  return {
+    title: op,
+    lead: description,
+    blocks: [
+      factsList(definition),
+      ...(call === undefined ? [paragraph('It runs in jobs only.')] : []),
+      callSamples(call ?? jobCall(example)),
+      ...pictures,
+      ...(syncParams === undefined ? [] : [heading('Body'), fieldList(fieldsOf(Object.entries(syncParams)))]),
+      heading(syncParams === undefined ? 'Parameters' : 'Parameters of a job'),
+      ...(own.length + shared.length === 0 ? [paragraph('It has none.')] : []),
+      ...(own.length === 0 ? [] : [fieldList(fieldsOf(own))]),
+      ...(shared.length === 0 ? [] : [sharedFields(shared)]),
+      ...trialOf(definition),
+      ...(example === undefined ? [] : jobBlocks(example)),
+      heading('Errors'),
+      errorsList(definition),
+      heading('More'),
+      moreList(definition),
+    ],
+  };
+}
+
+function factsList({ kind, produces, jobType, pricing, defaultModel, modelCategory }: OpDefinition): Block {
+  const model = defaultModel === undefined ? 'none is offered here: name one' : defaultModel;
+  return list(
+    `Kind: ${kind}; makes ${produces}${jobType === undefined ? '' : `; job type ${jobType}`}`,
+    `Price: ${pricing.summary}`,
+    ...(modelCategory === undefined
+      ? []
+      : [`Model: ${model}; others of category ${modelCategory} are in GET /api/v1/ai-models`]),
+  );
+}
+
+/** The call that runs the op while the caller waits; undefined for an op that runs in jobs only. */
+function syncCallOf({
+  endpoint,
+  syncEndpoint,
+  syncParams,
+  syncExample = {},
+  produces,
+}: OpDefinition): Call | undefined {
+  const path = endpoint ?? syncEndpoint;
+  if (path === undefined) return undefined;
+  const call = { method: 'POST', path: `/api/v1${path}`, needsKey: true };
+  if (syncParams !== undefined) return { ...call, body: { json: syncExample }, saves: 'result.png' };
+  return {
+    ...call,
+    query: syncExample,
+    body: PHOTO,
+    ...(produces === 'image' && { saves: `result.${syncExample.format ?? 'jpg'}` }),
+  };
+}
+
+function jobCall(json: unknown): Call {
+  return { method: 'POST', path: JOBS, query: { wait: 30 }, needsKey: true, body: { json } };
+}
+
+function jobBlocks(example: Record<string, unknown>): Block[] {
+  return [
+    heading('As a job'),
+    paragraph(
+      'A job works on assets, many at a time. This is the body of POST /api/v1/jobs; with `?dryRun=true` the same body answers its price and runs nothing. See ',
+      link('jobs', '/docs/guides/jobs'),
+      '.',
+    ),
+    json('Body of a job', example),
+  ];
+}
+
+function fieldsOf(parameters: readonly [name: string, parameter: OpParameter][]): Field[] {
+  return parameters.map(([name, parameter]) => {
+    const fallback = fallbackOf(parameter);
+    const { description } = parameter;
+    return { name, takes: takesOf(parameter), ...(fallback !== undefined && { fallback }), description };
+  });
+}
+
+function sharedFields(shared: readonly [name: string, parameter: OpParameter][]): Block {
+  const folded = 'Parameters of every op that writes an image';
+  return { kind: 'fields', folded, fields: fieldsOf(shared) };
+}
+
+/** The form that runs the op on a picture of the reader. An op that runs in jobs only has none. */
+function trialOf({ params, endpoint, syncEndpoint, syncParams, syncExample = {} }: OpDefinition): Block[] {
+  const path = endpoint ?? syncEndpoint;
+  if (path === undefined) return [];
+  const { op, ...values } = syncExample;
+  const inputs = Object.entries(syncParams ?? params).map(([name, parameter]): TrialInput => {
+    const value = values[name];
+    const choices = parameter.type === 'string' ? parameter.enum?.map(String) : undefined;
+    return {
+      name,
+      value: typeof value === 'object' ? JSON.stringify(value) : String(value ?? ''),
+      ...(choices !== undefined && { choices }),
+      isJson: !parameter.type.includes('string'),
+    };
+  });
+  const query = op === undefined ? '' : `?op=${op}`;
+  return [
+    {
+      kind: 'trial',
+      path: `/api/v1${path}${query}`,
+      sends: syncParams === undefined ? 'file' : 'json',
+      inputs,
+    },
+  ];
+}
+
+function errorsList({ kind }: OpDefinition): Block {
+  const codes = kind === 'ai' ? MODEL_ERRORS : SYNC_ERRORS;
+  const links = codes.flatMap((code) => [link(code, `/docs/errors/${code}`), ', ']);
+  return paragraph(
+    'Most likely are ',
+    ...links,
+    'and any other of ',
+    link('the closed set', '/docs/errors'),
+    '.',
+  );
+}
+
+function moreList({ op, kind, syncEndpoint, endpoint }: OpDefinition): Block {
+  const isTransform = syncEndpoint === '/images/transform';
+  return list(
+    ['The definition as JSON, with the price: ', link(`GET /api/v1/ops/${op}`, `/api/v1/ops/${op}`)],
+    ...(isTransform
+      ? [
+          ['Every way to send a picture: ', link('POST /api/v1/images/transform', '/docs/transformImage')],
+          ['Several of them on one picture: ', link('several results', '/docs/guides/several-results')],
+        ]
+      : []),
+    ...(kind === 'ai' ? [['Prices and keys: ', link('models', '/docs/guides/models')]] : []),
+    ...(endpoint === undefined ? [['Many pictures: ', link('POST /api/v1/jobs', '/docs/createJob')]] : []),
+  );
+}

@@ -1,0 +1,76 @@
+import { StaticFiles } from '../../platform/http/static/files.ts';
+import { markdownOf } from '../../platform/pages/markdown.ts';
+import { GALLERY_FILES, picturesFor } from './gallery.ts';
+import { documentOf } from './layout.ts';
+import { Library, type Sources } from './library.ts';
+import { llmsFullText, llmsText } from './llms.ts';
+import { searchIndex } from './search-index.ts';
+
+const FILES = [
+  new URL('../../platform/http/static/browser/base.css', import.meta.url),
+  new URL('./browser/reference.css', import.meta.url),
+  new URL('./browser/favicon.svg', import.meta.url),
+  new URL('./browser/reference.ts', import.meta.url),
+  new URL('./browser/samples.ts', import.meta.url),
+  new URL('./browser/search.ts', import.meta.url),
+  new URL('./browser/trial.ts', import.meta.url),
+  ...GALLERY_FILES,
+];
+
+/** What the documentation is generated from; the pictures are those of the gallery. */
+type Documented = Omit<Sources, 'picturesOf'>;
+
+/** Every text of the documentation. Each is made when it is first read, and kept. */
+export class Reference {
+  /** The files that the pages load. */
+  readonly files: StaticFiles;
+  readonly #sources: Documented;
+  readonly #library: Library;
+  readonly #texts = new Map<string, string>();
+
+  /** @param staticPrefix the path below which the files are served. */
+  constructor(sources: Documented, staticPrefix: string) {
+    this.files = new StaticFiles(staticPrefix, FILES);
+    this.#sources = sources;
+    this.#library = new Library({ ...sources, picturesOf: (op) => picturesFor(op, this.files) });
+  }
+
+  /** The page at a path below /docs as HTML; undefined if there is none. */
+  html(path: string): string | undefined {
+    const page = this.#library.find(path);
+    return page && this.#kept(path, () => documentOf(path, page, this.#library, this.files));
+  }
+
+  /** The page at a path below /docs as Markdown; undefined if there is none. */
+  markdown(path: string): string | undefined {
+    const page = this.#library.find(path);
+    return page && this.#kept(`${path}.md`, () => markdownOf(page));
+  }
+
+  /** The index of the search, as JSON. */
+  search(): string {
+    return this.#kept('search.json', () => JSON.stringify(searchIndex(this.#library)));
+  }
+
+  /** The map for language models. */
+  map(): string {
+    const { document, definitions } = this.#sources;
+    return this.#kept('llms.txt', () =>
+      llmsText(
+        document,
+        definitions.map(({ op }) => op),
+      ),
+    );
+  }
+
+  /** All guides and ops in one text. */
+  full(): string {
+    return this.#kept('llms-full.txt', () => llmsFullText(this.#library));
+  }
+
+  #kept(name: string, make: () => string): string {
+    const text = this.#texts.get(name) ?? make();
+    this.#texts.set(name, text);
+    return text;
+  }
+}

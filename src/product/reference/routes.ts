@@ -1,0 +1,114 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { sendStatic } from '../../platform/http/hooks/compression.ts';
+import { varyBy } from '../../platform/http/hooks/cors.ts';
+import { preferredType } from '../../platform/http/hooks/negotiation.ts';
+import { lazy } from '../../platform/http/lazy.ts';
+import type { Node } from '../../platform/http/openapi/document.ts';
+import { staticRoutes } from '../../platform/http/static/routes.ts';
+import type { Page } from '../../platform/pages/page.ts';
+import type { OpDefinition } from '../catalogue/schema.ts';
+
+interface ReferenceOptions {
+  definitions: () => readonly OpDefinition[];
+  guidelines: () => Page;
+}
+
+const MARKDOWN = 'text/markdown; charset=utf-8';
+const HTML = 'text/html; charset=utf-8';
+const TEXT = 'text/plain; charset=utf-8';
+const STATIC_PREFIX = '/docs/static';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What a page may load and send: files of this service alone, and no script or style within the page. */
+const CONTENT_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  // A result of the form is shown from memory.
+  "img-src 'self' blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * GET /docs: the documentation as HTML, and as Markdown under the same address with `.md` or by Accept.
+ * GET /llms.txt and /llms-full.txt: the same for language models.
+ */
+export async function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): Promise<void> {
+  // A start loads nothing of it.
+  const reference = lazy(async () => {
+    const { Reference } = await import('./reference.ts');
+    const document = app.swagger() as unknown as Node;
+    const [definitions, guidelines] = [options.definitions(), options.guidelines()];
+    return new Reference({ document, definitions, guidelines }, STATIC_PREFIX);
+  });
+
+  /** Sends a page in the form that the caller reads. */
+  async function sendPage(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: string,
+  ): Promise<FastifyReply> {
+    const path = asked.replace(/\.md$/, '');
+    const isHtml = path === asked && prefersHtml(request);
+    const texts = await reference();
+    const text = isHtml ? texts.html(path) : texts.markdown(path);
+    if (text === undefined)
+      throw new ApiError('not_found', 'There is no such page: GET /llms.txt lists them.', { param: 'page' });
+    if (path === asked) varyBy(reply, 'accept');
+    if (isHtml) reply.header('content-security-policy', CONTENT_POLICY);
+    return sendStatic(reply, isHtml ? HTML : MARKDOWN, text);
+  }
+
+  await app.register(staticRoutes, {
+    prefix: STATIC_PREFIX,
+    find: async (name) => (await reference()).files.find(name),
+  });
+  const pages = {
+    config: { responseType: ['text/html', 'text/markdown', 'text/*'], compress: true },
+    schema: { hide: true },
+  } as const;
+  const texts = { config: { responseType: 'text/*', compress: true } } as const;
+
+  app.get('/docs', pages, async (_request, reply) => reply.redirect('/docs/', 302));
+  app.get('/docs/', pages, async (request, reply) => sendPage(request, reply, 'index'));
+  app.get<{ Params: { page: string } }>('/docs/:page', pages, async (request, reply) =>
+    sendPage(request, reply, request.params.page),
+  );
+  app.get<{ Params: { shelf: string; page: string } }>(
+    '/docs/:shelf/:page',
+    pages,
+    async (request, reply) => {
+      const { shelf, page } = request.params;
+      return sendPage(request, reply, `${shelf}/${page}`);
+    },
+  );
+  app.get(
+    '/docs/search.json',
+    { config: { compress: true }, schema: { hide: true } },
+    async (_request, reply) => sendStatic(reply, JSON_TYPE, (await reference()).search()),
+  );
+  app.get(
+    '/llms.txt',
+    {
+      ...texts,
+      schema: {
+        summary: 'The map for language models',
+        description:
+          'One line for each page of Markdown: of the rules, the errors, each op and each endpoint.',
+      },
+    },
+    async (_request, reply) => sendStatic(reply, TEXT, (await reference()).map()),
+  );
+  app.get('/llms-full.txt', { ...texts, schema: { hide: true } }, async (_request, reply) =>
+    sendStatic(reply, TEXT, (await reference()).full()),
+  );
+}
+
+/** Whether a caller reads HTML rather than Markdown. Who accepts everything gets HTML. */
+function prefersHtml({ headers: { accept = '*/*' } }: FastifyRequest): boolean {
+  return preferredType(accept, ['text/html', 'text/markdown', 'text/plain']) === 'text/html';
+}

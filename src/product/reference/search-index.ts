@@ -1,0 +1,20 @@
+import { markdownOf } from '../../platform/pages/markdown.ts';
+import { addressOf } from './layout.ts';
+import type { Library } from './library.ts';
+
+/** A page as the search in the browser reads it: address, title, first sentence, and its other words. */
+export type Indexed = [address: string, title: string, lead: string, words: string];
+
+const SAMPLE = /```[\s\S]*?```/g;
+const WORD = /[\p{L}\p{N}_]{2,}/gu;
+
+/** Every page with each of its words once, without its samples. */
+export function searchIndex(library: Library): Indexed[] {
+  return library.list().map(({ path, page }) => {
+    const { title, lead } = page;
+    const text = markdownOf(page).replaceAll(SAMPLE, '').toLowerCase();
+    const shown = new Set(`${title} ${lead}`.toLowerCase().match(WORD));
+    const words = new Set(text.match(WORD)?.filter((word) => !shown.has(word)));
+    return [addressOf(path), title, lead.replaceAll('`', ''), [...words].join(' ')];
+  });
+}

@@ -1,0 +1,123 @@
+// needs: nothing
+import t from 'tap';
+import { highlighted } from '../../../src/platform/pages/highlight.ts';
+import { htmlOf } from '../../../src/platform/pages/html.ts';
+import { markdownOf } from '../../../src/platform/pages/markdown.ts';
+import {
+  describedBlocks,
+  fieldList,
+  heading,
+  link,
+  list,
+  type Page,
+  paragraph,
+  samples,
+  shell,
+  table,
+} from '../../../src/platform/pages/page.ts';
+
+const PAGE: Page = {
+  title: 'A <page>',
+  lead: 'It has `code & more`.',
+  blocks: [
+    paragraph('See ', link('errors', '/docs/errors'), ' and ', link('the map', '/llms.txt'), '.'),
+    heading('Two & two'),
+    list('one', ['two ', link('2', '/docs/two#part')]),
+    table(
+      ['a', 'b'],
+      [['1'], [link('x', '/docs/x')]].map((cell) => [cell, ['y']]),
+    ),
+    fieldList([
+      { name: 'width', takes: 'integer 1 to 9', note: 'optional', fallback: '3', description: 'In `px`.' },
+    ]),
+    samples(
+      { label: 'curl', language: 'sh', code: 'curl "$BASE" # now' },
+      { label: 'JSON', language: 'json', code: '{"a": "<b>"}' },
+    ),
+    { kind: 'fields', folded: 'Others', fields: [{ name: 'x', takes: 'text', description: '' }] },
+  ],
+};
+
+t.test('a page as Markdown: its links lead to Markdown', async (t) => {
+  const expected = `# A <page>
+
+It has \`code & more\`.
+
+See [errors](/docs/errors.md) and [the map](/llms.txt).
+
+## Two & two
+
+- one
+- two [2](/docs/two.md#part)
+
+| a | b |
+| --- | --- |
+| 1 | y |
+| [x](/docs/x.md) | y |
+
+- width (integer 1 to 9; default 3, optional) In \`px\`.
+
+\`\`\`sh
+curl "$BASE" # now
+\`\`\`
+
+\`\`\`json
+{"a": "<b>"}
+\`\`\`
+
+Others:
+- x (text)
+`;
+  t.equal(markdownOf(PAGE), expected);
+  const short = markdownOf(PAGE, { isShort: true });
+  t.notMatch(short, '```json');
+  t.match(short, 'And the others.');
+});
+
+t.test('a page as HTML: every text is escaped, and a heading can be linked', async (t) => {
+  const html = htmlOf(PAGE);
+  for (const part of [
+    '<h1>A &lt;page&gt;</h1>',
+    '<code>code &amp; more</code>',
+    '<a href="/docs/errors">errors</a>',
+    '<h2 id="two--two"><a href="#two--two">Two &amp; two</a></h2>',
+    '<td data-head="b">y</td>',
+    '<details><summary>Others</summary>',
+    '<span class="comment"># now</span>',
+    '<span class="string">&quot;&lt;b&gt;&quot;</span>',
+  ])
+    t.match(html, part, part);
+  t.notMatch(html, '<b>');
+});
+
+t.test('two groups of samples have names of their own', async (t) => {
+  const html = htmlOf({ title: '', lead: '', blocks: [shell('a'), shell('b')] });
+  const ids = [...html.matchAll(/ id="(tab[^"]+)"/g)].map(([, id]) => id);
+  t.equal(new Set(ids).size, 2);
+});
+
+t.test('a description is paragraphs, with samples between fences', async (t) => {
+  const blocks = describedBlocks('One.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.');
+  t.same(
+    blocks.map(({ kind }) => kind),
+    ['paragraph', 'paragraph', 'samples', 'paragraph'],
+  );
+  t.equal(
+    markdownOf({ title: 'T', lead: '', blocks }),
+    '# T\n\nOne.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.\n',
+  );
+});
+
+t.test('colours leave the text of a sample as it is', async (t) => {
+  const code = "const a = \"x // no\" + `y`; // yes <1>\nif (a !== 2.5) throw new Error('it\\'s');";
+  const html = highlighted(code, 'ts');
+  t.match(html, '<span class="comment">// yes &lt;1&gt;</span>');
+  t.match(html, '<span class="number">2.5</span>');
+  const text = html
+    .replaceAll(/<\/?span[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&');
+  t.equal(text, code);
+});
