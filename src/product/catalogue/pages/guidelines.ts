@@ -22,26 +22,40 @@ const LEAD =
 /** The instructions for agents. Every command in them runs unchanged once KEY and BASE are set. */
 const RULES: readonly Block[] = [
   heading('One image now'),
-  paragraph('Nothing is stored. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:'),
+  paragraph(
+    'Nothing is stored. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:',
+  ),
   shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg`),
-  paragraph('Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, and op and parameters too:'),
+  paragraph(
+    'Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, and op and parameters too:',
+  ),
   shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"blur\\", \\"parameters\\": {\\"sigma\\": 8}}" \\
   "$BASE/api/v1/images/transform" -o blurred.jpg`),
-  paragraph("An image's facts (free): `data.image` has width, height, dominantColor, …; `data.metadata` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says."),
+  paragraph(
+    "An image's facts (free): `data.image` has width, height, dominantColor, …; `data.metadata` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.",
+  ),
   shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"`),
-  paragraph('Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.'),
+  paragraph(
+    'Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.',
+  ),
   shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
-  paragraph('A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.'),
+  paragraph(
+    'A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
+  ),
   shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png`),
-  paragraph('An image to keep: `data.id` is its assetId (several file parts: `data.assets`); the link needs no key.'),
+  paragraph(
+    'An image to keep: `data.id` is its assetId (several file parts: `data.assets`); the link needs no key.',
+  ),
   shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
 curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"`),
   heading('Many images, or a model'),
-  paragraph('A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.'),
+  paragraph(
+    'A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.',
+  ),
   shell(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Idempotency-Key: resize-1" \\
