@@ -8,6 +8,7 @@ import type { Test } from 'tap';
 import type { TestServer } from '../support/harness.ts';
 
 const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
 const TIMEOUT_MS = 240_000;
 
 /** Whether the samples in Python can run here. */
@@ -45,19 +46,24 @@ export async function openReader(
   await writeFile(join(directory, 'photo.jpg'), photo);
   await sharp(photo).png().toFile(join(directory, 'photo.png'));
   const sources = 'docs/gallery/sources';
-  await cp(join(import.meta.dirname, '../..', sources), join(directory, sources), { recursive: true });
+  await cp(join(ROOT, sources), join(directory, sources), { recursive: true });
   const env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
     KEY: key,
     BASE: server.url,
     ASSET: asset,
+    DARKROOM_URL: server.url,
+    DARKROOM_KEY: key,
     ...more,
   };
   const options = { cwd: directory, env, timeout: TIMEOUT_MS };
 
   async function shell(commands: string): Promise<string> {
-    const strict = 'set -euo pipefail\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
+    const strict = `set -euo pipefail
+curl() { command curl -sS --fail-with-body "$@"; }
+darkroom() { ${process.execPath} ${ROOT}/src/client/cli/main.ts "$@"; }
+`;
     return (await run('bash', ['-c', strict + commands], options)).stdout;
   }
 

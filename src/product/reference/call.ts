@@ -20,9 +20,12 @@ export interface Call {
 /** In these ids of examples a reader sends the asset in ASSET. */
 const PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 
-/** The same call in every language, as tabs. */
-export function callSamples(call: Call): Block {
-  return samples(curl(call), typeScript(call), python(call));
+/**
+ * The same call in every language, as tabs.
+ * @param more further forms of it.
+ */
+export function callSamples(call: Call, ...more: readonly Sample[]): Block {
+  return samples(curl(call), typeScript(call), python(call), ...more);
 }
 
 function curl({ method, path, query = {}, needsKey, body, saves }: Call): Sample {

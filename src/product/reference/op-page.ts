@@ -15,6 +15,7 @@ import { isShared } from '../catalogue/pages/guidelines.ts';
 import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
 import { type Call, callSamples } from './call.ts';
+import { commandSample } from './command-line.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
 const JOBS = '/api/v1/jobs';
@@ -34,6 +35,7 @@ const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected
 export function opPage(definition: OpDefinition, pictures: readonly Pictures[]): Page {
   const { op, description, params, syncParams, example } = definition;
   const call = syncCallOf(definition);
+  const command = commandSample(definition);
   const own = Object.entries(params).filter(([name]) => !isShared(definition, name));
   const shared = Object.entries(params).filter(([name]) => isShared(definition, name));
   return {
@@ -42,7 +44,7 @@ export function opPage(definition: OpDefinition, pictures: readonly Pictures[]):
     blocks: [
       factsList(definition),
       ...(call === undefined ? [paragraph('It runs in jobs only.')] : []),
-      callSamples(call ?? jobCall(example)),
+      callSamples(call ?? jobCall(example), ...(command === undefined ? [] : [command])),
       ...pictures,
       ...(syncParams === undefined ? [] : [heading('Body'), fieldList(fieldsOf(Object.entries(syncParams)))]),
       heading(syncParams === undefined ? 'Parameters' : 'Parameters of a job'),

@@ -22,6 +22,12 @@ export const firstPicture: Page = {
       query: { op: 'resize', width: 800, format: 'webp' },
       saves: 'photo.webp',
     }),
+    paragraph(
+      'The command line does the same with fewer words, and takes whole folders. It is in the repository of the service (`src/client`), with a client in TypeScript; it reads the address and the key from DARKROOM_URL and DARKROOM_KEY.',
+    ),
+    shell(
+      'export DARKROOM_URL=$BASE DARKROOM_KEY=$KEY\ndarkroom transform photo.jpg --op resize --width 800 -o smaller.webp',
+    ),
     heading('What the answer says'),
     paragraph(
       'The headers have the size and the format of the result, and where the time went. `X-Service-Warnings` names what succeeded and should be looked at: a picture that was not enlarged, a parameter that nothing reads.',

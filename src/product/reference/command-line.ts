@@ -1,0 +1,50 @@
+import type { Sample } from '../../platform/pages/page.ts';
+import type { OpDefinition } from '../catalogue/schema.ts';
+
+/**
+ * The op by the command line `darkroom`, which reads the address and the key from DARKROOM_URL and DARKROOM_KEY.
+ * Undefined for an op without a command of its own.
+ */
+export function commandSample(definition: OpDefinition): Sample | undefined {
+  const words = commandWords(definition);
+  return words && { label: 'Command line', language: 'sh', code: words.join(' \\\n  ') };
+}
+
+function commandWords({
+  op,
+  kind,
+  syncEndpoint,
+  syncParams,
+  syncExample = {},
+  example = {},
+}: OpDefinition): string[] | undefined {
+  if (syncEndpoint === '/images/transform') {
+    const { op: _, ...parameters } = syncExample;
+    const { format = 'jpg' } = parameters;
+    return [`darkroom transform photo.jpg --op ${op}`, ...optionsOf(parameters), `-o result.${format}`];
+  }
+  if (syncParams !== undefined) {
+    const { templateId, data } = syncExample as { templateId?: string; data?: object };
+    const values = Object.entries(data ?? {}).map(([name, value]) => `--set ${name}=${quoted(value)}`);
+    return [`darkroom render --template ${templateId}`, ...values, '-o result.png'];
+  }
+  if (kind !== 'ai') return undefined;
+  const {
+    op: _,
+    assetIds,
+    parameters,
+    ...fields
+  } = example as { parameters?: object; [name: string]: unknown };
+  const file = assetIds === undefined ? '' : ' photo.jpg';
+  return [`darkroom job run${file} --op ${op}`, ...optionsOf({ ...fields, ...parameters }), '-o results'];
+}
+
+function optionsOf(values: object): string[] {
+  return Object.entries(values).map(([name, value]) => `--${name} ${quoted(value)}`);
+}
+
+/** A value as one word of the shell. */
+function quoted(value: unknown): string {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return /^[\w.,:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
