@@ -1,5 +1,5 @@
 // needs: documents, mongodb
-import { MongoClient } from 'mongodb';
+import { MongoClient, MongoServerError } from 'mongodb';
 import t from 'tap';
 import type { ImageObject } from '../../../src/imaging/images/image-object.ts';
 import { Database } from '../../../src/platform/stores/documents/embedded/database.ts';
@@ -88,17 +88,28 @@ onEachStore(t, 'among thousands the nearest are found, and none is missed', asyn
 
   const client = new MongoClient(url);
   t.teardown(() => client.close());
+  const inMongo = client.db().collection('assets');
+  const known = (await inMongo.indexes()).map(({ name, key }) => [name, Object.keys(key)]);
   for (const [index, candidates] of candidateFilters(hashOf(first)).entries()) {
+    const name = `hash-b${index}`;
+    t.same(
+      known.find(([found]) => found === name),
+      [name, ['accountId', 'state', `hashBytes.b${index}`]],
+    );
     const filter = { accountId: first.accountId, ...candidates, state: 'kept' };
-    const { queryPlanner, executionStats } = await client
-      .db()
-      .collection('assets')
-      .find(filter)
-      .explain('executionStats');
-    t.match(JSON.stringify(queryPlanner.winningPlan), new RegExp(`"indexName":"hash-b${index}"`));
+    const explained = await inMongo.find(filter).explain('executionStats').catch(unlessUnknown);
+    if (explained === null) continue;
+    const { queryPlanner, executionStats } = explained;
+    t.match(JSON.stringify(queryPlanner.winningPlan), new RegExp(`"indexName":"${name}"`));
     t.ok(executionStats.totalDocsExamined < ROWS / 40, `${executionStats.totalDocsExamined} are read`);
   }
 });
+
+/** A stand-in for MongoDB knows the indexes, but explains no plan. */
+function unlessUnknown(error: unknown): null {
+  if (error instanceof MongoServerError && /no such command/.test(error.message)) return null;
+  throw error;
+}
 
 t.test('each search for candidates reads one index of the embedded store', (t) => {
   const database = new Database(':memory:');
