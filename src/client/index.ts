@@ -5,7 +5,7 @@ export { Darkroom } from './client.ts';
 export type { Clock } from './clock.ts';
 export * from './errors.ts';
 export { openFile } from './files.ts';
-export type { OpWork, Output, Plan, Step, TransformWork } from './nouns/images.ts';
+export type { OpWork, Output, Step, TransformWork } from './nouns/images.ts';
 export type { WaitOptions } from './nouns/jobs.ts';
 export { Outputs } from './outputs.ts';
 export { type Page, Pages } from './pages.ts';

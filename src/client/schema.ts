@@ -918,6 +918,24 @@ export interface Guidelines {
   document: string;
 }
 
+export interface ImageEstimate {
+  format: "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff";
+  /** In pixels; null if only the pixels tell. */
+  width: number | null;
+  /** In pixels, of one frame; null if only the pixels tell. */
+  height: number | null;
+  frames: number;
+  /** Whether parts of it can be transparent; null if only the pixels tell. */
+  transparency: boolean | null;
+  /** In credits: 0 within the allowance of the plan. */
+  price: number;
+  /** As in X-Service-Warnings, as far as they are known before the work. */
+  warnings: {
+    code: string;
+    name?: string;
+  }[];
+}
+
 export interface ImageMetadata {
   image: ImageObject;
   /** Tags under their own names, by group (exif, iptc, xmp, icc, png, …); no binary values. */

@@ -146,33 +146,22 @@ export class Transport {
     this.clock.sleep(timeoutMs, answered.signal).then(expire, () => {});
     const ends = signal === undefined ? [overtime.signal] : [overtime.signal, signal];
     const startedAt = this.clock.now();
-    const tell = (outcome: Partial<DebugEvent>) =>
-      this.#options.onDebug?.({
-        method: init.method,
-        url,
-        headers: masked(init.headers),
-        attempt,
-        durationMs: this.clock.now() - startedAt,
-        ...outcome,
-      });
+    let outcome: Pick<DebugEvent, 'status' | 'requestId' | 'error'> = {};
     try {
       const response = await fetch(url, { ...init, signal: AbortSignal.any(ends) });
+      const { status, headers } = response;
+      outcome = { status, requestId: headers.get('x-request-id') ?? '' };
       if (!response.ok) throw await readFailure(response, this.baseUrl);
-      const result = await read(response);
-      tell({ status: response.status, requestId: response.headers.get('x-request-id') ?? '' });
-      return result;
+      return await read(response);
     } catch (error) {
       const failure = signal?.aborted ? signal.reason : failureOf(error, url, overtime.signal, timeoutMs);
-      tell({
-        error: failure,
-        ...(failure instanceof DarkroomError && {
-          status: failure.status,
-          requestId: failure.requestId ?? '',
-        }),
-      });
+      outcome = { ...outcome, error: failure };
       throw failure;
     } finally {
       answered.abort();
+      const { method, headers } = init;
+      const durationMs = this.clock.now() - startedAt;
+      this.#options.onDebug?.({ method, url, headers: masked(headers), attempt, durationMs, ...outcome });
     }
   }
 

@@ -46,6 +46,28 @@ t.test('one image goes from a file or a pipe to a file or a pipe', async (t) => 
   t.match(await darkroom(['transform', 'red.png', ...kebab]), { code: 0 });
 });
 
+t.test('a dry run tells what would be made, and makes nothing', async (t) => {
+  const { cwd, darkroom } = workplace(t);
+  const planned = await darkroom([
+    'transform',
+    '.',
+    '--op',
+    'resize',
+    '--width',
+    '8',
+    '-o',
+    'out',
+    '--dry-run',
+  ]);
+  t.match(planned, {
+    code: 0,
+    rows: [{ input: 'red.png', estimate: { format: 'png', width: 8, price: 0 } }],
+  });
+  t.same(readdirSync(cwd), ['red.png']);
+  const page = ['render', '--template', 'social-card', '-o', 'card.webp', '--dry-run'];
+  t.match((await darkroom(page)).rows, [{ estimate: { format: 'webp', width: 1200, price: 0 } }]);
+});
+
 t.test('wrong arguments are told before anything is sent', async (t) => {
   const { darkroom } = workplace(t);
   const wrong: Record<string, [string[], RegExp]> = {

@@ -1,12 +1,12 @@
 // needs: server, browser
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { chromium } from 'playwright';
 import sharp from 'sharp';
@@ -152,6 +152,30 @@ t.test('the example of webhooks hears a delivery that is signed', async (t) => {
   t.equal(await deliver(secret), 204);
   await until(() => printed !== '');
   t.equal(printed, 'job_1 is done\n');
+});
+
+t.test('every command of its README runs', async (t) => {
+  const photos = join(project.folder, 'photos');
+  await mkdir(photos);
+  for (const name of ['a.jpg', 'b.jpg'])
+    await copyFile(join(project.folder, 'photo.jpg'), join(photos, name));
+  const [commands = ''] = (await examplesOf('sh')).values();
+  const PATH = [join(project.folder, 'node_modules/.bin'), dirname(process.execPath), process.env.PATH];
+  const said = await project.run('sh', ['-e', '-c', commands], {
+    ...environment,
+    PATH: PATH.join(delimiter),
+  });
+  t.match(said, { code: 0 }, said.stderr);
+  const made = {
+    'out.webp': 800,
+    'thumbnails/a.webp': 256,
+    'grey.jpg': 1200,
+    'hello.png': 1200,
+    'results/b.jpg': 640,
+  };
+  for (const [name, width] of Object.entries(made))
+    t.match(await sharp(join(project.folder, name)).metadata(), { width }, name);
+  t.notOk(existsSync(join(project.folder, 'out.avif')), 'a dry run makes nothing');
 });
 
 t.test('a page of another origin uses it', async (t) => {

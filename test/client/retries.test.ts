@@ -128,10 +128,11 @@ t.test('the debug hook tells every attempt, and no credential', async (t) => {
     events.map(({ attempt, status }) => [attempt, status]),
     [
       [1, 503],
-      [2, 0],
+      [2, undefined],
       [3, 200],
     ],
   );
+  t.match(events[1], { error: { code: 'connection_failed' } });
   t.match(events[0], { method: 'GET', url: 'http://service.test/api/v1/ops' });
   t.equal(got[0]?.headers.get('authorization'), 'ApiKey drk_0123456789abcdefghijklmnopqrstuv');
   t.equal(events[0]?.headers.authorization, 'ApiKey …stuv');

@@ -21,6 +21,8 @@ const HEAD = `/**
 const PREFIX = '/api/v1';
 const JSON_TYPE = 'application/json';
 const MAX_LINE = 116;
+/** Components of the calls that answer bytes, and of failures. */
+const ROOTS = ['ErrorCode', 'ImageEstimate', 'RenderRequest', 'ResultLink'];
 /** A component with fewer fields is no base of another. */
 const MIN_INHERITED = 8;
 /** The components that describe one op of a transform, and one parameter that ops share. */
@@ -44,7 +46,7 @@ class SchemaSource {
 
   text(): string {
     const parts = [this.#ops(), this.#events(), this.#calls()];
-    this.#named.add('ErrorCode').add('ResultLink').add('RenderRequest');
+    for (const name of ROOTS) this.#named.add(name);
     // A component may refer to others, which join the set while it is iterated.
     const named = Array.from(this.#named, (name) => [name, this.#component(name)] as const);
     const components = named.sort(([one], [other]) => (one < other ? -1 : 1)).map(([, text]) => text);

@@ -115,6 +115,9 @@ t.test('render, metadata, text, codes and likeness', async (t) => {
   const { id: assetId } = await client.assets.upload(png);
   t.match(await client.images.compare({ assetId }, { assetId }), { ssim: 1 });
   await t.rejects(client.images.compare({ assetId }, png), TypeError);
+  const work = { op: 'resize', width: 8, format: 'webp' } as const;
+  t.match(await client.images.estimate({ assetId }, work), { format: 'webp', width: 8, price: 0 });
+  t.match(await client.images.estimateRender({ html, width: 20, height: 10 }), { format: 'png', width: 20 });
   const link = await client.images.link(png, { op: 'resize', width: 8 });
   t.match(link, { width: 8, url: /^http/ });
   t.equal((await fetch(link.url)).status, 200);

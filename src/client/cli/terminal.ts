@@ -1,4 +1,5 @@
 import { DarkroomError } from '../errors.ts';
+import type { ImageEstimate } from '../schema.ts';
 
 /** A stream that a command writes to. */
 export interface Sink {
@@ -74,6 +75,11 @@ export class Terminal {
     this.#progress = shown;
     this.#stderr.write(shown);
   }
+}
+
+/** What a call would make and cost, for people. */
+export function estimateText({ format, width, height, price }: ImageEstimate): string {
+  return `${format} ${width ?? '?'}×${height ?? '?'}, ${price} credits`;
 }
 
 /** An error as a result of its own. */

@@ -2,7 +2,7 @@ import { type ImageInput, imageBody, isReference, pairBody } from '../bodies.ts'
 import type { DataOf } from '../calls.ts';
 import { Outputs } from '../outputs.ts';
 import { Picture } from '../picture.ts';
-import type { Ops, RenderRequest, ResultLink } from '../schema.ts';
+import type { ImageEstimate, Ops, RenderRequest, ResultLink } from '../schema.ts';
 import { type Call, type CallOptions, jsonBody, type Query, type Transport } from '../transport.ts';
 
 /** An op with its parameters beside its name. */
@@ -16,17 +16,6 @@ export type TransformWork =
   | { steps: readonly Step[]; op?: never; preset?: never };
 /** One of several results: its name, and what is done for it. */
 export type Output = { name: string } & (Step | { preset: string } | { steps: readonly Step[] });
-
-/** What a transform or a render would answer. */
-export interface Plan {
-  format: string;
-  width: number;
-  height: number;
-  frames: number;
-  transparency: boolean;
-  price: unknown;
-  warnings: unknown[];
-}
 
 const PICTURE = 'image/*, application/json;q=0.5';
 
@@ -51,7 +40,7 @@ export class Images {
   }
 
   /** What a transform would make and cost. No pixel is touched, and no run is counted. */
-  async plan(input: ImageInput, work: TransformWork, options?: CallOptions): Promise<Plan> {
+  async estimate(input: ImageInput, work: TransformWork, options?: CallOptions): Promise<ImageEstimate> {
     const { query, ...call } = transformCall(input, work);
     return this.#data({ ...call, query: { ...query, dryRun: true } }, options);
   }
@@ -75,7 +64,7 @@ export class Images {
   }
 
   /** What a render would make and cost. Nothing is drawn, and no run is counted. */
-  planRender(request: RenderRequest, options?: CallOptions): Promise<Plan> {
+  estimateRender(request: RenderRequest, options?: CallOptions): Promise<ImageEstimate> {
     const call = { method: 'POST', path: '/images/render', query: { dryRun: true }, body: jsonBody(request) };
     return this.#data(call, options);
   }

@@ -6,6 +6,7 @@ import type { RenderRequest } from '../../schema.ts';
 import type { Command } from '../context.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { readJson } from '../parameters.ts';
+import { estimateText } from '../terminal.ts';
 
 const OPTIONS = {
   output: { type: 'string', short: 'o', default: '-' },
@@ -41,8 +42,8 @@ Draws a template, or HTML, with one row of data.
     const { terminal } = context;
     const { images } = await context.client();
     if (values['dry-run']) {
-      const plan = await images.planRender(request);
-      terminal.result({ plan }, `${plan.format} ${plan.width}×${plan.height}`);
+      const estimate = await images.estimateRender(request);
+      terminal.result({ estimate }, estimateText(estimate));
       return EXIT.done;
     }
     const { output } = values;

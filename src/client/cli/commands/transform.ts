@@ -10,7 +10,7 @@ import { findInputs, type Input } from '../inputs.ts';
 import { Journal } from '../journal.ts';
 import { inParallel } from '../parallel.ts';
 import { type ParsedOp, parseOp, readJson } from '../parameters.ts';
-import { failureObject, type Terminal } from '../terminal.ts';
+import { estimateText, failureObject, type Terminal } from '../terminal.ts';
 
 const OPTIONS = {
   output: { type: 'string', short: 'o' },
@@ -45,7 +45,7 @@ IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Param
     const { inputs, hasFolder } = await findInputs(positionals, process.stdin);
     const client = await context.client();
     const { terminal } = context;
-    if (parsed.values['dry-run'] === true) return plan(client, terminal, inputs, work);
+    if (parsed.values['dry-run'] === true) return estimateAll(client, terminal, inputs, work);
     const output = parsed.values.output as string | undefined;
     const [only] = inputs;
     if (only !== undefined && inputs.length === 1 && !hasFolder && !(await isFolder(output)))
@@ -151,16 +151,15 @@ function tell(terminal: Terminal, { name }: Input, output: string, picture: Pict
   terminal.result(facts, `${name} → ${output}  ${width}×${height}  ${size} bytes${codes}`);
 }
 
-async function plan(
+async function estimateAll(
   client: Darkroom,
   terminal: Terminal,
   inputs: readonly Input[],
   work: TransformWork,
 ): Promise<number> {
-  for (const input of inputs) {
-    const plan = await client.images.plan(await input.open(), work);
-    const { format, width, height } = plan;
-    terminal.result({ input: input.name, plan }, `${input.name} → ${format} ${width}×${height}`);
+  for (const { name, open } of inputs) {
+    const estimate = await client.images.estimate(await open(), work);
+    terminal.result({ input: name, estimate }, `${name} → ${estimateText(estimate)}`);
   }
   return EXIT.done;
 }
