@@ -1149,6 +1149,14 @@ export interface JobItem {
   output?: unknown;
   /** compress: what was reached. */
   achieved?: Record<string, unknown>;
+  /**
+   * What was drawn otherwise than it was asked for: `missing_glyph` with a code point, `font_replaced` with a
+   * family.
+   */
+  warnings?: {
+    code: string;
+    name: string;
+  }[];
   errorCode?: string;
   retryable?: boolean;
   errorMessage?: string;
@@ -1420,7 +1428,10 @@ export interface ModelDTO {
   /** Longest edge handed to the model, in pixels. */
   max_input_edge?: number;
   max_input_images: number | null;
-  /** `{key, label, type, defaultValue}` with options or min and max. */
+  /**
+   * `{key, label, type, defaultValue}` with options, min and max, or pattern: other values are refused. Parameters
+   * that are not listed go to the model as sent.
+   */
   parameters: unknown[];
   support_structured_output: boolean;
   supported_parameters: string[];
@@ -1548,6 +1559,8 @@ export interface OpParameter {
   min?: number;
   /** Largest value, or largest length of text or a list. */
   max?: number;
+  /** Regular expression of the text. */
+  pattern?: string;
   default?: string | number | boolean;
   description: string;
 }
