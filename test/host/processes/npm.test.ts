@@ -8,7 +8,7 @@ import { until } from '../../support/whole-service.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 /** Scripts that end by themselves within seconds, or that are a row of commands. */
-const SHORT = ['check', 'settings', 'metrics', 'references', 'gallery'];
+const SHORT = ['check', 'settings', 'metrics', 'references', 'gallery', 'client:types', 'client:pack'];
 
 t.test('a signal to npm ends what npm start runs, as supervisors send it', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-npm-'));
