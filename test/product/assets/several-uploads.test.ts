@@ -31,10 +31,16 @@ t.test('several files are an asset each, in their order, and a bad one leaves th
     ['two.webp', two],
     ['one again.png', one],
   ]);
-  form.append('note', 'not an image');
+  form.append('collection', 'of the query alone');
+  form.append('picture', new Blob([two]), 'of another name.png');
   const { status, json, headers } = await call('/assets/upload?collection=Winter', { body: form });
   t.equal(status, 201, JSON.stringify(json));
   t.equal(headers.get('location'), '/api/v1/assets');
+  t.equal(
+    headers.get('x-service-warnings'),
+    'ignored_parameter:collection,ignored_parameter:picture',
+    'what is not read is named',
+  );
   const { assets, errors } = json.data;
   t.match(assets, [
     { status: 'DONE', name: 'one.png', collection: 'Winter', image: { format: 'png', width: 4 } },

@@ -24,9 +24,10 @@ export interface IncomingBody extends Disposable {
   images: Iterable<IncomingImage> | AsyncIterable<IncomingImage>;
   /**
    * Must be called when the images have been read: reads the rest of the body.
+   * @returns the names of its parts that are no images.
    * @throws ApiError for a fault in the rest of the body.
    */
-  end(): Promise<void>;
+  end(): Promise<string[]>;
 }
 
 const MAX_WAITING_FETCHES = 1_000;
@@ -88,7 +89,7 @@ export function openRaw(request: FastifyRequest, body: Readable): IncomingImage 
 
 /** A body that is one image. */
 function alone(image: IncomingImage): IncomingBody {
-  return { images: [image], end: async () => undefined, [Symbol.dispose]: () => image[Symbol.dispose]() };
+  return { images: [image], end: async () => [], [Symbol.dispose]: () => image[Symbol.dispose]() };
 }
 
 async function openParts(request: FastifyRequest, body: Readable): Promise<IncomingBody> {
@@ -104,7 +105,8 @@ async function openParts(request: FastifyRequest, body: Readable): Promise<Incom
   return {
     images: images(),
     async end() {
-      await multipart.fields();
+      const fields = await multipart.fields();
+      return [...Object.keys(fields), ...multipart.skipped];
     },
     [Symbol.dispose]: () => multipart[Symbol.dispose](),
   };

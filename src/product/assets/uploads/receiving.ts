@@ -12,10 +12,16 @@ export interface RefusedFile {
 
 type Terms = Parameters<Uploads['finish']>;
 
+interface Received {
+  /** What became of each image, in the order of the body. */
+  outcomes: (UploadedAsset | RefusedFile)[];
+  /** The names of parts that nobody reads. */
+  ignored: string[];
+}
+
 /**
  * Stores the images of a body, one after the other. One that is refused leaves the others as they are. Before the body
  * has ended, none of them becomes an asset, so that a body with a fault leaves nothing.
- * @returns what became of each, in the order of the body.
  * @throws ApiError for a fault of the body.
  */
 export async function receiveImages(
@@ -26,18 +32,19 @@ export async function receiveImages(
     labels,
     options,
   }: { body: IncomingBody; labels: Labels; owner: Terms[0]; options: Terms[2] },
-): Promise<(UploadedAsset | RefusedFile)[]> {
+): Promise<Received> {
   const arrivals: (Arrival | RefusedFile)[] = [];
+  let ignored: string[];
   try {
     for await (const image of body.images) arrivals.push(await arrive(image));
-    await body.end();
+    ignored = await body.end();
   } catch (error) {
     for (const arrival of arrivals) if ('sums' in arrival) await uploads.abandon(arrival);
     throw error;
   }
-  const outcomes: (UploadedAsset | RefusedFile)[] = [];
+  const outcomes: Received['outcomes'] = [];
   for (const arrival of arrivals) outcomes.push('sums' in arrival ? await finish(arrival) : arrival);
-  return outcomes;
+  return { outcomes, ignored };
 
   async function arrive(sent: IncomingImage): Promise<Arrival | RefusedFile> {
     using image = sent;

@@ -5,6 +5,7 @@ import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import { failureBody } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { assetOf } from '../asset.ts';
@@ -55,7 +56,11 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const labels = { ...labelsOf(query), expiresAt: null };
       using body = await incoming.open(request, owner.accountId, client);
       const options = { client, palette: query.palette };
-      const outcomes = await receiveImages(uploads, { body, owner, labels, options });
+      const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
+      addWarnings(
+        reply,
+        ignored.map((name) => ({ code: 'ignored_parameter', name })),
+      );
       const [first, ...others] = outcomes;
       if (first === undefined) throw new Error('An upload has no image.');
       if (!outcomes.some((outcome) => 'asset' in outcome) && 'refusal' in first) throw first.refusal;
