@@ -124,7 +124,7 @@ t.test('the form runs an op on a file of the reader, and says where the time wen
   await form.locator('[data-parameter="width"]').fill('100');
   await form.locator('[data-parameter="height"]').fill('50');
   await form.getByRole('button', { name: 'Run' }).click();
-  await form.locator('.result img').waitFor();
+  await form.getByAltText('After').waitFor();
   t.match(await form.locator('.status').innerText(), /^200: 100 × 50 px, .* of webp/);
   t.match(await form.locator('.timing').innerText(), /total\s+[\d.]+ ms/);
   t.same(wrong, [], 'also by the content policy');

@@ -13,8 +13,15 @@ import { callSamples } from './call.ts';
 import { GUIDES } from './guides/index.ts';
 import { opsByKind } from './op-kinds.ts';
 
+/** The ops whose pictures the first page shows. */
+const SHOWN_FIRST = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 'render_template'];
+
 /** The first page of the documentation. */
-export function homePage(): Page {
+export function homePage(
+  definitions: readonly OpDefinition[],
+  picturesOf: (op: string) => readonly Pictures[],
+): Page {
+  const shown = SHOWN_FIRST.flatMap((name) => definitions.filter(({ op }) => op === name));
   return {
     title: 'Darkroom',
     lead: 'Send a picture, and get pixels, facts or a rendered template back, in milliseconds, while you wait. Jobs do the same over thousands.',
@@ -41,15 +48,16 @@ export function homePage(): Page {
           to: `/docs/guides/${name}`,
         })),
       },
+      heading('What it does'),
+      { kind: 'cards', cards: shown.map((definition) => cardOf(definition, picturesOf)) },
+      paragraph(
+        link('All ops', '/docs/ops'),
+        ', each with its parameters, their bounds, and a form to try it.',
+      ),
       heading('Reference'),
       {
         kind: 'cards',
         cards: [
-          {
-            title: 'Ops',
-            text: 'Each op with its parameters, their bounds, and a form to try it.',
-            to: '/docs/ops',
-          },
           {
             title: 'Images',
             text: 'The endpoint that runs them, and every other one in the menu.',

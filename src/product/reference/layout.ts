@@ -38,7 +38,7 @@ export function documentOf(path: string, page: Page, library: Library, files: St
 <nav class="top" aria-label="Other forms"><a href="/docs/${path}.md">Markdown</a><a href="/openapi.json">OpenAPI</a></nav>
 </header>
 <div class="frame">
-<nav id="menu" popover aria-label="Pages">${library.shelves.map((shelf) => shelfHtml(shelf, path)).join('')}</nav>
+<nav id="menu" popover aria-label="Pages">${menuHtml(library.shelves, path)}</nav>
 <main id="content">${htmlOf(page)}</main>
 </div>
 </body>
@@ -49,8 +49,18 @@ export function documentOf(path: string, page: Page, library: Library, files: St
 const LOGO =
   '<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect width="32" height="32" rx="7"/><circle cx="16" cy="16" r="8"/></svg>';
 
-function shelfHtml({ title, entries }: Shelf, current: string): string {
-  const isOpen = title === 'Start' || entries.some(({ path }) => path === current);
+/** The shelves, with a heading where a group begins. */
+function menuHtml(shelves: readonly Shelf[], current: string): string {
+  return shelves
+    .map((shelf, index) => {
+      const begins = shelf.group !== shelves[index - 1]?.group;
+      return `${begins ? `<p>${shelf.group}</p>` : ''}${shelfHtml(shelf, current)}`;
+    })
+    .join('');
+}
+
+function shelfHtml({ group, title, entries }: Shelf, current: string): string {
+  const isOpen = group === 'Guides' || entries.some(({ path }) => path === current);
   const items = entries.map(({ path, title }) => {
     const marked = path === current ? ' aria-current="page"' : '';
     return `<li><a href="${addressOf(path)}"${marked}>${escaped(title)}</a></li>`;

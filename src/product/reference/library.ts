@@ -27,6 +27,8 @@ export interface Entry {
 
 /** Pages of one kind, in the order of the menu. */
 export interface Shelf {
+  /** The heading of the menu that it stands under. */
+  group: 'Guides' | 'Ops' | 'Endpoints' | 'Errors';
   title: string;
   entries: readonly Entry[];
 }
@@ -39,10 +41,10 @@ export class Library {
 
   constructor(sources: Sources) {
     this.shelves = [
-      { title: 'Start', entries: startEntries(sources) },
+      { group: 'Guides', title: 'Start', entries: startEntries(sources) },
       ...opShelves(sources),
       ...endpointShelves(sources.document),
-      { title: 'Errors', entries: errorEntries() },
+      { group: 'Errors', title: 'Codes', entries: errorEntries() },
     ];
     this.#entries = new Map(this.shelves.flatMap(({ entries }) => entries.map((one) => [one.path, one])));
   }
@@ -71,22 +73,22 @@ function startEntries({ definitions, guidelines, picturesOf }: Sources): Entry[]
     make: () => page,
   }));
   return [
-    { path: 'index', title: 'Overview', make: homePage },
+    { path: 'index', title: 'Overview', make: () => homePage(definitions, picturesOf) },
     ...guides,
     { path: 'guidelines', title: 'Guidelines for agents', make: () => guidelines },
-    { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) },
   ];
 }
 
 function opShelves({ definitions, picturesOf }: Sources): Shelf[] {
-  return opsByKind(definitions).map(({ title, definitions }) => ({
-    title,
-    entries: definitions.map((definition) => ({
+  const all: Entry = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
+  return opsByKind(definitions).map(({ title, definitions }, index): Shelf => {
+    const entries = definitions.map((definition) => ({
       path: `ops/${definition.op}`,
       title: definition.op,
       make: () => opPage(definition, picturesOf(definition.op)),
-    })),
-  }));
+    }));
+    return { group: 'Ops', title, entries: index === 0 ? [all, ...entries] : entries };
+  });
 }
 
 /** The endpoints by tag, in the order of the tags. */
@@ -94,19 +96,22 @@ function endpointShelves(document: Node): Shelf[] {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const operations = operationsOf(document);
   return tags
-    .map(({ name }) => ({
-      title: name,
-      entries: operations
-        .filter(({ operation }) => ((operation.tags ?? []) as string[]).includes(name))
-        .map(({ path, method, operation }): Entry => {
-          const documented = operation as unknown as DocumentedOperation;
-          return {
-            path: documented.operationId,
-            title: documented.summary ?? documented.operationId,
-            make: () => endpointPage({ path, method, operation: documented }, document),
-          };
-        }),
-    }))
+    .map(
+      ({ name }): Shelf => ({
+        group: 'Endpoints',
+        title: name,
+        entries: operations
+          .filter(({ operation }) => ((operation.tags ?? []) as string[]).includes(name))
+          .map(({ path, method, operation }): Entry => {
+            const documented = operation as unknown as DocumentedOperation;
+            return {
+              path: documented.operationId,
+              title: documented.summary ?? documented.operationId,
+              make: () => endpointPage({ path, method, operation: documented }, document),
+            };
+          }),
+      }),
+    )
     .filter(({ entries }) => entries.length > 0);
 }
 

@@ -45,7 +45,7 @@ ${sections.join('\n')}`;
 
 /** The guidelines, the guides, the errors and every op in one text of Markdown. */
 export function llmsFullText(library: Library): string {
-  const shelves = library.shelves.filter(({ title }) => title === 'Start' || title.startsWith('Ops'));
+  const shelves = library.shelves.filter(({ group }) => group === 'Guides' || group === 'Ops');
   const pages = library
     .list(shelves)
     .filter(({ path }) => path !== 'index' && path !== 'ops')

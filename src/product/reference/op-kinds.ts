@@ -2,9 +2,9 @@ import type { OpDefinition } from '../catalogue/schema.ts';
 
 /** The kinds of ops by what a reader looks for. An op is of the first kind that holds it. */
 const KINDS: readonly { title: string; holds: (definition: OpDefinition) => boolean }[] = [
-  { title: 'Ops: models', holds: ({ kind }) => kind === 'ai' },
-  { title: 'Ops: reading', holds: ({ produces }) => produces === 'json' },
-  { title: 'Ops: pictures', holds: () => true },
+  { title: 'Models', holds: ({ kind }) => kind === 'ai' },
+  { title: 'Reading', holds: ({ produces }) => produces === 'json' },
+  { title: 'Pictures', holds: () => true },
 ];
 
 /** The ops by kind, those that everybody needs first. */

@@ -122,11 +122,15 @@ function sharedFields(shared: readonly [name: string, parameter: OpParameter][])
 }
 
 /** The form that runs the op on a picture of the reader. An op that runs in jobs only has none. */
-function trialOf({ params, endpoint, syncEndpoint, syncParams, syncExample = {} }: OpDefinition): Block[] {
+function trialOf(definition: OpDefinition): Block[] {
+  const { params, endpoint, syncEndpoint, syncParams, syncExample = {} } = definition;
   const path = endpoint ?? syncEndpoint;
   if (path === undefined) return [];
   const { op, ...values } = syncExample;
-  const inputs = Object.entries(syncParams ?? params).map(([name, parameter]): TrialInput => {
+  const ownFirst = Object.entries(syncParams ?? params).toSorted(
+    ([one], [other]) => Number(isShared(definition, one)) - Number(isShared(definition, other)),
+  );
+  const inputs = ownFirst.map(([name, parameter]): TrialInput => {
     const value = values[name];
     const choices = parameter.type === 'string' ? parameter.enum?.map(String) : undefined;
     return {

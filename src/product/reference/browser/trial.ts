@@ -5,6 +5,12 @@ interface Shown {
   timing: string;
 }
 
+/** The bytes of a picture, with the word that stands under it. */
+interface Labelled {
+  label: string;
+  bytes: Blob;
+}
+
 /** Shows the forms that make a call with the reader's own key and picture. */
 export function startTrials(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>('form.trial')) {
@@ -36,13 +42,14 @@ async function call(form: HTMLFormElement): Promise<Shown> {
   const headers = new Headers({ authorization: `ApiKey ${keyOf(form)}` });
   if (sends === 'json') {
     headers.set('content-type', 'application/json');
-    return readAnswer(await fetch(url, { method: 'POST', headers, body: bodyOf(form) }));
+    return readAnswer(await fetch(url, { method: 'POST', headers, body: bodyOf(form) }), []);
   }
   for (const [name, value] of queryOf(form)) url.searchParams.set(name, value);
   const file = form.querySelector<HTMLInputElement>('[name="file"]')?.files?.[0];
   if (file === undefined) throw new Error('choose a file');
   headers.set('content-type', file.type);
-  return readAnswer(await fetch(url, { method: 'POST', headers, body: file }));
+  const response = await fetch(url, { method: 'POST', headers, body: file });
+  return readAnswer(response, [{ label: 'Before', bytes: file }]);
 }
 
 /** The key, which may have been pasted with a scheme before it. */
@@ -78,7 +85,8 @@ function parsed(text: string): unknown {
   }
 }
 
-async function readAnswer(response: Response): Promise<Shown> {
+/** @param before the picture that was sent, which is shown beside a picture that was answered. */
+async function readAnswer(response: Response, before: readonly Labelled[]): Promise<Shown> {
   const { headers } = response;
   const timing = headers.get('server-timing') ?? '';
   const type = headers.get('content-type') ?? '';
@@ -90,15 +98,26 @@ async function readAnswer(response: Response): Promise<Shown> {
     return { status: `${response.status}`, body, timing };
   }
   const bytes = await response.blob();
-  const picture = document.createElement('img');
-  picture.alt = 'The result';
-  picture.src = URL.createObjectURL(bytes);
-  picture.addEventListener('load', () => URL.revokeObjectURL(picture.src), { once: true });
   const [width, height] = [headers.get('x-service-width'), headers.get('x-service-height')];
   const size = `${width} × ${height} px, ${(bytes.size / 1_000).toFixed(1)} kB of ${type.slice('image/'.length)}`;
   const warnings = headers.get('x-service-warnings');
   const status = warnings === null ? size : `${size}; warnings: ${warnings}`;
-  return { status: `${response.status}: ${status}`, body: picture, timing };
+  const body = document.createElement('div');
+  body.className = 'pictures';
+  body.append(...[...before, { label: 'After', bytes }].map(figure));
+  return { status: `${response.status}: ${status}`, body, timing };
+}
+
+function figure({ label, bytes }: Labelled): HTMLElement {
+  const element = document.createElement('figure');
+  const picture = document.createElement('img');
+  const caption = document.createElement('figcaption');
+  picture.alt = label;
+  picture.src = URL.createObjectURL(bytes);
+  picture.addEventListener('load', () => URL.revokeObjectURL(picture.src), { once: true });
+  caption.textContent = label;
+  element.append(picture, caption);
+  return element;
 }
 
 function show(result: HTMLElement, { status, body, timing }: Shown): void {

@@ -26,7 +26,7 @@ export const firstPicture: Page = {
       'The command line does the same with fewer words, and takes whole folders. It is in the repository of the service (`src/client`), with a client in TypeScript; it reads the address and the key from DARKROOM_URL and DARKROOM_KEY.',
     ),
     shell(
-      'export DARKROOM_URL=$BASE DARKROOM_KEY=$KEY\ndarkroom transform photo.jpg --op resize --width 800 -o smaller.webp',
+      'export DARKROOM_URL=$BASE DARKROOM_KEY=$KEY\ndarkroom transform photo.jpg --op resize --width 800 \\\n  -o smaller.webp',
     ),
     heading('What the answer says'),
     paragraph(
