@@ -154,9 +154,9 @@ function sentenceOf(error: ErrorObject, path: string): string {
   const contract = { owner: path || 'a suite', noun: 'field' } as const;
   const schema = error.parentSchema as TSchema;
   if (error.keyword === 'minProperties') return `${at} is empty.`;
-  if (error.keyword === 'additionalProperties') return undeclared(at, inner.at(-1) ?? '', schema, contract);
-  if (error.keyword === 'required') return missing(at, schema.properties?.[inner.at(-1) ?? ''], contract);
-  const hint =
-    typeof error.data === 'string' ? didYouMean(error.data, (schema.enum as string[] | undefined) ?? []) : '';
-  return `${mismatch(at, error.data, schema, contract)}${hint}`;
+  const sent = error.data;
+  if (error.keyword === 'additionalProperties')
+    return undeclared({ param: at, names: [inner.at(-1) ?? ''], sent, schema }, contract).message;
+  if (error.keyword === 'required') return missing(at, sent, schema, contract).message;
+  return mismatch({ path: at }, sent, schema, contract).message;
 }

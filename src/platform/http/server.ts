@@ -17,6 +17,7 @@ import { installUnknownRoutes } from './errors/unknown-routes.ts';
 import { installValidation } from './errors/validation.ts';
 import { installAccessLog } from './hooks/access-log.ts';
 import { installCaching } from './hooks/caching.ts';
+import { installClampedFields } from './hooks/clamped-fields.ts';
 import { installCompression } from './hooks/compression.ts';
 import { installCors } from './hooks/cors.ts';
 import { installIgnoredFields } from './hooks/ignored-fields.ts';
@@ -44,6 +45,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installCompression(server);
   installNotModified(server);
   installIgnoredFields(server);
+  installClampedFields(server);
   refuseExpectations(server.server);
   refuseTunnels(server.server);
   return server;

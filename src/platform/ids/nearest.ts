@@ -39,41 +39,45 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The known name that was most likely meant; undefined when none is similar. Similar names differ in at most a third of
- * their letters: missing, added, exchanged or swapped with their neighbour.
+ * The known names that were most likely meant: one if it is certain, several that are equally near, or none. Similar
+ * names differ in at most a third of their letters: missing, added, exchanged or swapped with their neighbour.
  * @param lettersPerSlip the number of letters per accepted wrong letter; a higher number finds fewer names.
  */
-export function nearest(wrong: string, known: readonly string[], lettersPerSlip = 3): string | undefined {
-  if (wrong.length > MAX_NAME_CHARACTERS) return undefined;
+export function likely(wrong: string, known: readonly string[], lettersPerSlip = 3): string[] {
+  if (wrong.length > MAX_NAME_CHARACTERS) return [];
   const plain = plainOf(wrong);
   const equal = known.find((name) => plainOf(name) === plain);
-  if (equal !== undefined) return equal;
+  if (equal !== undefined) return [equal];
   const meant = Object.keys(OTHER_NAMES).find(
     (name) => OTHER_NAMES[name]?.includes(plain) && known.includes(name),
   );
-  if (meant !== undefined) return meant;
-  const [best] = known
+  if (meant !== undefined) return [meant];
+  const near = known
     .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))
     .filter(
       ({ name, distance }) => distance <= Math.floor(Math.max(plain.length, name.length) / lettersPerSlip),
-    )
-    .sort((one, other) => one.distance - other.distance);
-  return best?.name;
+    );
+  const least = Math.min(...near.map(({ distance }) => distance));
+  return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
 
-/** The end of a message about several wrong names: ` Send x for left, y for top.`, or nothing. */
-export function meantInstead(wrong: readonly string[], known: readonly string[]): string {
-  const pairs = wrong.flatMap((name) => {
-    const meant = nearest(name, known);
-    return meant === undefined ? [] : [`${meant} for ${name}`];
-  });
-  return pairs.length === 0 ? '' : ` Send ${pairs.join(', ')}.`;
+/** The first of the likely names; undefined when none is similar. */
+export function nearest(
+  wrong: string,
+  known: readonly string[],
+  lettersPerSlip?: number,
+): string | undefined {
+  return likely(wrong, known, lettersPerSlip)[0];
 }
 
 /** The end of a message about a wrong name: ` Did you mean width?`, or nothing. */
 export function didYouMean(wrong: string, known: readonly string[]): string {
-  const name = nearest(wrong, known);
-  return name === undefined ? '' : ` Did you mean ${name}?`;
+  return meantWords(likely(wrong, known));
+}
+
+/** The end of a message with the first of the likely words for a wrong one, or nothing. */
+export function meantWords([word]: readonly string[]): string {
+  return word === undefined ? '' : ` Did you mean ${word}?`;
 }
 
 /** `max_bytes`, `MaxBytes` and `max-bytes` are one name. */

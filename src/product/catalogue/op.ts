@@ -1,6 +1,7 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type { Decode, Encode, Step } from '../../../workers/protocol.ts';
 import type { Reading } from '../../imaging/readers/reading.ts';
+import type { Mend } from '../../platform/http/errors/mends.ts';
 import type { ModelCategory } from '../models/models.ts';
 
 /** The endpoint that runs any op with an image as its result while the caller waits. */
@@ -18,6 +19,8 @@ export interface Violation {
   key: string;
   message: string;
   details?: Record<string, unknown> | undefined;
+  /** What certainly mends it. Paths are relative to the parameters. */
+  mends?: readonly Mend[] | undefined;
 }
 
 /** A part of a pass: the requirements of one deterministic step. */

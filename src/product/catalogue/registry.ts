@@ -1,6 +1,7 @@
 import { operationNamed, operations } from '../../../workers/image/operations/index.ts';
 import type { Step } from '../../../workers/protocol.ts';
-import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
+import { mendsAt, type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
+import { meantWord } from '../../platform/http/errors/violations.ts';
 import { firstViolation } from './checks/contract.ts';
 import type { Fragment } from './op.ts';
 
@@ -18,11 +19,20 @@ export function checkRegistryStep(
   const entry = typeof operation === 'string' ? operationNamed(operation) : undefined;
   if (entry === undefined) {
     const allowed = Object.keys(operations);
-    const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
-    throw at('operation').refuse(message, { received: operation, allowed });
+    const field = at('operation');
+    const { hint, mends } = meantWord(String(operation), allowed, field.path);
+    const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.${hint}`;
+    throw field.refuse(message, { received: operation, allowed }, mends);
   }
   const violation = firstViolation(entry.parameters, params, String(operation));
-  if (violation !== undefined) throw at('params').refuse(violation.message, violation.details);
+  if (violation !== undefined) {
+    const { message, details, mends = [] } = violation;
+    throw at('params').refuse(
+      message,
+      details,
+      mendsAt(mends, (param) => at(`params.${param}`)),
+    );
+  }
   const checked = params as Step['params'];
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
   const refusal = entry.rule(checked);

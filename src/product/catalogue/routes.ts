@@ -11,7 +11,7 @@ import { OP_NAMES, OPS } from './index.ts';
 import { definitionOf } from './pages/definition.ts';
 import { guidelinesOf } from './pages/guidelines.ts';
 import { Guidelines, ListedOp, OpDefinition, OpsQuery, PriceList } from './schema.ts';
-import { wayFor } from './usual-words.ts';
+import { meantOp } from './usual-words.ts';
 
 export interface CatalogueOptions {
   plans: readonly Plan[];
@@ -120,6 +120,6 @@ export function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition
 }
 
 function unknownOp(name: string): ApiError {
-  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.${wayFor(name)}`;
+  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.${meantOp(name, 'op').hint}`;
   return new ApiError('not_found', message, { param: 'op', details: { allowed: OP_NAMES } });
 }

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../platform/ids/nearest.ts';
+import { type MeantWord, meantWord } from '../../platform/http/errors/violations.ts';
 import { OP_NAMES } from './index.ts';
 
 /** What callers name as an op because other services do, each with the way to do it here as a sentence. */
@@ -43,12 +43,16 @@ way(
   'POST /api/v1/images/metadata has the colours of a picture; convert with colors reduces their number.',
 );
 
-/** The end of a message about an op that does not exist: the way to do it, or the name that was meant, or nothing. */
-export function wayFor(name: string, known: readonly string[] = OP_NAMES): string {
+/**
+ * What was meant by an op that does not exist.
+ * @param path where it was sent.
+ * @returns the end of a message, which is the way to do it, or the likely names, or nothing; and the mend.
+ */
+export function meantOp(name: string, path: string, known: readonly string[] = OP_NAMES): MeantWord {
   const words = name
     .toLowerCase()
     .replaceAll(/[-_ ]+/g, ' ')
     .trim();
   const sentence = WAYS.get(words);
-  return sentence === undefined ? didYouMean(name, known) : ` ${sentence}`;
+  return sentence === undefined ? meantWord(name, known, path) : { hint: ` ${sentence}`, mends: [] };
 }

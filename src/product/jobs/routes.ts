@@ -5,6 +5,7 @@ import { sendCreated } from '../../platform/http/created.ts';
 import { isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { clampedTo } from '../../platform/http/hooks/clamped-fields.ts';
 import { keyOf } from '../../platform/http/hooks/idempotency.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
@@ -36,10 +37,11 @@ import {
   ResumeRequest,
   SubmitQuery,
   ViewQuery,
+  WAITS,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
 import { inView, type JobView, needsSummaryOnly, readListView, readView } from './view.ts';
-import { MAX_WAIT_MS, type Waits } from './waits.ts';
+import type { Waits } from './waits.ts';
 
 interface JobRoutesOptions extends JobFonts {
   context: JobsContext;
@@ -147,6 +149,8 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         needsFreeSpace: (request) => !isDryRun(request),
+        recheck: (request, { query, body }) =>
+          checking(gate.requireCaller(request), body as JobRequest, isDryRun({ query })),
         async replayed(request, reply, { status }) {
           // Only a submit that waited was answered so.
           const key = status === 200 || status === 202 ? keyOf(request) : null;
@@ -308,7 +312,7 @@ function readWait(seconds: number | undefined): number {
       received: seconds,
     });
   }
-  return Math.min(MAX_WAIT_MS, Math.max(0, seconds * 1_000));
+  return clampedTo(WAITS, seconds) * 1_000;
 }
 
 /** The wait of a query that was not validated yet; a value that is not a number is refused later. */

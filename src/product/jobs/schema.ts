@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
 import { dryRunFields } from '../../platform/http/dry-run.ts';
+import type { Instead } from '../../platform/http/errors/violations.ts';
 import {
   anyObject,
   anything,
@@ -12,8 +13,10 @@ import {
   oneOf,
   text,
 } from '../../platform/http/fields.ts';
+import type { Clamped } from '../../platform/http/hooks/clamped-fields.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
+import { IN_PARAMETERS } from '../catalogue/within-parameters.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 
 const JobStatusText = oneOf(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
@@ -31,6 +34,8 @@ const moment = (description: string) => {
 
 /** Most assets, and most rows, of one job. */
 export const MAX_ITEMS = 10_000;
+/** Seconds that a call may wait for a job; a larger number is taken for the largest. */
+export const WAITS: Clamped = [0, 60];
 /** Items that a job shows inline. */
 export const INLINE_ITEMS = 100;
 
@@ -48,7 +53,7 @@ const BY_WEBHOOK =
   'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it';
 
 /** Fields that people send with a job because another call, or another service, takes them. */
-const INSTEAD = {
+const INSTEAD: Record<string, Instead> = {
   url: BY_UPLOAD,
   urls: BY_UPLOAD,
   file: BY_UPLOAD,
@@ -61,7 +66,7 @@ const INSTEAD = {
   webhookUrl: BY_WEBHOOK,
   callback: BY_WEBHOOK,
   callbackUrl: BY_WEBHOOK,
-  n: 'the number of pictures that generate makes is count',
+  n: { says: 'the number of pictures that generate makes is count', rename: 'count' },
   data: 'the rows of a template are items, a list with an object of values for each picture',
 };
 
@@ -116,7 +121,7 @@ export const JobRequest = Type.Object(
     ),
     maxCredits,
     imageCount: Type.Optional(number('Dry run: stands for this number of additional assetIds.')),
-    wait: Type.Optional(number('Seconds to wait for a job of one item; at most 60.')),
+    wait: Type.Optional({ ...number('Seconds to wait for a job of one item; at most 60.'), clamped: WAITS }),
     mode: Type.Optional(
       Type.Unsafe<unknown>({ description: 'Removed: leave it out.', documented: { not: {} } }),
     ),
@@ -125,6 +130,7 @@ export const JobRequest = Type.Object(
     title: 'JobRequest',
     additionalProperties: false,
     elsewhere: 'what an op takes goes into parameters',
+    within: IN_PARAMETERS,
     instead: INSTEAD,
     examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
   },
@@ -152,7 +158,10 @@ const view = {
 export const ViewQuery = Type.Object(view);
 export type ViewQuery = Static<typeof ViewQuery>;
 
-const wait = Type.Optional(int32('Seconds to wait for the end of the job; at most 60.'));
+const wait = Type.Optional({
+  ...int32('Seconds to wait for the end of the job; at most 60.'),
+  clamped: WAITS,
+});
 
 export const SubmitQuery = Type.Object({
   ...dryRunFields('Checks and prices the job without creating it.'),

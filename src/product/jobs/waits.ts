@@ -4,8 +4,6 @@ import { LRUCache } from 'lru-cache';
 import { tooManyWaits } from './errors.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 
-/** Longest wait; a larger one is cut to it. */
-export const MAX_WAIT_MS = 60_000;
 /** Interval at which a wait polls, because messages may be lost. */
 const POLL_MS = 2_000;
 

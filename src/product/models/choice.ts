@@ -1,4 +1,5 @@
 import type { SentField } from '../../platform/http/errors/sent-field.ts';
+import { meantWord } from '../../platform/http/errors/violations.ts';
 import { present } from '../../platform/values/present.ts';
 import { defaultModelFor, type Model, type Models, modelsFor } from './models.ts';
 
@@ -29,8 +30,6 @@ export function chosenModel(
     allowed.length === 0
       ? 'the operator of this service has configured no provider for it'
       : `use one of ${allowed.join(', ')}`;
-  throw field.refuse(`${problem}: ${fix}.`, {
-    ...present({ received: named }),
-    allowed,
-  });
+  const { hint, mends } = meantWord(named ?? '', allowed, field.path);
+  throw field.refuse(`${problem}: ${fix}.${hint}`, { ...present({ received: named }), allowed }, mends);
 }

@@ -14,7 +14,7 @@ import { listPresets } from './listing.ts';
 import type { Preset } from './preset.ts';
 import { checkWritable, pathReference, pathVersion, resolve } from './reading.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './responses.ts';
-import { type ContentRules, checkedContent, checkName, checkRevision, checkSlug } from './rules.ts';
+import { type ContentRules, checkChange, checkedNew, checkNames, checkRevision } from './rules.ts';
 import {
   NewPreset,
   PresetChange,
@@ -67,7 +67,12 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
   app.post<{ Body: NewPreset }>(
     '/presets',
     {
-      config: { idempotency: 'kept', needsFreeSpace: true },
+      config: {
+        idempotency: 'kept',
+        needsFreeSpace: true,
+        recheck: (request, { body }) =>
+          checkedNew(body as NewPreset, gate.requireCaller(request).accountId, options),
+      },
       schema: {
         summary: 'Create a preset',
         description: 'Steps are checked when they are written, so that a saved preset can run.',
@@ -78,9 +83,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { name, description = '', slug } = request.body;
-      checkName(name);
-      if (slug !== undefined) checkSlug(slug);
-      const content = await checkedContent(request.body, accountId, options);
+      const content = await checkedNew(request.body, accountId, options);
       const named = { slug: slug ?? slugFromName(name, 'preset'), takesSuffix: slug === undefined };
       const draft = { name, description, version: 1, history: [], ...named, ...content };
       const preset = await store.insertOne(accountId, draft, now());
@@ -138,7 +141,11 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     app,
     '/presets/:slug',
     {
-      config: { idempotency: 'kept', needsFreeSpace: true },
+      config: {
+        idempotency: 'kept',
+        needsFreeSpace: true,
+        recheck: (_request, { body }) => checkChange(body as PresetChange, models),
+      },
       schema: {
         summary: 'Change a preset',
         description:
@@ -150,10 +157,8 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const { name, slug } = request.body;
       checkWritable(request.params.slug);
-      if (name !== undefined) checkName(name);
-      if (slug !== undefined) checkSlug(slug);
+      checkNames(request.body);
       const preset = await store.update(
         accountId,
         request.params.slug,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { isReservedSlug, SLUG_PATTERN, slugRefusal } from '../../platform/ids/slugs.ts';
+import { present } from '../../platform/values/present.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/plan/compile.ts';
 import { sentSteps } from '../catalogue/plan/sent-step.ts';
@@ -39,6 +40,29 @@ export type SentContent = Pick<NewPreset, 'steps' | 'subjects'>;
  */
 export interface ReadContent extends Pick<CheckedSteps, 'named' | 'schemas'> {
   content: PresetContent;
+}
+
+/**
+ * Checks a new preset completely, except that its slug is free.
+ * @throws ApiError invalid_param on the field, step or parameter at fault.
+ */
+export async function checkedNew(
+  sent: NewPreset,
+  accountId: string,
+  rules: ContentRules,
+): Promise<PresetContent> {
+  checkNames(sent);
+  return checkedContent(sent, accountId, rules);
+}
+
+/**
+ * Checks the fields of a change by all rules that need no store.
+ * @throws ApiError invalid_param on the field, step or parameter at fault.
+ */
+export function checkChange(change: PresetChange, models: Models): void {
+  checkNames(change);
+  const { steps, subjects } = change;
+  if (steps !== undefined) readContent({ steps, ...present({ subjects }) }, models);
 }
 
 /**
@@ -119,6 +143,12 @@ export async function checkNamedAssets(
   const missing = refused.filter((asset) => asset.param === param).map(({ assetId }) => assetId);
   const message = `${param} refers to ${missing.join(', ')}: send ids of your own assets with status DONE.`;
   throw invalidParam(param, message, { missing });
+}
+
+/** @throws ApiError invalid_param on name or slug. */
+export function checkNames({ name, slug }: PresetChange): void {
+  if (name !== undefined) checkName(name);
+  if (slug !== undefined) checkSlug(slug);
 }
 
 /** @throws ApiError invalid_param on name. */

@@ -7,6 +7,7 @@ import { failureBody } from '../../platform/http/errors/failures.ts';
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Allowance } from '../billing/allowance.ts';
+import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import { OUTPUT_FORMATS } from '../catalogue/pass-parameters.ts';
 import { type FontOptions, textOf } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
@@ -25,9 +26,14 @@ export const ImageEstimate = component('ImageEstimate', {
     description: 'Whether parts of it can be transparent; null if only the pixels tell.',
   }),
   price: Type.Integer({ description: 'In credits: 0 within the allowance of the plan.' }),
-  warnings: Type.Array(Type.Object({ code: Type.String(), name: Type.Optional(Type.String()) }), {
-    description: 'As in X-Service-Warnings, as far as they are known before the work.',
-  }),
+  warnings: Type.Array(
+    Type.Object({
+      code: Type.String(),
+      name: Type.Optional(Type.String()),
+      value: Type.Optional(Type.String()),
+    }),
+    { description: 'As in X-Service-Warnings, as far as they are known before the work.' },
+  ),
 });
 export type ImageEstimate = Static<typeof ImageEstimate>;
 
@@ -65,8 +71,11 @@ export async function estimatePasses(
       estimates.push(made);
       continue;
     }
-    const all = [...warnings.map(({ code }) => ({ code })), ...made.warnings];
-    const found = [...all, ...(await fonts.findWarnings(textOf(pass)))];
+    const found = [
+      ...callWarningsOf(warnings),
+      ...made.warnings,
+      ...(await fonts.findWarnings(textOf(pass))),
+    ];
     estimates.push({ ...made, price: prices.next().value ?? 0, warnings: found });
   }
   return estimates;

@@ -1,13 +1,17 @@
 import type { Readable } from 'node:stream';
+import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
 import { concatenated, type FilePart, openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { didYouMean } from '../../platform/ids/nearest.ts';
+import type { SentCall } from '../../platform/http/errors/mends.ts';
+import { type Instead, undeclared } from '../../platform/http/errors/violations.ts';
 import { isObject } from '../../platform/values/json.ts';
+import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
+import { IN_PARAMETERS } from '../catalogue/within-parameters.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
 export const MAX_IMAGE_BYTES = 25 * MEGABYTE;
@@ -51,7 +55,10 @@ export async function readInput(
 ): Promise<Input> {
   const type = mediaTypeOf(request);
   const body = request.body as Readable;
-  if (type === 'application/json') return parseReference(await request.readJson(), contents);
+  if (type === 'application/json') {
+    request.body = await request.readJson();
+    return parseReference(request.body, contents);
+  }
   if (type === 'multipart/form-data') {
     using multipart = await openMultipart(request, body, {
       bodyLimitBytes: MAX_MULTIPART_BYTES,
@@ -59,12 +66,23 @@ export async function readInput(
     });
     const file = await readPart(multipart.file);
     const texts = await multipart.fields();
+    request.body = texts;
     const misplaced = multipart.skipped.find((name) => WORK_FIELDS.includes(name));
     if (misplaced !== undefined) throw fieldAsFile(misplaced);
     return { kind: 'bytes', ...file, fields: multipartFields(texts, contents) };
   }
   const bytes = await collect(body, request, MAX_IMAGE_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {} };
+}
+
+/**
+ * The fields of a body that was read before: JSON, or the texts of a form.
+ * @throws ApiError as `readInput`.
+ */
+export function readFields({ body, isForm }: Pick<SentCall, 'body' | 'isForm'>): BodyFields {
+  if (body === undefined) return {};
+  if (isForm) return multipartFields(body as Record<string, string>, 'image and work');
+  return parseReference(body, 'image and work').fields;
 }
 
 export async function readPart({ bytes, declaredType }: FilePart) {
@@ -79,8 +97,10 @@ const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 function parseReference(body: unknown, contents: BodyContents): Input {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
-  const other = Object.keys(work).find((name) => contents === 'image' || !WORK_FIELDS.includes(name));
-  if (other !== undefined) throw unknownField(other, contents);
+  const [other, ...others] = Object.keys(work).filter(
+    (name) => contents === 'image' || !WORK_FIELDS.includes(name),
+  );
+  if (other !== undefined) throw unknownFields([other, ...others], body, contents);
   const fields = checkedFields(work);
   const source = parseSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
   if (source !== null) return { ...source, fields };
@@ -102,19 +122,20 @@ export function parseSource(
   return null;
 }
 
+const NO_JSON_IMAGE =
+  'an image within JSON is not read; send its bytes as the body, as a multipart file, or send a url';
+
 /** Fields that callers send in a body because another call, or another service, takes them there. */
-const MISPLACED_FIELDS = new Map<string, string>(
-  Object.entries({
-    assetIds: 'assetIds belong to a job; this call takes assetId, one id as text.',
-    image:
-      'An image within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
-    file: 'A file within JSON is not read: send its bytes as the body, as a multipart file, or send a url.',
-    response: 'response goes into the query, as ?response=url.',
-    language: 'language goes into the query, as ?language=eng.',
-    palette: 'palette goes into the query, as ?palette=5.',
-    base64: 'Base64 is not read: send the bytes as the body, as a multipart file, or send a url.',
-  }),
-);
+const INSTEAD: Record<string, Instead> = {
+  assetIds: 'it belongs to a job; this call takes assetId, one id as text',
+  image: NO_JSON_IMAGE,
+  file: NO_JSON_IMAGE,
+  base64: NO_JSON_IMAGE,
+  response: 'it goes into the query, as ?response=url',
+  language: 'it goes into the query, as ?language=eng',
+  palette: 'it goes into the query, as ?palette=5',
+  dryRun: 'it goes into the query, as ?dryRun=true',
+};
 
 /** Files of other names are skipped, but a field that says what to do must not be. */
 function fieldAsFile(name: string): ApiError {
@@ -122,15 +143,25 @@ function fieldAsFile(name: string): ApiError {
   return invalidParam(name, message);
 }
 
-function unknownField(name: string, contents: BodyContents): ApiError {
-  const allowed = contents === 'image' ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];
-  const why =
-    contents === 'image'
-      ? 'it reads one image and takes nothing else.'
-      : 'the parameters of op go into parameters, or into the query.';
-  const message =
-    MISPLACED_FIELDS.get(name) ?? `${name} is not a field of this call: ${why}${didYouMean(name, allowed)}`;
-  return invalidParam(name, message, { allowed });
+function unknownFields(
+  names: readonly [string, ...string[]],
+  sent: unknown,
+  contents: BodyContents,
+): ApiError {
+  const isImage = contents === 'image';
+  const allowed = isImage ? IMAGE_FIELDS : [...IMAGE_FIELDS, ...WORK_FIELDS];
+  const schema = {
+    properties: Object.fromEntries(allowed.map((name) => [name, Type.Unknown()])),
+    instead: INSTEAD,
+    elsewhere: isImage
+      ? 'it reads one image and takes nothing else'
+      : 'the parameters of op go into parameters, or into the query',
+    ...(!isImage && { within: IN_PARAMETERS }),
+  };
+  const [param] = names;
+  const call = { owner: 'this call', noun: 'field' } as const;
+  const { message, mends, suggest } = undeclared({ param, names, sent, schema }, call);
+  return invalidParam(param, message, { allowed, ...present({ suggest }) }, mends);
 }
 
 /**
@@ -148,7 +179,7 @@ function parseAddress(value: unknown, param: string): string {
 
 function multipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
   const [field] = Object.keys(sent);
-  if (contents === 'image' && field !== undefined) throw unknownField(field, contents);
+  if (contents === 'image' && field !== undefined) throw unknownFields([field], sent, contents);
   const { op, preset, parameters, steps, outputs, ...texts } = sent;
   const named = checkedFields({
     op,
@@ -184,5 +215,5 @@ function parseObject(param: string, value: unknown): Record<string, unknown> {
 function parsed(param: string, text: string, kind: 'object' | 'list'): unknown {
   const refuse = (problem: string) =>
     invalidParam(param, `${param} must be the text of a JSON ${kind}. ${problem}`);
-  return parseJson(Buffer.from(text), { param, name: param, refuse });
+  return parseJson(Buffer.from(text), { param, name: param, path: param, refuse });
 }

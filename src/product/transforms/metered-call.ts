@@ -8,6 +8,8 @@ import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
 import type { StoredFile } from '../../imaging/images/stored-file.ts';
 import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
+import { acceptWarnings } from '../../platform/http/hooks/negotiation.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Caller } from '../accounts/authentication.ts';
@@ -123,11 +125,12 @@ export function formatOf({ contentType }: { contentType: string }): string {
   return contentType.slice('image/'.length);
 }
 
-/** Sends a picture and its size. */
+/** Sends a picture and its size, and warns of a type that the caller does not accept. */
 export function sendPicture(
   reply: FastifyReply,
   { data, contentType, width, height }: Pick<TransformResult, 'data' | 'contentType' | 'width' | 'height'>,
 ) {
+  addWarnings(reply, acceptWarnings(reply.request, contentType));
   reply.header('x-service-width', String(width)).header('x-service-height', String(height));
   return reply.type(contentType).send(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 }

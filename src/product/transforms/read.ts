@@ -21,7 +21,7 @@ export async function readRoutes(app: FastifyInstance, options: ReadOptions): Pr
   addRoute(OPS.read_codes, 'Read the bar and QR codes of an image', CodesOfImage);
 
   function addRoute(op: ReadOp, summary: string, answer: TSchema): void {
-    const readingOf = ({ query }: FastifyRequest) => {
+    const readingOf = ({ query }: Pick<FastifyRequest, 'query'>) => {
       const parameters = parametersFromQuery(op, query as Record<string, string | string[] | undefined>);
       return op.compile(checkParameters(op, parameters)).reads;
     };
@@ -34,6 +34,7 @@ export async function readRoutes(app: FastifyInstance, options: ReadOptions): Pr
             checkImageBody(request);
             readingOf(request);
           },
+          recheck: (_request, { query }) => readingOf({ query }),
         },
         schema: {
           summary,

@@ -5,6 +5,7 @@ import { REFERENCE } from '../../platform/http/documented.ts';
 import { dryRunFields, isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { type Instead, meantWord } from '../../platform/http/errors/violations.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { present } from '../../platform/values/present.ts';
 import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
@@ -65,7 +66,10 @@ const RenderBody = Type.Object(
       { html: '<h1>{{ title }}</h1>', width: 600, height: 300, data: { title: 'Hello' } },
     ],
     additionalProperties: false,
-    instead: { template: 'name the template in templateId' },
+    instead: {
+      template: { says: 'name the template in templateId', rename: 'templateId' },
+      dryRun: 'it goes into the query, as ?dryRun=true',
+    } satisfies Record<string, Instead>,
     documented: { oneOf: [{ required: ['templateId'] }, { required: ['html', 'width', 'height'] }] },
     elsewhere: "the values of the template's variables go into data",
   },
@@ -82,12 +86,20 @@ type RenderQuery = Static<typeof RenderQuery>;
  * caller waits.
  */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
-  const { renders, templates } = options;
+  const { gate, renders, templates } = options;
 
   app.post<{ Body: RenderBody; Querystring: RenderQuery }>(
     '/images/render',
     {
-      config: { slot: (request) => (isDryRun(request) ? null : 'calls'), responseType: 'image/*' },
+      config: {
+        slot: (request) => (isDryRun(request) ? null : 'calls'),
+        responseType: 'image/*',
+        recheck: async (request, { body }) => {
+          const sent = body as RenderBody;
+          const { template } = await findPage(sent, gate.requireCaller(request).accountId);
+          parseDrawing(sent, template);
+        },
+      },
       schema: {
         summary: 'Render a template, or html, to a picture',
         description:
@@ -191,6 +203,7 @@ function pictureOf({ width, height, scale, encode: { format } }: ReturnType<type
 function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === formatInOwnSpelling(sent));
   if (format !== undefined) return format;
-  const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.`;
-  throw invalidParam('format', message, { received: sent, allowed: FORMATS });
+  const { hint, mends } = meantWord(sent, FORMATS, 'format');
+  const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.${hint}`;
+  throw invalidParam('format', message, { received: sent, allowed: FORMATS }, mends);
 }

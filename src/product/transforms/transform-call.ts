@@ -6,8 +6,9 @@ import { DRY_RUN_NAMES } from '../../platform/http/dry-run.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
+import { type MeantWord, mismatch } from '../../platform/http/errors/violations.ts';
 import { present } from '../../platform/values/present.ts';
-import { checkParameters, sentBare } from '../catalogue/checks/check.ts';
+import { checkParameters } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
@@ -19,7 +20,7 @@ import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-ste
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
-import { wayFor } from '../catalogue/usual-words.ts';
+import { meantOp } from '../catalogue/usual-words.ts';
 import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { checkOutputs, type SentBranches } from './sent-outputs.ts';
@@ -85,6 +86,11 @@ export class CallCompiler {
     return call;
   }
 
+  /** The same for a call that is not kept: one that was mended. */
+  compileOnce(query: Query, body: BodyFields): TransformCall {
+    return this.#compiled(query, body);
+  }
+
   /**
    * Refuses a query that no body can make valid, before a slot is taken and before the body is read.
    * @throws ApiError as `compile`.
@@ -117,7 +123,7 @@ export class CallCompiler {
       throw invalidParam('op', message, { allowed: transformOps() });
     }
     const parameters = readParameters(syncOp(op), query, body);
-    return this.#onePass(op, [{ op, parameters, at: sentBare }], { op, parameters });
+    return this.#onePass(op, [{ op, parameters, at: parameterIn(query, body) }], { op, parameters });
   }
 
   /**
@@ -174,6 +180,16 @@ export class CallCompiler {
     const { pass, steps } = run;
     return { pass, steps, warnings: warningsOf(steps) };
   }
+}
+
+/** A parameter of the op by its bare name, wherever it was sent: in the query, as a form field, or in `parameters`. */
+function parameterIn(query: Query, { parameters = {}, texts = {} }: BodyFields): (key: string) => SentField {
+  return (key) => {
+    const name = key.replace(/^parameters\./, '');
+    const [root = ''] = name.split(/[.[]/);
+    const isNested = Object.hasOwn(parameters, root) && !Object.hasOwn({ ...texts, ...query }, root);
+    return sentAs(name, isNested ? `parameters.${name}` : name);
+  };
 }
 
 /** @throws ApiError invalid_param on preset if both are named. */
@@ -273,14 +289,12 @@ function checkKeys(op: PixelOp, query: Query): void {
 }
 
 /** The op of that name, which must run on this endpoint while the caller waits. */
-function syncOp(name: string, { refuse }: SentField = sentAs('op')): PixelOp {
+function syncOp(name: string, { path, refuse }: SentField = sentAs('op')): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const hint = name.includes(',')
-      ? ' Several ops are steps: send them in a multipart field or in JSON, instead of op.'
-      : wayFor(name, transformOps());
+    const { hint, mends } = name.includes(',') ? SEVERAL_OPS : meantOp(name, path, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.${hint}`;
-    throw refuse(message, { received: name, allowed: transformOps() });
+    throw refuse(message, { received: name, allowed: transformOps() }, mends);
   }
   if (isPixelOp(op) && op.syncEndpoint === TRANSFORM_ENDPOINT) return op;
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
@@ -288,6 +302,11 @@ function syncOp(name: string, { refuse }: SentField = sentAs('op')): PixelOp {
     allowed: transformOps(),
   });
 }
+
+const SEVERAL_OPS: MeantWord = {
+  hint: ' Several ops are steps: send them in a multipart field or in JSON, instead of op.',
+  mends: [],
+};
 
 function whereItRuns(op: Op): string {
   if (op.kind === 'sync') return `is answered by POST /api/v1${op.endpoint}`;
@@ -310,7 +329,9 @@ function checkDryRun(query: Query): void {
   for (const name of DRY_RUN_NAMES) {
     const sent = query[name];
     if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;
-    throw invalidParam(name, `${name} is ${JSON.stringify(sent)}, but true or false is expected.`);
+    const call = { owner: 'this call', noun: 'field' } as const;
+    const { message, mends } = mismatch({ path: name }, sent, Type.Boolean(), call);
+    throw invalidParam(name, message, undefined, mends);
   }
 }
 

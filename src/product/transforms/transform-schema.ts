@@ -12,6 +12,7 @@ import { OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
+import { IN_PARAMETERS } from '../catalogue/within-parameters.ts';
 
 /** Ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
@@ -53,6 +54,7 @@ export const SentOutput = Type.Object(
     documented: { oneOf: [{ required: ['op'] }, { required: ['steps'] }, { required: ['preset'] }] },
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the output',
+    within: IN_PARAMETERS,
     examples: [{ name: 'small', op: 'resize', parameters: { width: 320 } }],
   },
 );

@@ -6,8 +6,10 @@ import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import type { SentCall } from '../../platform/http/errors/mends.ts';
 import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
+import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Models } from '../models/models.ts';
 import {
@@ -20,7 +22,7 @@ import {
   warningsIn,
 } from './estimates.ts';
 import { type FontOptions, textOf } from './fonts.ts';
-import { type Input, readInput, type Source } from './input.ts';
+import { type Input, readFields, readInput, type Source } from './input.ts';
 import {
   beginCall,
   type CallTerms,
@@ -35,7 +37,13 @@ import {
 import { MIXED, type Output, sendOutputs, storeLinks, ZIP } from './outputs.ts';
 import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
 import type { SentBranches } from './sent-outputs.ts';
-import { CallCompiler, type CompiledCall, type Query, type TransformCall } from './transform-call.ts';
+import {
+  CallCompiler,
+  type CompiledCall,
+  type CompiledOutput,
+  type Query,
+  type TransformCall,
+} from './transform-call.ts';
 import { SentOutputs, SentSteps, transformQuery, transformReference } from './transform-schema.ts';
 
 interface TransformOptions extends MeteredCallOptions, FontOptions {
@@ -49,7 +57,7 @@ interface TransformOptions extends MeteredCallOptions, FontOptions {
 
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const { imageWorkers, results, models, presetPass, presetSteps, fonts } = options;
+  const { gate, imageWorkers, results, models, presetPass, presetSteps, fonts } = options;
   const calls = new CallCompiler(models);
 
   app.post<{ Querystring: Query }>(
@@ -62,6 +70,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         formFields: FORM_FIELDS,
         responseType: ['image/*', MIXED, ZIP],
         check: checkBeforeBody,
+        recheck,
       },
       schema: {
         summary: 'Transform an image',
@@ -100,7 +109,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       });
       underWay.ran(name, { ...done, bytesOut: done.data.length });
       addWarnings(reply, [
-        ...warnings.map(({ code }) => ({ code })),
+        ...callWarningsOf(warnings),
         ...(done.warnings ?? []),
         ...(await fonts.findWarnings(textOf(pass))),
       ]);
@@ -114,9 +123,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   /** Makes several outputs of one image. Those that fail leave the others as they are. */
   async function runOutputs({ request, reply, underWay, terms, input }: OpenCall, sent: SentBranches) {
     const { caller } = underWay;
-    const branches = await calls.compileOutputs(sent, (reference, param) =>
-      presetSteps(caller.accountId, reference, param),
-    );
+    const branches = await compiledOutputs(sent, caller);
     if (isDryRun(request)) {
       const names = branches.map(({ name }) => name);
       return answerOutputs(
@@ -136,7 +143,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       if (first instanceof ApiError && !succeeded.includes(true)) throw first;
       const outputs: Output[] = [];
       for (const [index, { name, pass, warnings }] of branches.entries()) {
-        const all = [...warnings.map(({ code }) => ({ code })), ...(await fonts.findWarnings(textOf(pass)))];
+        const all = [...callWarningsOf(warnings), ...(await fonts.findWarnings(textOf(pass)))];
         outputs.push(asOutput(name, all, made.outputs[index]));
       }
       const links = request.query.response === 'url' ? await storeLinks(request, outputs, results) : null;
@@ -173,7 +180,24 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   function checkBeforeBody(request: FastifyRequest): void {
     checkImageBody(request);
     const type = request.headers['content-type'] ?? '';
-    calls.checkQuery(request, !type.startsWith('image/'));
+    const bodyMayAdd = !type.startsWith('image/');
+    try {
+      calls.checkQuery(request, bodyMayAdd);
+    } catch (error) {
+      // It is refused again when the body has been read: all of the call is mended at once.
+      if (!bodyMayAdd || !(error instanceof ApiError) || error.mends.length === 0) throw error;
+    }
+  }
+
+  /** Compiles a mended call, and forgets it. */
+  async function recheck(request: FastifyRequest, call: SentCall): Promise<void> {
+    const sent = calls.compileOnce(call.query as Query, readFields(call));
+    if (sent.kind === 'outputs') await compiledOutputs(sent, gate.requireCaller(request));
+    else await compiled(sent, gate.requireCaller(request));
+  }
+
+  function compiledOutputs(sent: SentBranches, { accountId }: Caller): Promise<CompiledOutput[]> {
+    return calls.compileOutputs(sent, (reference, param) => presetSteps(accountId, reference, param));
   }
 }
 

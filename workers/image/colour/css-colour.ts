@@ -2,10 +2,13 @@
 import culori, { type Color } from 'culori/require';
 import type { Rgba } from '../pixels/pixels.ts';
 
-const { converter, parse, toGamut } = culori;
+const { colorsNamed, converter, parse, toGamut } = culori;
 
 /** The notations that are accepted, for messages. */
 export const COLOUR_NOTATIONS = 'orange, #ff8800, rgb(…), hsl(…) or oklch(…)';
+
+/** The names of colours, such as orange. */
+export const COLOUR_NAMES = Object.keys(colorsNamed);
 
 /** Notations of sRGB. Values outside its gamut are clipped per channel. */
 const SRGB_MODES: readonly Color['mode'][] = ['rgb', 'hsl', 'hwb'];

@@ -16,7 +16,7 @@ import {
 import { PLACE_NAMES, type Place } from '../pixels/geometry.ts';
 
 export { isTranslucent } from '../colour/colour.ts';
-export { COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
+export { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
 export { searchEffort, USUAL_EFFORT } from '../encode/effort.ts';
 export { lossyWriter } from '../encode/encoder.ts';
 export { movingEffort } from '../encode/moving-effort.ts';

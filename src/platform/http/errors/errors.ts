@@ -1,3 +1,5 @@
+import type { Mend } from './mends.ts';
+
 /**
  * The closed set of error codes, each with its HTTP status and whether the same call may be repeated.
  * Adding a code is a minor change of the interface; renaming or removing one breaks it.
@@ -37,6 +39,8 @@ export interface ApiErrorContext {
   param?: string | undefined;
   /** Context that a program can act on: limits, allowed values, the sub-reason. */
   details?: Record<string, unknown> | undefined;
+  /** What certainly mends this fault. `details.fix` has it if it can be proven, with the mends of all other faults. */
+  mends?: readonly Mend[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */
   retryAfterSeconds?: number | undefined;
   /** Extra response headers, such as Allow. */
@@ -56,6 +60,7 @@ export class ApiError extends Error {
   readonly retryable: boolean;
   readonly param: string | undefined;
   readonly details: Record<string, unknown> | undefined;
+  readonly mends: readonly Mend[];
   readonly retryAfterSeconds: number | undefined;
   readonly headers: Record<string, string> | undefined;
 
@@ -69,14 +74,26 @@ export class ApiError extends Error {
     this.retryable = ERROR_CODES[code].retryable;
     this.param = context.param === undefined ? undefined : cutInside(context.param, MAX_PARAM_CHARACTERS);
     this.details = context.details && boundedDetails(context.details);
+    this.mends = context.mends ?? [];
     this.retryAfterSeconds = context.retryAfterSeconds;
     this.headers = context.headers;
+  }
+
+  /** The same refusal with the mends that make its call pass, unless they are too long for its details. */
+  withFix(fix: readonly Mend[]): ApiError {
+    if (JSON.stringify(fix).length > MAX_DETAIL_CHARACTERS) return this;
+    return new ApiError(this.code, this.message, { ...this, details: { ...this.details, fix } });
   }
 }
 
 /** 400 invalid_param on one parameter. */
-export function invalidParam(param: string, message: string, details?: Record<string, unknown>): ApiError {
-  return new ApiError('invalid_param', message, { param, details });
+export function invalidParam(
+  param: string,
+  message: string,
+  details?: Record<string, unknown>,
+  mends?: readonly Mend[],
+): ApiError {
+  return new ApiError('invalid_param', message, { param, details, mends });
 }
 
 /** A refusal for a temporary reason: the same call may succeed after the given time. */

@@ -5,6 +5,7 @@ import { MEGABYTE } from '../../values/units.ts';
 import { drop } from '../bodies/streamed-body.ts';
 import { closeAfterResponse } from '../connection/closing.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
+import { withFix } from './fix.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';
 
@@ -15,8 +16,8 @@ import { validationFailure } from './validation.ts';
 export function installFailures(app: FastifyInstance): void {
   const refusalLog = new RefusalLog(app.log);
   app.addHook('onClose', async () => refusalLog.close());
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    const failure = asApiError(error);
+  app.setErrorHandler(async (error: FastifyError, request, reply) => {
+    const failure = await withFix(asApiError(error), request);
     if (!refusalLog.counts(request, failure) && failure.status >= 500)
       request.log.error({ err: error }, failure.message);
     return sendFailure(request, reply, failure);
@@ -65,7 +66,7 @@ export function failureBody(failure: ApiError, requestId: string) {
   const { code, message, retryable, param, details } = failure;
   return {
     success: false,
-    error: { code, message, retryable, param, details, requestId },
+    error: { code, message, retryable, param, details, requestId, docUrl: `/docs/errors/${code}` },
     timestamp: new Date().toISOString(),
   };
 }

@@ -1,14 +1,15 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type Options } from 'ajv';
-import type { FastifyInstance, FastifySchemaValidationError } from 'fastify';
-import { didYouMean } from '../../ids/nearest.ts';
+import type { FastifyInstance, FastifyRequest, FastifySchemaValidationError } from 'fastify';
+import { isObject } from '../../values/json.ts';
+import { present } from '../../values/present.ts';
 import { lazy } from '../lazy.ts';
-import { ApiError } from './errors.ts';
+import { type ApiError, invalidParam } from './errors.ts';
 import {
+  type Diagnosis,
   mismatch,
   missing,
   pathOf,
-  sentInstead,
   spell,
   undeclared,
   type ViolationSubject,
@@ -25,9 +26,10 @@ const AJV_OPTIONS: Options = {
   verbose: true,
   strict: true,
   strictTypes: false,
-  // `elsewhere` and `instead` describe where fields belong that callers send to the wrong call. `documented` is the
-  // part of a schema that only OpenAPI contains.
-  keywords: ['example', 'elsewhere', 'instead', 'documented'],
+  // `elsewhere`, `instead` and `within` describe where fields belong that callers send to the wrong call, or to the
+  // wrong level of it. `clamped` has the bounds to which a value is moved. `documented` is the part of a schema that
+  // only OpenAPI contains.
+  keywords: ['example', 'elsewhere', 'instead', 'within', 'clamped', 'documented'],
   formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
 };
 
@@ -70,6 +72,21 @@ export function createCheck<T extends TSchema>(schema: T, name: string): (value:
 }
 
 /**
+ * Checks a query and a body by the schemas of the route of a request.
+ * @throws ApiError invalid_param on the invalid field.
+ */
+export function checkInput(request: FastifyRequest, { query, body }: { query: object; body: unknown }): void {
+  for (const [part, value] of [
+    // The validation coerces values in place.
+    ['querystring', { ...query }],
+    ['body', body],
+  ] as const) {
+    const result: unknown = request.getValidationFunction(part)?.(value as object);
+    if (isObject(result) && Array.isArray(result.error)) throw validationFailure(result.error, part);
+  }
+}
+
+/**
  * The refusal of a schema violation.
  * @param context which part was checked: body, querystring, params, headers.
  */
@@ -78,27 +95,28 @@ export function validationFailure(
   context: string,
 ): ApiError {
   const first = errors[0] as ErrorObject | undefined;
-  if (first === undefined)
-    return new ApiError('invalid_param', 'The request does not match the documentation.', { param: context });
-  const param = spell(pathOf(first)) || context;
-  return new ApiError('invalid_param', sentence(param, first), { param, details: detailsOf(first) });
+  if (first === undefined) return invalidParam(context, 'The request does not match the documentation.');
+  const path = spell(pathOf(first));
+  const { message, mends, suggest } = diagnosed(path || context, path, first);
+  return invalidParam(path || context, message, detailsOf(first, suggest), mends);
 }
 
-function sentence(param: string, error: ErrorObject): string {
-  const { data, parentSchema = {}, params } = error;
+function diagnosed(param: string, path: string, error: ErrorObject): Diagnosis {
+  const { data: sent, parentSchema = {}, params } = error;
   const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
-  if (missingProperty !== undefined)
-    return `${missing(param, parentSchema.properties?.[missingProperty], CALL_SUBJECT)}${sentInstead(data, parentSchema)}`;
+  if (missingProperty !== undefined) return missing(param, sent, parentSchema, CALL_SUBJECT);
   if (additionalProperty !== undefined)
-    return undeclared(param, additionalProperty, parentSchema, CALL_SUBJECT);
-  const sent = param === 'body' ? 'The body' : param;
-  const hint = didYouMean(String(data), ((parentSchema.enum ?? []) as unknown[]).map(String));
-  return `${mismatch(sent, data, parentSchema as TSchema, CALL_SUBJECT)}${hint}`;
+    return undeclared({ param, names: [additionalProperty], sent, schema: parentSchema }, CALL_SUBJECT);
+  const name = param === 'body' ? 'The body' : param;
+  return mismatch({ path, name }, sent, parentSchema as TSchema, CALL_SUBJECT);
 }
 
-function detailsOf(error: ErrorObject): Record<string, unknown> | undefined {
-  const { limit, allowedValues, type } = error.params as Record<string, unknown>;
-  if (allowedValues !== undefined) return { allowed: allowedValues };
-  if (type !== undefined) return { expected: type };
-  return limit === undefined ? undefined : { limit };
+function detailsOf(
+  error: ErrorObject,
+  suggest: readonly string[] | undefined,
+): Record<string, unknown> | undefined {
+  const { limit, allowedValues: allowed, type: expected } = error.params as Record<string, unknown>;
+  const [first] = Object.entries(present({ allowed, expected, limit }));
+  if (first === undefined && suggest === undefined) return undefined;
+  return { ...(first && Object.fromEntries([first])), ...present({ suggest }) };
 }

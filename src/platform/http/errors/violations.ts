@@ -1,12 +1,23 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
-import { didYouMean, meantInstead } from '../../ids/nearest.ts';
+import { likely, meantWords, nearest } from '../../ids/nearest.ts';
+import { isObject } from '../../values/json.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
+import { besideIn, type Mend } from './mends.ts';
 
 /**
- * Writes the messages for all violations of schemas: in bodies, queries, paths, and the parameters of ops. Ajv must be
- * `verbose`, so that its errors contain the value and the schema.
+ * Words all violations of schemas, in bodies, queries, paths, and the parameters of ops, and says how they are mended.
+ * Ajv must be `verbose`, so that its errors contain the value and the schema.
  */
+
+/** What is wrong with a field. */
+export interface Diagnosis {
+  message: string;
+  /** What certainly mends it. Paths are relative to what was checked. */
+  mends?: Mend[];
+  /** Words of which one was probably meant. */
+  suggest?: string[];
+}
 
 /** The subject of a violated schema, and the names of its fields. */
 export interface ViolationSubject {
@@ -15,6 +26,17 @@ export interface ViolationSubject {
   noun: 'field' | 'parameter';
   formats?: FormatWords;
 }
+
+/** Where the fields of another level belong, in the `within` of a schema. */
+export interface Within {
+  /** The field that takes them. */
+  field: string;
+  /** The names that it takes, by the other fields of the object. */
+  names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
+}
+
+/** What to send in place of a field, in the `instead` of a schema: a sentence, or another name for it. */
+export type Instead = string | { says: string; rename: string };
 
 /** The path of a value in JSON: `/steps/0/op` is `['steps', '0', 'op']`. */
 export function pathOf({ instancePath, params }: ErrorObject): string[] {
@@ -35,11 +57,30 @@ export function spell(path: readonly string[]): string {
   }, '');
 }
 
-/** @param param the path of the missing field. */
-export function missing(param: string, schema: TSchema | undefined, contract: ViolationSubject): string {
+/**
+ * @param param the path of the missing field.
+ * @param sent the object that lacks it, and its schema.
+ */
+export function missing(
+  param: string,
+  sent: unknown,
+  { properties = {} }: Partial<TSchema>,
+  contract: ViolationSubject,
+): Diagnosis {
+  const name = param.split('.').at(-1) ?? param;
+  const schema: TSchema | undefined = properties[name];
   const expected =
     schema === undefined ? 'it' : `${expectationOf(schema, contract.formats)}${descriptionHint(schema)}`;
-  return `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
+  const message = `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
+  const unknown = isObject(sent)
+    ? Object.keys(sent).find((key) => !Object.hasOwn(properties, key))
+    : undefined;
+  if (unknown === undefined) return { message };
+  const isMeant = nearest(unknown, Object.keys(properties)) === name;
+  return {
+    message: `${message} ${unknown} was sent, which is not a field here.`,
+    ...(isMeant && { mends: [{ param: besideIn(param, unknown), rename: param }] }),
+  };
 }
 
 /** The first sentence of the description of a text without a format, in parentheses; empty for everything else. */
@@ -50,60 +91,159 @@ function descriptionHint({ type, enum: words, pattern, examples, format, descrip
   return isPlain && sentence ? ` (${sentence})` : '';
 }
 
-/** The end of a message about a missing field, which names a sent unknown field that may be its misspelling. */
-export function sentInstead(sent: unknown, schema: Partial<TSchema>): string {
-  const { properties } = schema;
-  if (properties === undefined || typeof sent !== 'object' || sent === null) return '';
-  const unknown = Object.keys(sent).find((name) => !Object.hasOwn(properties, name));
-  return unknown === undefined ? '' : ` ${unknown} was sent, which is not a field here.`;
+/** Fields that an object has and its schema does not. */
+export interface Undeclared {
+  /** The path of the first. */
+  param: string;
+  /** Their names, at least one. */
+  names: readonly [string, ...string[]];
+  /** The object with these fields. */
+  sent: unknown;
+  /**
+   * Its schema. `instead` names what to send in place of a field, `elsewhere` says where a field of another call
+   * belongs, and `within` names the field that takes those of another level.
+   */
+  schema: Partial<TSchema>;
 }
 
-/**
- * @param others further names that are not declared.
- * @param schema the schema of the object without this field. Its `instead` names what to send in place of a field, and
- *   its `elsewhere` names where a field of another call belongs.
- */
 export function undeclared(
-  param: string,
-  name: string,
-  schema: Partial<TSchema>,
+  { param, names, sent, schema }: Undeclared,
   contract: ViolationSubject,
-  others: readonly string[] = [],
-): string {
+): Diagnosis {
+  const [name, ...others] = names;
   const declared = Object.keys(schema.properties ?? {});
-  if (name === '') return `A ${contract.noun} has no name: write name=value, or leave it out.`;
-  const instead: unknown = Object.hasOwn(schema.instead ?? {}, name) ? schema.instead[name] : undefined;
-  if (typeof instead === 'string') return `${param} is not a field here: ${instead}.`;
-  const hint = others.length === 0 ? didYouMean(name, declared) : meantInstead([name, ...others], declared);
-  if (typeof schema.elsewhere === 'string')
-    return `${param} is not a field here: ${schema.elsewhere}.${hint}`;
+  if (name === '') return { message: `A ${contract.noun} has no name: write name=value, or leave it out.` };
+  const instead: Instead | undefined = Object.hasOwn(schema.instead ?? {}, name)
+    ? schema.instead[name]
+    : undefined;
+  if (instead !== undefined) return replacedBy(param, instead);
+  const meant = names.map((wrong) => ({ wrong, words: wordsFor(wrong, sent, schema) }));
+  const mends = meant.flatMap(({ wrong, words: [word, ...more] }) =>
+    word === undefined || more.length > 0
+      ? []
+      : [{ param: besideIn(param, wrong), rename: besideIn(param, word) }],
+  );
+  const [first] = meant;
+  const hint = others.length === 0 ? meantWords(first?.words ?? []) : replacements(meant);
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
-  return `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${hint}`;
+  const message =
+    typeof schema.elsewhere === 'string'
+      ? `${param} is not a field here: ${schema.elsewhere}.${hint}`
+      : `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${hint}`;
+  const suggest = first?.words ?? [];
+  return { message, mends, ...(suggest.length > 1 && { suggest }) };
 }
 
-export function mismatch(param: string, value: unknown, schema: TSchema, contract: ViolationSubject): string {
-  return `${param} is ${excerptOf(value)}, but ${expectationOf(schema, contract.formats)} is expected.${remedyOf(value, schema)}`;
+function replacedBy(param: string, instead: Instead): Diagnosis {
+  if (typeof instead === 'string') return { message: `${param} is not a field here: ${instead}.` };
+  const mends = [{ param, rename: besideIn(param, instead.rename) }];
+  return { message: `${param} is not a field here: ${instead.says}.`, mends };
+}
+
+/** The names for which a wrong one probably stands: within the field that takes it, else of the object itself. */
+function wordsFor(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
+  const within: Within | undefined = schema.within;
+  if (within !== undefined && isObject(sent)) {
+    const words = likely(wrong, within.names(sent));
+    if (words.length > 0) return words.map((word) => `${within.field}.${word}`);
+  }
+  return likely(wrong, Object.keys(schema.properties ?? {}));
+}
+
+/** The end of a message about several wrong names: ` Send x for left, y for top.`, or nothing. */
+function replacements(meant: readonly { wrong: string; words: readonly string[] }[]): string {
+  const pairs = meant.flatMap(({ wrong, words: [word] }) =>
+    word === undefined ? [] : [`${word} for ${wrong}`],
+  );
+  return pairs.length === 0 ? '' : ` Send ${pairs.join(', ')}.`;
+}
+
+/** @param path of the value, '' for all that was checked; `name` stands for it in the sentence. */
+export function mismatch(
+  { path, name = path }: { path: string; name?: string },
+  value: unknown,
+  schema: TSchema,
+  contract: ViolationSubject,
+): Diagnosis {
+  const message = `${name} is ${excerptOf(value)}, but ${expectationOf(schema, contract.formats)} is expected.`;
+  const { says, replace, suggest } = remedyOf(value, schema);
+  const mends = mendsBy(path, value, replace);
+  return { message: `${message}${says}`, mends, ...(suggest !== undefined && { suggest }) };
+}
+
+function mendsBy(param: string, value: unknown, replace: unknown): Mend[] {
+  if (param === '') return [];
+  if (value === null) return [{ param, remove: true }];
+  return replace === undefined ? [] : [{ param, replace }];
+}
+
+/** How a wrong value is mended: as a sentence, and the value that was certainly meant, or the words for it. */
+interface Remedy {
+  says: string;
+  replace?: unknown;
+  suggest?: string[];
 }
 
 /**
  * The probable meaning of a nearly valid value: null for a missing one, a share for per cent, a number as text or with
- * a unit.
+ * a unit, a word that is misspelt.
  */
-function remedyOf(value: unknown, schema: TSchema): string {
-  if (value === null) return ' Leave it out instead of sending null.';
-  if (isListOfText(schema) && typeof value === 'string') return ` Send a list of one: [${excerptOf(value)}].`;
-  if (!NUMBERS.includes(schema.type)) return '';
-  const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
-  if (digits === undefined) return '';
-  const number = Number(digits);
-  if (unit === '%') return shareRemedy(number, schema);
-  const factor = BYTES_OF[unit?.toLowerCase() ?? ''];
-  if (factor !== undefined)
-    return isAtMost(number * factor, schema) ? ` Send ${Math.round(number * factor)}.` : '';
-  if (unit) return ` Send ${digits} without the unit.`;
-  if (isShareOfHundred(number, schema)) return ` Did you mean ${Math.round(number * 100)}?`;
-  const isWritten = typeof value === 'string' && (schema.type === 'number' || Number.isInteger(number));
-  return isWritten ? ` Send ${digits} without quotes.` : '';
+function remedyOf(value: unknown, schema: TSchema): Remedy {
+  if (value === null) return { says: ' Leave it out instead of sending null.' };
+  if (isListOfText(schema) && typeof value === 'string')
+    return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
+  if (schema.type === 'boolean') return flagRemedy(value);
+  const number = alternativesOf(schema).find(({ type }) => NUMBERS.includes(type));
+  const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
+  return remedy.says === '' && typeof value === 'string' ? wordRemedy(value, wordsOf(schema)) : remedy;
+}
+
+/** The words that a schema accepts, also beside numbers. */
+function wordsOf(schema: TSchema): string[] {
+  return alternativesOf(schema)
+    .flatMap((one) => (one.const === undefined ? (one.enum ?? []) : [one.const]))
+    .map(String);
+}
+
+function alternativesOf(schema: TSchema): TSchema[] {
+  return schema.anyOf ?? schema.oneOf ?? [schema];
+}
+
+function wordRemedy(value: string, known: readonly string[]): Remedy {
+  const words = likely(value, known);
+  const says = meantWords(words);
+  return words.length === 1
+    ? { says, replace: words[0] }
+    : { says, ...(words.length > 1 && { suggest: words }) };
+}
+
+/** What was meant by a word that is not known: the end of a message, and the mend if it is certain. */
+export interface MeantWord {
+  hint: string;
+  mends: Mend[];
+}
+
+/** @param path where the word was sent. */
+export function meantWord(word: string, known: readonly string[], path: string): MeantWord {
+  const { says, replace } = wordRemedy(word, known);
+  return { hint: says, mends: mendsBy(path, word, replace) };
+}
+
+const FLAGS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+};
+
+function flagRemedy(value: unknown): Remedy {
+  const word = String(value).toLowerCase();
+  const flag = Object.hasOwn(FLAGS, word) ? FLAGS[word] : undefined;
+  return flag === undefined ? { says: '' } : { says: ` Send ${flag}.`, replace: flag };
 }
 
 function isListOfText({ type, items }: TSchema): boolean {
@@ -111,7 +251,8 @@ function isListOfText({ type, items }: TSchema): boolean {
 }
 
 const NUMBERS = ['integer', 'number'];
-const NUMBER_AS_TEXT = /^(-?\d+(?:\.\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?$/i;
+const NUMBER_AS_TEXT =
+  /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?\s*$/i;
 const BYTES_OF: Readonly<Record<string, number>> = {
   k: 1e3,
   kb: 1e3,
@@ -120,16 +261,39 @@ const BYTES_OF: Readonly<Record<string, number>> = {
   mib: 1024 ** 2,
 };
 
+function numberRemedy(value: unknown, schema: TSchema): Remedy {
+  const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
+  if (digits === undefined) return { says: '' };
+  const number = Number(digits);
+  if (unit === '%') return shareRemedy(number, schema);
+  const factor = BYTES_OF[unit?.toLowerCase() ?? ''];
+  if (factor !== undefined) {
+    const replace = Math.round(number * factor);
+    return isAtMost(number * factor, schema) ? { says: ` Send ${replace}.`, replace } : { says: '' };
+  }
+  if (unit) return { says: ` Send ${number} without the unit.`, replace: number };
+  if (isShareOfHundred(number, schema)) {
+    const replace = Math.round(number * 100);
+    return { says: ` Did you mean ${replace}?`, replace };
+  }
+  const isWritten = typeof value === 'string' && (schema.type === 'number' || Number.isInteger(number));
+  if (!isWritten) return { says: '' };
+  return { says: ` Send ${number}${digits === String(number) ? ' without quotes' : ''}.`, replace: number };
+}
+
 function isAtMost(value: number, { maximum = Number.POSITIVE_INFINITY }: TSchema): boolean {
   return value <= maximum;
 }
 
 /** What to send for a number with a per cent sign. A whole number above 100 is one of pixels, and never a share. */
-function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): string {
-  if (maximum === 100) return ` Send ${percent} without the unit.`;
-  if (maximum === 1) return ` Send ${percent / 100}.`;
-  if (type === 'number') return ' A share is not taken: send a number without a unit.';
-  return ' A share is not taken: read the size of the picture (POST /api/v1/images/metadata), and send pixels.';
+function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): Remedy {
+  if (maximum === 100) return { says: ` Send ${percent} without the unit.`, replace: percent };
+  if (maximum === 1) return { says: ` Send ${percent / 100}.`, replace: percent / 100 };
+  const says =
+    type === 'number'
+      ? ' A share is not taken: send a number without a unit.'
+      : ' A share is not taken: read the size of the picture (POST /api/v1/images/metadata), and send pixels.';
+  return { says };
 }
 
 function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): boolean {

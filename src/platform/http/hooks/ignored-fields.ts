@@ -1,5 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { nearest } from '../../ids/nearest.ts';
+import { invalidParam } from '../errors/errors.ts';
 import { addWarnings, type Warning } from './warnings.ts';
 
 /** Refusals already name what is wrong. */
@@ -15,6 +16,7 @@ export function installIgnoredFields(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const inQuery = route.validatorCompiler === undefined ? namesOf(route.schema?.querystring) : null;
     const inBody = namesInBody(route);
+    refuseMisplaced(route);
     if (inQuery === null && inBody === null) return;
     route.onSend = [
       ...[route.onSend ?? []].flat(),
@@ -26,6 +28,23 @@ export function installIgnoredFields(app: FastifyInstance): void {
       },
     ];
   });
+}
+
+/** Refuses a query field that the body of the same call has: it would do nothing, though its name is right. */
+function refuseMisplaced(route: RouteOptions): void {
+  const inQuery = namesOf(route.schema?.querystring);
+  const misplaced = [...namesOf(route.schema?.body)].filter((name) => !inQuery.has(name));
+  if (misplaced.length === 0) return;
+  route.preValidation = [
+    ...[route.preValidation ?? []].flat(),
+    ({ url, query }, _reply, done) => {
+      const sent = query as Record<string, unknown>;
+      const name = url.includes('?') ? misplaced.find((one) => sent[one] !== undefined) : undefined;
+      if (name === undefined) return done();
+      const message = `${name} is a field of the body of this call, and is not read in the query: send it there.`;
+      done(invalidParam(name, message));
+    },
+  ];
 }
 
 function unread(sent: unknown, known: ReadonlySet<string> | null): Warning[] {

@@ -1,6 +1,7 @@
-import type { FastifyContextConfig, FastifyInstance } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { ApiError } from '../errors/errors.ts';
+import type { Warning } from './warnings.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -38,6 +39,19 @@ function refuseUnacceptable(accept: string, { responseType }: FastifyContextConf
       details: { supported: ['application/json', ...others] },
     },
   );
+}
+
+/**
+ * Warns of an image of a type that the Accept header does not name, though it names others: the format of an answer
+ * follows from the call alone.
+ */
+export function acceptWarnings({ headers: { accept = '' } }: FastifyRequest, contentType: string): Warning[] {
+  if (!accept.includes('image/') || preferredType(accept, [contentType]) !== undefined) return [];
+  const [, format] = preferredType(accept, ['image/*'])?.split('/') ?? [];
+  const ignored = { code: 'no_effect', name: 'Accept' };
+  return format === undefined
+    ? [ignored]
+    : [ignored, { code: 'did_you_mean', name: 'format', value: format }];
 }
 
 /** The types of the wildcards of `answers`. */

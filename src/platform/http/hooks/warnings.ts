@@ -5,6 +5,8 @@ export interface Warning {
   code: string;
   /** Its subject: a variable, an asset, a scheme. */
   name?: string;
+  /** The value of a parameter that was probably meant. */
+  value?: string;
 }
 
 /** Of the header in all. */
@@ -24,8 +26,8 @@ export function addWarnings(reply: FastifyReply, warnings: readonly Warning[]): 
 }
 
 /**
- * A comma-separated list of `code` or `code:name`, each once; names are percent-encoded. Entries beyond 1,000
- * characters are replaced by a last entry `more:<count>`.
+ * A comma-separated list of `code`, `code:name` or `code:name=value`, each once; names and values are percent-encoded.
+ * Entries beyond 1,000 characters are replaced by a last entry `more:<count>`.
  */
 export function warningsText(warnings: readonly Warning[]): string {
   const entries = [...new Set(warnings.map(entryOf))];
@@ -42,8 +44,9 @@ export function warningsText(warnings: readonly Warning[]): string {
   return text;
 }
 
-function entryOf({ code, name }: Warning): string {
-  return name === undefined ? code : `${code}:${unreserved(name)}`;
+function entryOf({ code, name, value }: Warning): string {
+  if (name === undefined) return code;
+  return `${code}:${unreserved(name)}${value === undefined ? '' : `=${unreserved(value)}`}`;
 }
 
 /** Escapes all but the unreserved characters of RFC 3986. */

@@ -164,7 +164,7 @@ export function operationsOf({ paths = {} }: Node): Array<{ path: string; method
 function hoisted(value: unknown, schemas: Node): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
-  const { title, elsewhere: _forRefusals, instead: _alsoForRefusals, documented, ...plain } = value as Node;
+  const { title, elsewhere: _1, instead: _2, within: _3, clamped: _4, documented, ...plain } = value as Node;
   const rest: Node = { ...plain, ...(documented as Node | undefined) };
   const inner = Object.fromEntries(
     Object.entries(rest).map(([key, entry]) => [key, hoisted(entry, schemas)]),
@@ -201,10 +201,12 @@ function failureSchemas(): Node {
         Type.Unsafe({
           type: 'object',
           additionalProperties: true,
-          description: 'For a program: allowed, min, max, limit, received, missing, reason and the like.',
+          description:
+            'For a program: allowed, min, max, limit, received, missing, reason and the like. `fix` lists the mends (`param` with `rename`, `replace` or `remove`) that, made in order, let the call pass; `suggest` has words of which one was probably meant.',
         }),
       ),
       requestId: Type.String(),
+      docUrl: text('Path of the page about the code.'),
     }),
     Failure: Type.Object({
       success: Type.Boolean({ const: false }),

@@ -4,15 +4,20 @@ import type { Collection, Document, Filter, Sort } from '../../stores/documents/
 import { CURSOR } from '../documented.ts';
 import type { ListMeta } from '../envelope.ts';
 import { invalidParam } from '../errors/errors.ts';
+import { type Clamped, clampedTo } from '../hooks/clamped-fields.ts';
 
 const MAX_PAGE_SIZE = 100;
 /** The most rows that are counted exactly. */
 const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
+const PAGES: Clamped = [0, FARTHEST_PAGE];
+const PAGE_SIZES: Clamped = [1, MAX_PAGE_SIZE];
 
 /** The query of every paged listing, whose properties are spread into the schemas of the routes. */
 export const PagingQuery = {
-  page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.' })),
-  perPage: Type.Optional(Type.Integer({ description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.` })),
+  page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.', clamped: PAGES })),
+  perPage: Type.Optional(
+    Type.Integer({ description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.`, clamped: PAGE_SIZES }),
+  ),
   cursor: Type.Optional(
     Type.String({
       description: 'nextCursor of the previous page, with the same filters; not together with page.',
@@ -65,12 +70,12 @@ export async function readPage<T extends Document>(
 
 /** The size of the page: default 100, clamped to 1 to 100. */
 export function pageSize(query: PagingQuery): number {
-  return Math.min(Math.max(query.perPage ?? MAX_PAGE_SIZE, 1), MAX_PAGE_SIZE);
+  return clampedTo(PAGE_SIZES, query.perPage ?? MAX_PAGE_SIZE);
 }
 
 /** The number of the requested page, clamped to the pages that can be reached by skipping rows. */
 export function pageNumber(query: PagingQuery): number {
-  return Math.min(Math.max(query.page ?? 0, 0), FARTHEST_PAGE);
+  return clampedTo(PAGES, query.page ?? 0);
 }
 
 /** Cursor that continues after a row: its sort values, bound to the listing. */

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
-import { nearest } from '../../../platform/ids/nearest.ts';
+import { mendsAt, type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { OPS } from '../index.ts';
 import { type Checked, type Given, isPixelOp, type Op } from '../op.ts';
 import { firstViolation } from './contract.ts';
@@ -23,9 +22,14 @@ export function checkParameters(
   const own = parametersInOwnSpelling(op, given as Given);
   const violation = firstViolation(schema, own, op.op) ?? op.rule?.(own);
   if (violation === undefined) return own as Checked;
-  const { key, message, details } = violation;
+  const { key, message, details, mends = [] } = violation;
   const field = at(key === '' ? 'parameters' : `parameters.${key}`);
-  throw field.refuse(`${message}${takenElsewhere(op, key)}`, details);
+  const elsewhere = mends.length > 0 || details?.suggest !== undefined ? '' : takenElsewhere(op, key);
+  throw field.refuse(
+    `${message}${elsewhere}`,
+    details,
+    mendsAt(mends, (param) => at(`parameters.${param}`)),
+  );
 }
 
 /** A parameter that is a field of the call itself, such as a key of the query. */
@@ -36,13 +40,9 @@ export function sentBare(key: string): SentField {
 /** The most ops that are named when a parameter belongs to others. */
 const MAX_NAMED_PROBLEMS = 3;
 
-/**
- * A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it, or when
- * one of the op's own parameters was probably meant.
- */
+/** A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it. */
 function takenElsewhere(op: Op, key: string): string {
   if (!isPixelOp(op) || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
-  if (nearest(key, Object.keys(op.parameters.properties)) !== undefined) return '';
   const takers = Object.values<Op>(OPS).filter(
     (other) => isPixelOp(other) && Object.hasOwn(other.parameters.properties, key),
   );

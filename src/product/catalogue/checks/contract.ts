@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
-import { COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
+import { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
 import {
   mismatch,
   missing,
@@ -9,7 +9,7 @@ import {
   undeclared,
   type ViolationSubject,
 } from '../../../platform/http/errors/violations.ts';
-import { didYouMean } from '../../../platform/ids/nearest.ts';
+import { likely, meantWords } from '../../../platform/ids/nearest.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Violation } from '../op.ts';
@@ -34,7 +34,7 @@ export function firstViolation(schema: TSchema, value: unknown, owner: string): 
   if (validate(value)) return undefined;
   // A misspelt name is reported rather than the name that is missing because of it.
   const [unknown, ...others] = unknownKeys(schema, value);
-  if (unknown !== undefined) return undeclaredKey([unknown], schema, owner, others);
+  if (unknown !== undefined) return undeclaredKeys([], [unknown, ...others], value, schema, owner);
   // For a choice between schemas, ajv lists the failures of each schema first and that of the choice last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
@@ -47,18 +47,24 @@ function violationOf(error: ErrorObject, owner: string): Violation {
   const [unknown, ...others] = unknownKeys(schema, error.data);
   if (unknown !== undefined) {
     const parent = path.slice(0, -1);
-    return undeclaredKey([...parent, unknown], schema, spell(parent) || owner, others);
+    const names = [unknown, ...others] as const;
+    return undeclaredKeys(parent, names, error.data, schema, spell(parent) || owner);
   }
   if (missingProperty !== undefined) {
-    const message = missing(spell(path), schema.properties?.[missingProperty], contractOf(owner));
+    const { message } = missing(spell(path), error.data, schema, contractOf(owner));
     return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
   }
-  const name = spell(path) || `What is sent to ${owner}`;
-  const message = `${mismatch(name, error.data, schema, contractOf(owner))}${hintFor(error.data, schema)}`;
+  const named = { path: spell(path), name: spell(path) || `What is sent to ${owner}` };
+  const { message, mends, suggest } = mismatch(named, error.data, schema, contractOf(owner));
+  const hint = hintFor(error.data, schema);
   return {
     key: path[0] ?? '',
-    message,
-    details: { received: error.data, expected: schema.type, ...boundsOf(schema) },
+    message: `${message}${hint.says}`,
+    mends,
+    details: {
+      ...{ received: error.data, expected: schema.type, ...boundsOf(schema) },
+      ...present({ suggest: hint.suggest ?? suggest }),
+    },
   };
 }
 
@@ -72,25 +78,46 @@ function unknownKeys(schema: TSchema, value: unknown): string[] {
   return Object.keys(value).filter((key) => !Object.hasOwn(schema.properties ?? {}, key));
 }
 
-function undeclaredKey(
-  path: readonly string[],
+/** @param parent the path of the object that has the keys. */
+function undeclaredKeys(
+  parent: readonly string[],
+  names: readonly [string, ...string[]],
+  sent: unknown,
   schema: TSchema,
   owner: string,
-  others: readonly string[],
 ): Violation {
-  const message = undeclared(spell(path), path.at(-1) ?? '', schema, contractOf(owner), others);
-  return { key: path[0] ?? '', message, details: { allowed: Object.keys(schema.properties ?? {}) } };
+  const path = [...parent, names[0]];
+  const { message, mends, suggest } = undeclared(
+    { param: spell(path), names, sent, schema },
+    contractOf(owner),
+  );
+  const allowed = Object.keys(schema.properties ?? {});
+  return { key: path[0] ?? '', message, mends, details: { allowed, ...present({ suggest }) } };
 }
 
-/** A sentence with the likely meaning of such a value; empty if no meaning is known. */
-function hintFor(value: unknown, schema: TSchema): string {
-  if (typeof value !== 'string') return '';
-  if (schema.format === 'css-color' && value === '') return ' In a URL write # as %23, as in %23ff8800.';
-  if (schema.type === 'array' || schema.type === 'object') return ' In a URL or a form it is JSON text.';
+/** The end of a message with the likely meaning of such a value, and the words that may be meant. */
+function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: string[] } {
+  if (typeof value !== 'string') return { says: '' };
+  if (schema.format === 'css-color') return colourHint(value);
+  if (schema.type === 'array' || schema.type === 'object')
+    return { says: ' In a URL or a form it is JSON text.' };
   const words: unknown[] = schema.enum ?? [];
-  if (value.toLowerCase() === 'auto' && words.includes('jpeg'))
-    return ' No format is chosen by the service: leave it out for the format of the input, or see the op compress.';
-  return didYouMean(value, words.map(String));
+  const choosesFormat = value.toLowerCase() === 'auto' && words.includes('jpeg');
+  if (!choosesFormat) return { says: '' };
+  return {
+    says: ' No format is chosen by the service: leave it out for the format of the input, or see the op compress.',
+  };
+}
+
+/** The shortest name of a colour that is searched for in a longer word, such as red in reddish. */
+const MIN_COLOUR_CHARACTERS = 3;
+
+function colourHint(value: string): { says: string; suggest?: string[] } {
+  if (value === '') return { says: ' In a URL write # as %23, as in %23ff8800.' };
+  const word = value.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const within = COLOUR_NAMES.filter((name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name));
+  const suggest = within.length > 0 ? within : likely(word, COLOUR_NAMES);
+  return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), suggest };
 }
 
 /** The accepted values, as data that a program can act on. */

@@ -1,11 +1,17 @@
 import { operationNamed, type StepOperation } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
 import type { Step } from '../../../../workers/protocol.ts';
+import type { Warning } from '../../../platform/http/hooks/warnings.ts';
+import { present } from '../../../platform/values/present.ts';
 import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/plan.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
   code: (typeof WARNING_CODES)[number];
+  /** The parameter that it is about. */
+  name?: string;
+  /** The parameter that was probably meant. */
+  meant?: { name: string; value: string };
   /** One sentence naming steps by index. */
   message: string;
   /** Indexes of the steps, the redundant one first. */
@@ -39,6 +45,7 @@ export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
       ...metadataDropped(pass),
       ...alphaLost(pass, segments[index - 1]?.at(-1)),
       ...noEffect(pass),
+      ...pass.flatMap(aimlessWarnings),
     ];
   });
 }
@@ -137,6 +144,36 @@ function noEffect(pass: PassSteps): StepWarning[] {
     message: `Step ${index} changes nothing.`,
     steps: [index],
   }));
+}
+
+/** The parameters of a resize that say what is kept of a picture. */
+const AIMS = ['gravity', 'focalX', 'focalY'] as const;
+
+/** The warnings about the aim of a resize that neither crops nor, for a gravity, pads. */
+function aimlessWarnings({ index, fragment }: DeterministicStep): StepWarning[] {
+  const { params } = fragment.steps.find(({ operation }) => operation === 'resize') ?? {};
+  if (params === undefined) return [];
+  const { width, height, fit = 'inside' } = params;
+  const isBox = width !== undefined && height !== undefined;
+  const aimed = isBox && fit === 'cover' ? AIMS : isBox && fit === 'contain' ? ['gravity'] : [];
+  const idle = AIMS.filter((name) => params[name] !== undefined && !aimed.includes(name));
+  return idle.map((name, position) => {
+    const reason = isBox
+      ? `with fit ${fit} nothing is cut off, as it is with fit cover`
+      : 'nothing is cut off';
+    const message = `${name} of step ${index} changes nothing: ${reason}.`;
+    const isLast = position === idle.length - 1;
+    const meant = isBox && isLast ? { meant: { name: 'fit', value: 'cover' } } : {};
+    return { code: 'no_effect', name, ...meant, message, steps: [index] };
+  });
+}
+
+/** Warnings about steps as those of a call, without the words: each with what was probably meant behind it. */
+export function callWarningsOf(warnings: readonly StepWarning[]): Warning[] {
+  return warnings.flatMap(({ code, name, meant }) => [
+    { code, ...present({ name }) },
+    ...(meant === undefined ? [] : [{ code: 'did_you_mean', ...meant }]),
+  ]);
 }
 
 /** The last step that sets the format, and this format. */

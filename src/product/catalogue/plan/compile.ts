@@ -14,7 +14,7 @@ import { mergeFragments } from '../merge.ts';
 import { type AiOp, type Given, isPixelOp, type Op, type PixelOp } from '../op.ts';
 import { prompt as promptSchema } from '../parameter.ts';
 import { checkRegistryStep, layersOf } from '../registry.ts';
-import { wayFor } from '../usual-words.ts';
+import { meantOp } from '../usual-words.ts';
 import { type AiStep, argumentOf, type CompiledStep, segmentsOf } from './plan.ts';
 import { type FieldsOf, refuseFields, type SentStep } from './sent-step.ts';
 import type { Subject } from './step.ts';
@@ -50,14 +50,14 @@ function compileStep(step: SentStep, index: number, models: Models): CompiledSte
   return { kind: 'deterministic', index, op, parameters, fragment: op.compile(parameters), at };
 }
 
-function stepOp(name: string, { refuse }: SentField): PixelOp | AiOp {
+function stepOp(name: string, { path, refuse }: SentField): PixelOp | AiOp {
   const op = findOp(name);
   if (op !== undefined && isStepOp(op)) return op;
   const stepOps = Object.values<Op>(OPS).filter(isStepOp);
   const allowed = stepOps.map((candidate) => candidate.op);
   const problem = op === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
-  const hint = op === undefined ? wayFor(name, allowed) : '';
-  throw refuse(`${problem}: use one of ${allowed.join(', ')}.${hint}`, { received: name, allowed });
+  const { hint, mends } = op === undefined ? meantOp(name, path, allowed) : { hint: '', mends: [] };
+  throw refuse(`${problem}: use one of ${allowed.join(', ')}.${hint}`, { received: name, allowed }, mends);
 }
 
 function isStepOp(op: Op): op is PixelOp | AiOp {

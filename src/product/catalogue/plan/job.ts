@@ -1,6 +1,7 @@
 import { contract } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { meantWord } from '../../../platform/http/errors/violations.ts';
 import { distinct } from '../../../platform/values/distinct.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Models } from '../../models/models.ts';
@@ -147,7 +148,10 @@ function renderWork(body: JobWork, op: RenderOp): CheckedWork {
   checkParameters(op, body.parameters, sentAs);
   const { templateId, items } = body;
   const violation = firstViolation(RENDER_FIELDS, present({ templateId, items }), op.op);
-  if (violation !== undefined) throw invalidParam(violation.key, violation.message, violation.details);
+  if (violation !== undefined) {
+    const { key, message, details, mends } = violation;
+    throw invalidParam(key, message, details, mends);
+  }
   return {
     type: op.jobType,
     takes: 'rows',
@@ -174,8 +178,9 @@ function checkType({ type, op }: JobWork): void {
   if (type === undefined) return;
   const allowed: readonly string[] = JOB_TYPES;
   if (!allowed.includes(type)) {
-    const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.`;
-    throw invalidParam('type', message, { received: type, allowed });
+    const { hint, mends } = meantWord(type, allowed, 'type');
+    const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.${hint}`;
+    throw invalidParam('type', message, { received: type, allowed }, mends);
   }
   if (op !== undefined) throw invalidParam('type', 'Send either op or type: op already implies the type.');
 }

@@ -7,7 +7,7 @@ import { present } from '../../../platform/values/present.ts';
 import { parametersInOwnSpelling } from '../checks/spelling.ts';
 import { findOp, OPS } from '../index.ts';
 import type { Given, Op, SyncOp } from '../op.ts';
-import { wayFor } from '../usual-words.ts';
+import { meantOp } from '../usual-words.ts';
 import {
   type FieldsOf,
   type SentStep,
@@ -86,11 +86,9 @@ function opNamed(name: string): JobOp {
     op === undefined
       ? `There is no op ${JSON.stringify(name)}`
       : `${name} is not a job: POST ${op.endpoint} answers it`;
-  const hint = op === undefined ? wayFor(name, allowed) : '';
-  throw invalidParam('op', `${problem}; the ops that run as jobs are ${allowed.join(', ')}.${hint}`, {
-    received: name,
-    allowed,
-  });
+  const { hint, mends } = op === undefined ? meantOp(name, 'op', allowed) : { hint: '', mends: [] };
+  const message = `${problem}; the ops that run as jobs are ${allowed.join(', ')}.${hint}`;
+  throw invalidParam('op', message, { received: name, allowed }, mends);
 }
 
 /** The body of a job after `withLiftedFields`. A job of steps or of a preset is returned unchanged. */
@@ -176,7 +174,8 @@ function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<Sent
   return variants.map(({ name, parameters: own = {} }, index) => {
     const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
     const at = (key: string) => {
-      const isOwn = key.startsWith('parameters') && !inherited.some((name) => key === `parameters.${name}`);
+      const [parameters, name = ''] = key.split(/[.[]/);
+      const isOwn = parameters === 'parameters' && !inherited.includes(name);
       return sentAs(isOwn ? `variants[${index}].${key}` : key);
     };
     return { name: name ?? String(index), parameters: { ...parameters, ...own }, at };

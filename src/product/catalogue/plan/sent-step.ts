@@ -90,5 +90,5 @@ function savedIn(param: string, name: string): SentField {
     invalidParam(param, `The preset has a step that is no longer accepted, save it again: ${message}`, {
       step: name,
     });
-  return { param, name, refuse };
+  return { param, name, path: name, refuse };
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { IN_PARAMETERS } from '../within-parameters.ts';
 
 /** The most steps of a list, far above what is needed, to protect the store and its readers. */
 const MAX_STEPS = 1_000;
@@ -31,6 +32,7 @@ export const PresetStep = Type.Object(
     documented: { oneOf: [{ required: ['op'] }, { required: ['operation'] }] },
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the step',
+    within: IN_PARAMETERS,
     examples: [{ op: 'resize', parameters: { width: 800 } }],
   },
 );

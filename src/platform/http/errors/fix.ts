@@ -1,0 +1,85 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { isObject } from '../../values/json.ts';
+import { mediaTypeOf } from '../bodies/image-body.ts';
+import { ApiError } from './errors.ts';
+import { type Mend, mendedCall, type SentCall } from './mends.ts';
+import { checkInput } from './validation.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * Checks a call as the route does, after its schemas and without any effect. With it, a refusal that has a certain
+     * mend lists in `details.fix` all that the call needs.
+     * @throws ApiError as the route refuses the call.
+     */
+    recheck?: (request: FastifyRequest, call: SentCall) => unknown;
+  }
+}
+
+const MAX_MENDS = 20;
+/** Largest query and body that are mended, as JSON: they are checked again after each mend. */
+const MAX_CHARACTERS = 65_536;
+
+/**
+ * Adds `details.fix` to a refusal: the mends, in order, that make the call pass as far as its parameters go. They are
+ * proven by the checks of the route itself: each mend is made in a copy of the call, until nothing is refused.
+ * Without such a list the refusal stays as it is.
+ */
+export async function withFix(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
+  const { recheck } = request.routeOptions.config;
+  if (recheck === undefined || refusal.mends.length === 0) return refusal;
+  const call = sentCallOf(request);
+  if (JSON.stringify([call.query, call.body]).length > MAX_CHARACTERS) return refusal;
+  const fix = await findFix(refusal, call, async (mended) => {
+    checkInput(request, mended);
+    await recheck(request, mended);
+  }).catch((error: unknown) => {
+    request.log.error({ err: error }, 'The mends of a refusal could not be proven');
+    return null;
+  });
+  return fix === null ? refusal : refusal.withFix(fix);
+}
+
+function sentCallOf(request: FastifyRequest): SentCall {
+  const { query, body } = request;
+  return {
+    query: query as Record<string, unknown>,
+    body: isObject(body) && !(body instanceof Readable) ? body : undefined,
+    isForm: mediaTypeOf(request) === 'multipart/form-data',
+  };
+}
+
+/** The mends after which the check passes; null if there is no certain one for one of its refusals. */
+async function findFix(
+  first: ApiError,
+  sent: SentCall,
+  check: (call: SentCall) => Promise<void>,
+): Promise<Mend[] | null> {
+  const fix: Mend[] = [];
+  /** Fields that a mend has named. A mend that takes such a name back shows that one of the two was wrong. */
+  const named = new Set<string>();
+  let call = sent;
+  for (let refusal: ApiError | null = first; refusal !== null; refusal = await refusalBy(check, call)) {
+    if (refusal.mends.length === 0 || fix.length + refusal.mends.length > MAX_MENDS) return null;
+    for (const mend of refusal.mends) {
+      const mended = mendedCall(call, mend);
+      if (mended === null || (!('replace' in mend) && named.has(mend.param))) return null;
+      call = mended;
+      fix.push(mend);
+      if ('rename' in mend) named.add(mend.rename);
+    }
+  }
+  return fix;
+}
+
+/** The refusal of a call for one of its parameters; null for one that passes, or fails for another reason. */
+async function refusalBy(check: (call: SentCall) => Promise<void>, call: SentCall): Promise<ApiError | null> {
+  try {
+    await check(call);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === 'invalid_param') return error;
+  }
+  return null;
+}

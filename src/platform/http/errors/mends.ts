@@ -1,0 +1,89 @@
+import { isObject } from '../../values/json.ts';
+
+/**
+ * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`, also into a
+ * field that is JSON text: of the query if it has the first name, else of the body.
+ */
+export type Mend = { param: string } & ({ rename: string } | { replace: unknown } | { remove: true });
+
+/** A call as it was sent. */
+export interface SentCall {
+  query: Readonly<Record<string, unknown>>;
+  /** JSON, or the texts of form fields by their names; undefined without either. */
+  body: unknown;
+  /** Whether the body is a form. */
+  isForm: boolean;
+}
+
+/** The path of a field beside another: `steps[2].parameters.width` for `width` beside `steps[2].parameters.widht`. */
+export function besideIn(path: string, name: string): string {
+  const dot = path.lastIndexOf('.');
+  return dot === -1 ? name : `${path.slice(0, dot)}.${name}`;
+}
+
+/** The call with the change; null if it has no such field, or has the field of the new name already. */
+export function mendedCall(call: SentCall, mend: Mend): SentCall | null {
+  const [root = ''] = partsOf(mend.param);
+  if (Object.hasOwn(call.query, root)) {
+    const query = changed(call.query, mend, true);
+    return isObject(query) ? { ...call, query } : null;
+  }
+  const body = changed(call.body, mend, call.isForm);
+  return body === null ? null : { ...call, body };
+}
+
+/** @param isText whether the values of the container are texts, as those of a query. */
+function changed(container: unknown, mend: Mend, isText: boolean): unknown {
+  const path = partsOf(mend.param);
+  const sent = valueAt(container, path);
+  if (sent === undefined) return null;
+  if ('replace' in mend) return withValue(container, path, mend.replace, isText);
+  const without = withValue(container, path, undefined, isText);
+  if ('remove' in mend) return without;
+  const to = partsOf(mend.rename);
+  return valueAt(container, to) === undefined ? withValue(without, to, sent, isText) : null;
+}
+
+/** `steps[2].op` is `['steps', '2', 'op']`. */
+function partsOf(path: string): string[] {
+  return path.split(/[.[\]]+/).filter((part) => part !== '');
+}
+
+function valueAt(container: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return container;
+  const opened = typeof container === 'string' ? jsonOf(container) : container;
+  if (typeof opened !== 'object' || opened === null || !Object.hasOwn(opened, name)) return undefined;
+  return valueAt((opened as Record<string, unknown>)[name], rest);
+}
+
+/** A copy of the container with another value at a path, or with nothing there if the value is undefined. */
+function withValue(
+  container: unknown,
+  [name, ...rest]: readonly string[],
+  value: unknown,
+  isText: boolean,
+): unknown {
+  if (name === undefined) return isText ? textOf(value) : value;
+  if (typeof container === 'string')
+    return JSON.stringify(withValue(jsonOf(container), [name, ...rest], value, false));
+  if (Array.isArray(container)) {
+    const entry = withValue(container[Number(name)], rest, value, isText);
+    return container.toSpliced(Number(name), 1, ...(entry === undefined ? [] : [entry]));
+  }
+  const { [name]: before = isText ? '{}' : {}, ...others } = container as Record<string, unknown>;
+  const entry = withValue(before, rest, value, isText);
+  return entry === undefined ? others : { ...others, [name]: entry };
+}
+
+function textOf(value: unknown): unknown {
+  if (value === undefined || typeof value === 'string') return value;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+// needs: server
+import { isDeepStrictEqual } from 'node:util';
+import sharp from 'sharp';
+import t from 'tap';
+import { TRANSFORM_OPS } from '../../../src/product/transforms/transform-schema.ts';
+import { type Answer, startServer } from '../../support/harness.ts';
+import { asSent, type Call, mendedBy, mistaken, randomFrom } from './wrong-calls.ts';
+
+const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const { key } = await server.account();
+const create = { width: 300, height: 300, channels: 3, background: 'red' } as const;
+const png = new Uint8Array(await sharp({ create }).png().toBuffer());
+const assetId: string = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data
+  .id;
+
+/** Sends a call as a dry run; a preset is really saved. */
+function send({ path, query, json, form }: Call): Promise<Answer> {
+  const address = `${path}?${new URLSearchParams(query as Record<string, string>)}`;
+  if (json !== undefined) return server.call(address, { method: 'POST', key, json });
+  if (form === undefined) return server.call(address, { method: 'POST', key, body: png, type: 'image/png' });
+  const body = new FormData();
+  for (const [name, text] of Object.entries(form)) body.append(name, String(text));
+  body.append('file', new Blob([png]), 'a.png');
+  return server.call(address, { method: 'POST', key, body });
+}
+
+const DRY = { dryRun: 'true' };
+const SMALL = { width: 20, fit: 'cover', format: 'webp', quality: 70 };
+
+/** Calls that pass, each a fresh one. */
+const RIGHT: Array<() => Call> = [
+  ...TRANSFORM_OPS.filter(({ op }) => op !== 'crop').flatMap(({ op, example: { parameters } }) => [
+    () => ({ path: '/images/transform', query: { op, ...parameters, ...DRY } }),
+    () => ({ path: '/images/transform', query: DRY, form: { op, ...parameters } }),
+    () => ({ path: '/images/transform', query: DRY, json: { assetId, op, parameters: { ...parameters } } }),
+    () => ({ path: '/jobs', query: DRY, json: { assetIds: [assetId], op, parameters: { ...parameters } } }),
+  ]),
+  ...[() => stepsOf(), () => [...stepsOf(), ...stepsOf()]].flatMap((steps) => [
+    () => ({ path: '/images/transform', query: DRY, json: { assetId, steps: steps() } }),
+    () => ({ path: '/images/transform', query: DRY, form: { steps: steps() } }),
+    () => ({ path: '/jobs', query: DRY, json: { assetIds: [assetId], steps: steps() } }),
+    () => ({ path: '/presets', query: {}, json: { name: 'Mended', steps: steps() } }),
+  ]),
+  () => ({ path: '/images/transform', query: DRY, form: { outputs: outputsOf() } }),
+  () => ({ path: '/images/transform', query: DRY, json: { assetId, outputs: outputsOf() } }),
+  () => ({
+    path: '/jobs',
+    query: DRY,
+    json: {
+      assetIds: [assetId],
+      op: 'resize',
+      variants: [{ parameters: { ...SMALL } }, { parameters: { width: 9 } }],
+    },
+  }),
+  ...[1, 2, 3, 4].map(() => () => ({
+    path: '/images/render',
+    query: DRY,
+    json: { html: '<p>a</p>', width: 90, height: 50, format: 'webp', quality: 80, scale: 2, data: {} },
+  })),
+];
+
+function stepsOf() {
+  return [
+    { op: 'resize', parameters: { ...SMALL } },
+    { op: 'blur', parameters: { sigma: 3 } },
+    { op: 'round_corners', parameters: { radius: '50%', format: 'png' } },
+  ];
+}
+
+function outputsOf() {
+  return [
+    { name: 'a', op: 'resize', parameters: { ...SMALL } },
+    { name: 'b', steps: stepsOf() },
+  ];
+}
+
+t.test('every call that is taken for right passes', async (t) => {
+  for (const right of RIGHT) {
+    const call = asSent(right());
+    const { status, json } = await send(call);
+    t.ok(status < 300, `${JSON.stringify(call)}: ${json?.error?.message}`);
+  }
+});
+
+t.test('a fix makes the call pass, and is what was meant', async (t) => {
+  const random = randomFrom(20_261_125);
+  const tally = { wrong: 0, fixed: 0, refused: 0 };
+  while (tally.wrong < 300) {
+    const right = RIGHT[Math.floor(random() * RIGHT.length)]?.();
+    if (right === undefined) throw new Error('There are right calls.');
+    const wrong = structuredClone(right);
+    const mistakes = Array.from({ length: 1 + Math.floor(random() * 3) }, () => mistaken(wrong, random));
+    const made = mistakes.filter((mistake) => mistake !== null);
+    if (made.length === 0 || isDeepStrictEqual(wrong, right)) continue;
+    tally.wrong += 1;
+    const sent = asSent(wrong);
+    const refused = await send(sent);
+    if (refused.status < 300) continue;
+    tally.refused += 1;
+    const { param, message, details } = refused.json.error;
+    const what = `${made.join(', ')}: ${JSON.stringify(sent)} → ${param}: ${message} ${JSON.stringify(details?.fix)}`;
+    if (details?.fix === undefined) continue;
+    tally.fixed += 1;
+    const mended = mendedBy(sent, details.fix);
+    const passed = await send(mended);
+    t.ok(passed.status < 300, `${what} → ${passed.json?.error?.message}`);
+    t.same(sortedText(mended), sortedText(asSent(right)), what);
+  }
+  t.comment(tally);
+  t.ok(tally.fixed > 0.6 * tally.refused, `${tally.fixed} of ${tally.refused} refusals have a fix`);
+});
+
+/** The call with its fields in order, and its texts as what they mean. */
+function sortedText(call: Call): unknown {
+  return JSON.parse(JSON.stringify(call), (_name, value) => {
+    if (typeof value === 'string' && /^\s*[[{]/.test(value)) return sortedText(JSON.parse(value));
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+  });
+}
