@@ -34,6 +34,21 @@ export function alreadyPut(status: AssetStatus): ApiError {
   );
 }
 
+/** An upload address of a ticket that was altered, was used or has expired: all get the same response. */
+export function ticketNotAccepted(): ApiError {
+  return new ApiError(
+    'not_found',
+    'This upload address is not accepted: it was altered, was used or has expired. Ask for another one by POST /api/v1/upload-tickets.',
+    { param: 'ticket' },
+  );
+}
+
+/** The image is readable, but its type is none of those that its ticket takes. */
+export function otherContentType(found: string, supported: readonly string[]): ApiError {
+  const message = `The image is ${found}, and this ticket takes ${supported.join(', ')}: ask for another ticket and send one of these.`;
+  return new ApiError('unsupported_format', message, { param: 'file', details: { found, supported } });
+}
+
 export function assetCountExceeded(limit: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',

@@ -9,8 +9,10 @@ export const MAX_URL_BYTES = 25 * MEGABYTE;
 export const URL_TIMEOUT_MS = 20_000;
 /** The most concurrent fetches of a process, because each holds its whole image in memory. */
 export const URL_FETCHES = 4;
-/** Lifetime of an upload URL. */
+/** Lifetime of an upload URL, and the longest one of a ticket. */
 export const PUT_LIFE_MS = 15 * 60_000;
+/** Shortest lifetime of a ticket. */
+export const MIN_TICKET_LIFE_MS = 60_000;
 /** Lifetime of a link whose caller names none. */
 export const LINK_LIFE_SECONDS = 300;
 /** How long a failed asset can be read. */

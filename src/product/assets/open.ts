@@ -32,6 +32,7 @@ import { IncomingImages } from './uploads/incoming.ts';
 import { Intake } from './uploads/intake.ts';
 import { Outputs } from './uploads/outputs.ts';
 import { uploadRoutes } from './uploads/routes.ts';
+import { ticketRoutes } from './uploads/tickets.ts';
 import { Uploads } from './uploads/uploads.ts';
 
 interface AssetsOptions {
@@ -128,6 +129,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   return {
     async routes(app: FastifyInstance) {
       await app.register(uploadRoutes, { gate, uploads, incoming, links });
+      await app.register(ticketRoutes, { ...options, uploads });
       await app.register(assetRoutes, { gate, store, removal, links, now });
       await app.register(contentRoutes, { gate, store, objects, links, now });
       await app.register(collectionRoutes, { gate, collections });

@@ -4,7 +4,7 @@ import { READABLE_TYPES } from '../../imaging/images/readable.ts';
 import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { DEFAULT_DISTANCE, MAX_DISTANCE } from './likeness.ts';
-import { LINK_LIFE_SECONDS } from './limits.ts';
+import { LINK_LIFE_SECONDS, MAX_UPLOAD_BYTES, MIN_TICKET_LIFE_MS, PUT_LIFE_MS } from './limits.ts';
 
 export const MAX_NAME_CHARACTERS = 255;
 
@@ -117,6 +117,50 @@ export const Reserved = component('Reserved', {
   }),
 });
 
+export const TicketRequest = Type.Object(
+  {
+    contentTypes: Type.Optional(
+      Type.Array(Type.String({ enum: READABLE_TYPES }), {
+        minItems: 1,
+        maxItems: READABLE_TYPES.length,
+        description: 'What the image may be; every type that is read when left out.',
+      }),
+    ),
+    maxBytes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_UPLOAD_BYTES,
+        description: `Largest image; ${MAX_UPLOAD_BYTES} when left out.`,
+      }),
+    ),
+    expiresIn: Type.Optional(
+      Type.Integer({
+        minimum: MIN_TICKET_LIFE_MS / 1000,
+        maximum: PUT_LIFE_MS / 1000,
+        description: `Seconds; default ${PUT_LIFE_MS / 1000}.`,
+      }),
+    ),
+    name: Type.Optional(name),
+    collection: Type.Optional(collection),
+  },
+  {
+    title: 'UploadTicketRequest',
+    additionalProperties: false,
+    examples: [{ contentTypes: ['image/jpeg', 'image/png'], maxBytes: 5_000_000 }],
+  },
+);
+export type TicketRequest = Static<typeof TicketRequest>;
+
+export const UploadTicket = component('UploadTicket', {
+  assetId: Type.String({ description: 'The asset that the upload makes: its id can be used afterwards.' }),
+  method: Type.Literal('POST'),
+  url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
+  contentTypes: Type.Array(Type.String()),
+  maxBytes: Type.Integer(),
+  expiresAt: Type.String({ format: 'date-time' }),
+});
+export type UploadTicket = Static<typeof UploadTicket>;
+
 export const AssetParams = Type.Object({ assetId: Type.String() });
 export type AssetParams = Static<typeof AssetParams>;
 
@@ -151,6 +195,14 @@ const Signed = {
 
 export const PutQuery = Type.Object({ ...Signed, ...shown });
 export type PutQuery = Static<typeof PutQuery>;
+
+/** The query of a ticket's address: its bounds are signed with it. */
+export const TicketQuery = Type.Object({
+  contentTypes: Type.Optional(Type.String()),
+  maxBytes: Type.Optional(Type.String()),
+  ...Signed,
+});
+export type TicketQuery = Static<typeof TicketQuery>;
 
 export const ContentQuery = Type.Object({
   download: Type.Optional(Type.Boolean({ description: 'true names the file in Content-Disposition.' })),

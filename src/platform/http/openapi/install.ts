@@ -41,7 +41,7 @@ per body (hey-api), or bytes as OpenAPI 3.0 has them (openapi-python-client): fi
 const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: readonly string[]]> = [
   ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results', 'fonts']],
   ['Jobs', 'Ops, presets and chains of steps over many assets.', ['jobs']],
-  ['Assets', 'Images that the account keeps.', ['assets']],
+  ['Assets', 'Images that the account keeps.', ['assets', 'upload-tickets']],
   ['Collections', 'Assets under a name.', ['collections']],
   ['Presets', 'Steps saved once, versioned, run by name.', ['presets']],
   ['Templates', 'HTML and CSS with placeholders, drawn as pictures.', ['templates']],

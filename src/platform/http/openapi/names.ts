@@ -7,6 +7,7 @@ const OPERATION_NAMES: Record<string, string> = {
   'POST /auth/sign-out': 'signOut',
   'POST /assets': 'reserveAsset',
   'PUT /assets/{assetId}/content': 'putAssetContent',
+  'POST /upload-tickets/{assetId}': 'uploadByTicket',
   'GET /assets/{assetId}/content': 'readAssetContent',
   'DELETE /api-keys/self': 'revokeOwnApiKey',
   'DELETE /api-keys/{keyId}': 'revokeApiKey',

@@ -81,9 +81,13 @@ export class IncomingImages {
  * Opens a raw body as the image, regardless of its Content-Type.
  * @throws ApiError payload_too_large on `file`.
  */
-export function openRaw(request: FastifyRequest, body: Readable): IncomingImage {
-  if ((announcedBytes(request) ?? 0) > MAX_UPLOAD_BYTES) throw tooLarge('file', MAX_UPLOAD_BYTES);
-  const bytes = within(body, MAX_UPLOAD_BYTES, 'file');
+export function openRaw(
+  request: FastifyRequest,
+  body: Readable,
+  limitBytes = MAX_UPLOAD_BYTES,
+): IncomingImage {
+  if ((announcedBytes(request) ?? 0) > limitBytes) throw tooLarge('file', limitBytes);
+  const bytes = within(body, limitBytes, 'file');
   return { bytes, filename: null, [Symbol.dispose]: () => undefined };
 }
 

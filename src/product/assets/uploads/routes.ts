@@ -123,7 +123,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
 }
 
 /** An asset as its upload answers it: without the tags of its file, unless they were asked for. */
-function shownOf({ asset, palette }: UploadedAsset, query: Pick<UploadQuery, 'metadata'>): Asset {
+export function shownOf({ asset, palette }: UploadedAsset, query: Pick<UploadQuery, 'metadata'>): Asset {
   const { metadata, image, ...labels } = assetOf(asset);
   return {
     ...labels,
@@ -152,7 +152,7 @@ function severalOf(
 }
 
 /** The name and the collection of an uploaded asset. */
-function labelsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
+export function labelsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
   return {
     name: assetName(name, null),
     collection: collection === undefined ? null : collectionName(collection, 'collection'),

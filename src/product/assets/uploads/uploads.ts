@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { READABLE_TYPES } from '../../../imaging/images/readable.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
@@ -15,7 +16,7 @@ import {
 } from '../asset.ts';
 import type { AssetQuota } from '../asset-quota.ts';
 import type { AssetCollections } from '../collections.ts';
-import { alreadyPut, assetCountExceeded, assetNotFound } from '../errors.ts';
+import { alreadyPut, assetCountExceeded, assetNotFound, otherContentType } from '../errors.ts';
 import { FAILED_LIFE_MS, PUT_LIFE_MS, UNFINISHED_MS } from '../limits.ts';
 import type { Removal } from '../removal.ts';
 import { assetName } from '../rules.ts';
@@ -147,18 +148,36 @@ export class Uploads {
     accountId: string,
     assetId: string,
     image: IncomingImage,
-    { client, palette }: FinishOptions,
+    options: FinishOptions,
   ): Promise<UploadedAsset> {
+    const done = await this.fill(accountId, assetId, image, options);
+    if (done !== null) return done;
+    const asset = await this.#options.store.find(accountId, assetId);
+    throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
+  }
+
+  /**
+   * Stores the bytes of a reserved asset; null when it takes none, or none any more. Of simultaneous calls, in whatever
+   * process or host, one is let in.
+   * @param contentTypes the media types that the image may have.
+   * @throws ApiError asset_not_found when it was deleted meanwhile; of the image.
+   */
+  async fill(
+    accountId: string,
+    assetId: string,
+    image: IncomingImage,
+    { client, palette }: FinishOptions,
+    contentTypes: readonly string[] = READABLE_TYPES,
+  ): Promise<UploadedAsset | null> {
     const objectKey = newObjectKey();
     const expiresAt = this.#later(UNFINISHED_MS).toISOString();
     const claimed = await this.#options.store.claimPut(accountId, assetId, { objectKey, expiresAt });
-    if (claimed === null) {
-      const asset = await this.#options.store.find(accountId, assetId);
-      throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
-    }
+    if (claimed === null) return null;
     try {
       const sums = await this.#options.intake.store(objectKey, image);
       const described = await this.#options.intake.describe(accountId, objectKey, client, palette);
+      const { mimeType } = described.image;
+      if (!contentTypes.includes(mimeType)) throw otherContentType(mimeType, contentTypes);
       const end = { ...contentOf(sums, described), status: 'DONE', expiresAt: null } as const;
       const asset = await this.#options.store.endPut(claimed, end);
       if (asset === null) throw assetNotFound(assetId);
