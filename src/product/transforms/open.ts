@@ -46,7 +46,7 @@ export function openTransforms({ presets, settings, ...options }: TransformsOpti
       await app.register(readRoutes, { ...options, timeoutMs });
       await app.register(metadataRoutes, { ...options, timeoutMs });
       await app.register(fontRoutes, options);
-      await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS });
+      await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS, results });
     },
     resultRoutes: (app) => resultRoutes(app, options),
     sweeps: [{ name: 'results', sweep: () => results.sweep() }],

@@ -19,6 +19,7 @@ import { ImageEstimate, NOTHING_MADE } from './estimates.ts';
 import type { FontOptions } from './fonts.ts';
 import { beginCall, counted, type MeteredCallOptions, sendPicture } from './metered-call.ts';
 import { findAssets, readAssets } from './page-assets.ts';
+import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
 
 export interface RenderOptions
   extends Pick<MeteredCallOptions, 'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'>,
@@ -26,6 +27,7 @@ export interface RenderOptions
   renders: Renders;
   templates: Pick<Templates, 'findForRender'>;
   publicUrl: () => string;
+  results: TemporaryResults;
 }
 
 const FORMATS = ['png', 'jpeg', 'webp', 'avif'] as const;
@@ -76,17 +78,23 @@ const RenderBody = Type.Object(
 );
 type RenderBody = Static<typeof RenderBody>;
 
-const RenderQuery = Type.Object(
-  dryRunFields('Checks and prices the call, and says what it would draw; nothing runs.'),
-);
+const RenderQuery = Type.Object({
+  response: Type.Optional(
+    Type.String({ description: '`url` answers a signed link of 5 minutes instead of the bytes.' }),
+  ),
+  ...dryRunFields('Checks and prices the call, and says what it would draw; nothing runs.'),
+});
 type RenderQuery = Static<typeof RenderQuery>;
+
+/** What is answered instead of the bytes. */
+const Answers = Type.Union([ImageEstimate, ResultLink], { title: 'RenderAnswer' });
 
 /**
  * POST /images/render: renders one template, or the html of the call, with one row of data to one picture, while the
  * caller waits.
  */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
-  const { gate, renders, templates } = options;
+  const { gate, renders, templates, results } = options;
 
   app.post<{ Body: RenderBody; Querystring: RenderQuery }>(
     '/images/render',
@@ -106,7 +114,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
           'Fills a stored template (`templateId`), or the `html` and `css` of the call in a picture of `width` by `height`, with one row of `data`. Nothing is stored. With dryRun=true the call is checked and priced only.',
         querystring: RenderQuery,
         body: RenderBody,
-        response: { 200: envelopeOf(ImageEstimate) },
+        response: { 200: envelopeOf(Answers) },
       },
     },
     async (request, reply) => {
@@ -132,10 +140,12 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         const assets = await readAssets(found.files, { ...options, terms, finish });
         const fetchMs = underWay.admittedMs();
         const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
-        return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length };
+        const link = request.query.response === 'url' ? await results.store(drawn) : null;
+        return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
       });
       addWarnings(reply, [...warnings, ...(await options.fonts.findWarnings(picture.text))]);
       underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
+      if (picture.link !== null) return success('Picture drawn.', resultLink(picture.link, picture));
       return sendPicture(reply, picture);
     },
   );
