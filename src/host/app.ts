@@ -165,6 +165,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
     { prefix: '/api' },
   );
+  // The tools for agents have the same gate.
+  await server.register(async (tools) => {
+    installAdmission(tools, stores, slices.gate, checkFreeSpace);
+    await tools.register(slices.mcp.routes);
+  });
 
   // Background work.
   const sweeper = new Sweeper({

@@ -25,6 +25,7 @@ import { OpenEvents } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
 import { type Jobs, openJobs } from '../product/jobs/open.ts';
+import { openMcp } from '../product/mcp/open.ts';
 import { offeredModels, readModels } from '../product/models/models.ts';
 import { openModels } from '../product/models/open.ts';
 import { openPresets } from '../product/presets/open.ts';
@@ -213,5 +214,6 @@ export async function openSlices(
       keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE,
     }),
   );
-  return { all, gate, catalogue, transforms };
+  const mcp = openMcp({ gate, publicUrl, settings: settings.http });
+  return { all, gate, catalogue, transforms, mcp };
 }

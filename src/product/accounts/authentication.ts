@@ -19,10 +19,19 @@ const CACHED_CREDENTIALS = 10_000;
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SCHEME = /^(apikey|bearer) +(\S+)$/i;
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether an API key may come as a bearer token, the only form that clients of the route's protocol send. */
+    takesBearerKey?: true;
+  }
+}
+
 /** The parsed content of an Authorization header. */
 interface Credential {
   header: string;
   isSession: boolean;
+  /** Whether it is an API key that was sent as a bearer token. */
+  isBearerKey: boolean;
   /** Empty when the header has none. */
   secret: string;
   /** The hash of the secret, see secretHash. */
@@ -67,7 +76,7 @@ export class Authentication {
     const credential = this.#credentialOf(request, header);
     const { isSession, secret, hash } = credential;
     if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
-    if (isSession && looksLikeKey(secret)) throw keyAsBearer();
+    if (isRefusedBearerKey(credential, request)) throw keyAsBearer();
     let found: Cached | null | undefined = this.#cached(credential);
     if (found === undefined) {
       found = await (isSession ? this.#sessionCaller(hash) : this.#keyCaller(hash));
@@ -82,7 +91,9 @@ export class Authentication {
   /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
   knownCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
-    const found = header === undefined ? undefined : this.#cached(this.#credentialOf(request, header));
+    if (header === undefined) return null;
+    const credential = this.#credentialOf(request, header);
+    const found = isRefusedBearerKey(credential, request) ? undefined : this.#cached(credential);
     return found !== undefined && found.expiresAtMs > this.#now() ? found.caller : null;
   }
 
@@ -99,8 +110,10 @@ export class Authentication {
     const last = this.#lastSent.get(request.socket);
     if (last?.header === header) return last;
     const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
-    const isSession = scheme.toLowerCase() === 'bearer';
-    const credential = { header, isSession, secret, hash: secret === '' ? '' : secretHash(secret) };
+    const isBearer = scheme.toLowerCase() === 'bearer';
+    const isBearerKey = isBearer && looksLikeKey(secret);
+    const hash = secret === '' ? '' : secretHash(secret);
+    const credential = { header, isSession: isBearer && !isBearerKey, isBearerKey, secret, hash };
     if (request.socket) this.#lastSent.set(request.socket, credential);
     return credential;
   }
@@ -133,6 +146,11 @@ export class Authentication {
     if (key.lastUsedAt !== null && this.#now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
     this.#store.noteKeyUse(key, new Date(this.#now())).catch(() => undefined);
   }
+}
+
+/** The options of the route are read for such a key alone, because Fastify copies them at each access. */
+function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest): boolean {
+  return isBearerKey && request.routeOptions.config.takesBearerKey !== true;
 }
 
 /** The cache of callers, by the hash of their credential. */

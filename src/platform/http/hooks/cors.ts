@@ -14,7 +14,7 @@ const EXPOSED_HEADERS = [
 ].join(', ');
 /** The headers that such a page may send. */
 const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range';
+  'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range, MCP-Protocol-Version, Mcp-Method, Mcp-Name';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const DAY_SECONDS = 86_400;
 

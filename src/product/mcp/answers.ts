@@ -1,0 +1,56 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { asApiError } from '../../platform/http/errors/failures.ts';
+import { Refusal, type ServiceError } from './public-interface.ts';
+import type { ToolResult } from './tool.ts';
+
+/** The answer of a tool: pictures as blocks of their own, and the rest both as text and as data. */
+export function answerOf({ structured, text, pictures = [] }: ToolResult): CallToolResult {
+  const shown = pictures.map(
+    ({ data, mimeType }): ContentBlock => ({ type: 'image', data: data.toString('base64'), mimeType }),
+  );
+  return {
+    content: [...shown, { type: 'text', text: text ?? JSON.stringify(structured) }],
+    structuredContent: structured,
+  };
+}
+
+/** The answer of a tool whose call failed: the error of the interface, with the argument of the tool as its param. */
+export function failureOf(thrown: unknown): CallToolResult {
+  const error = withArgument(errorOf(thrown));
+  return {
+    isError: true,
+    content: [{ type: 'text', text: JSON.stringify(error) }],
+    structuredContent: { error },
+  };
+}
+
+/** Whether an error is a fault of the tools, and neither of the call nor of the service. */
+export function isFault(thrown: unknown): boolean {
+  return !(thrown instanceof Refusal || thrown instanceof ApiError);
+}
+
+function errorOf(thrown: unknown): ServiceError {
+  if (thrown instanceof Refusal) return thrown.error;
+  const { code, message, param, retryable, details } = asApiError(thrown);
+  return { code, message, param, retryable, details };
+}
+
+/** The arguments of the tools, by the parameter of the interface that they become. */
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  assetId: 'input',
+  url: 'input',
+  file: 'input',
+  otherAssetId: 'other',
+  otherUrl: 'other',
+  assetIds: 'inputs',
+  jobId: 'id',
+  slug: 'preset',
+  presetId: 'preset',
+  templateId: 'template',
+  'Idempotency-Key': 'key',
+};
+
+function withArgument({ param, ...error }: ServiceError): ServiceError {
+  return { ...error, ...(param !== undefined && { param: ARGUMENTS[param] ?? param }) };
+}

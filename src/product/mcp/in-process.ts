@@ -1,0 +1,65 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Admission } from '../../imaging/images/admission.ts';
+import type { Slot } from '../../imaging/images/slots.ts';
+import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
+import type { InputSource } from './inputs.ts';
+import { type Send, Service } from './public-interface.ts';
+
+/** The most tools of a process that hold a picture at a time. */
+const MAX_HOLDERS = 4;
+const MAX_WAITING = 1_000;
+
+/**
+ * The calls of tools to the routes of this process, as the caller of a request: with its credential, its address and
+ * its request id. So each call is limited, charged, logged and refused like one that the caller sends itself.
+ */
+export class InProcessCalls {
+  readonly #app: FastifyInstance;
+  // A picture that a tool passes on is in memory as a whole, so few tools hold any, and accounts take turns.
+  readonly #holders = new Admission({
+    slots: MAX_HOLDERS,
+    budgetBytes: MAX_HOLDERS * MAX_UPLOAD_BYTES,
+    limits: () => ({ calls: MAX_WAITING }),
+  });
+
+  constructor(app: FastifyInstance) {
+    this.#app = app;
+  }
+
+  /**
+   * What one call of a tool works with.
+   * @param request passed the gate.
+   * @param signal aborts when nobody waits for the tool any more.
+   */
+  sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
+    const caller = {
+      authorization: apiKeyHeader(request.headers.authorization),
+      'x-request-id': request.id,
+    };
+    let held: Slot | undefined;
+    const send: Send = async ({ method, path, headers, body, isPicture }) => {
+      signal.throwIfAborted();
+      if (isPicture) held ??= await this.#holders.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
+      const response = await this.#app.inject({
+        ...{ method, url: path, signal, remoteAddress: request.ip },
+        headers: { ...headers, ...caller },
+        ...(body !== null && { payload: body }),
+      });
+      return {
+        status: response.statusCode,
+        headers: new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
+        bytes: response.rawPayload,
+      };
+    };
+    return {
+      service: new Service(send, signal),
+      files: null,
+      [Symbol.dispose]: () => held?.release(),
+    };
+  }
+}
+
+/** The other routes take a key by its own scheme alone. */
+function apiKeyHeader(authorization = ''): string {
+  return authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ');
+}

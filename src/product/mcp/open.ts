@@ -1,0 +1,20 @@
+import type { Slice } from '../../platform/http/slice.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { mcpRoutes } from './routes.ts';
+
+interface McpOptions {
+  gate: Gate;
+  publicUrl: () => string;
+  settings: { CORS_ORIGINS: string };
+}
+
+/**
+ * Opens the tools for agents, whose route is below / and not below /api/v1. They stand on the public interface alone,
+ * and need nothing of other slices.
+ */
+export function openMcp({ gate, publicUrl, settings }: McpOptions): Pick<Slice, 'routes'> {
+  const named = new Set(settings.CORS_ORIGINS.split(','));
+  const isKnownOrigin = (origin: string) =>
+    named.has('*') || named.has(origin) || origin === new URL(publicUrl()).origin;
+  return { routes: (app) => mcpRoutes(app, { gate, isKnownOrigin }) };
+}

@@ -1,0 +1,132 @@
+import { isObject } from '../../platform/values/json.ts';
+
+/** One call of the public interface. */
+export interface ServiceRequest {
+  method: 'GET' | 'POST' | 'PUT';
+  /** From the root, with its query: `/api/v1/ops?view=names`. */
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer<ArrayBuffer> | string | null;
+  /** Whether the response is a picture of any size, which a tool passes on. */
+  isPicture: boolean;
+  /** Aborts when nobody waits for the response any more. */
+  signal: AbortSignal;
+}
+
+export interface ServiceResponse {
+  status: number;
+  headers: Headers;
+  bytes: Buffer;
+}
+
+/** Sends a call with the credential of the caller: within the process, or over HTTP. */
+export type Send = (request: ServiceRequest) => Promise<ServiceResponse>;
+
+/** The error of the interface's envelope, or one of the same form. */
+export interface ServiceError {
+  code: string;
+  message: string;
+  param?: string | undefined;
+  retryable: boolean;
+  details?: Record<string, unknown> | undefined;
+  requestId?: string;
+}
+
+/** A call that the interface refused. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly error: ServiceError;
+
+  constructor(error: ServiceError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+/** What a call sends: JSON, or a form with a file. */
+export interface Sent {
+  json?: object;
+  form?: FormData;
+  headers?: Record<string, string>;
+}
+
+/** The public interface, as the tools of one caller use it. */
+export class Service {
+  readonly #send: Send;
+  readonly #signal: AbortSignal;
+
+  constructor(send: Send, signal: AbortSignal) {
+    this.#send = send;
+    this.#signal = signal;
+  }
+
+  /**
+   * A call that answers the envelope.
+   * @param path as that of a ServiceRequest, below /api/v1.
+   * @throws Refusal
+   */
+  async call<T>(
+    method: ServiceRequest['method'],
+    path: string,
+    sent: Sent = {},
+  ): Promise<{ data: T; headers: Headers }> {
+    const { bytes, headers } = await this.#exchange(method, `/api/v1${path}`, sent);
+    const { data } = JSON.parse(bytes.toString()) as { data: T };
+    return { data, headers };
+  }
+
+  /**
+   * A call that answers a picture.
+   * @throws Refusal
+   */
+  picture(path: string, sent: Sent): Promise<ServiceResponse> {
+    return this.#exchange('POST', `/api/v1${path}`, sent);
+  }
+
+  /**
+   * The picture behind a path from the root, of any size.
+   * @throws Refusal
+   */
+  async read(path: string): Promise<Buffer> {
+    return (await this.#exchange('GET', path, {}, true)).bytes;
+  }
+
+  async #exchange(
+    method: ServiceRequest['method'],
+    path: string,
+    sent: Sent,
+    isPicture = false,
+  ): Promise<ServiceResponse> {
+    const { body, type } = await encoded(sent);
+    const headers = { ...sent.headers, ...(type !== null && { 'content-type': type }) };
+    const response = await this.#send({ method, path, headers, body, isPicture, signal: this.#signal });
+    if (response.status >= 400) throw new Refusal(errorOf(response));
+    return response;
+  }
+}
+
+async function encoded({
+  json,
+  form,
+}: Sent): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
+  if (json !== undefined) return { body: JSON.stringify(json), type: 'application/json' };
+  if (form === undefined) return { body: null, type: null };
+  const response = new Response(form);
+  return { body: Buffer.from(await response.arrayBuffer()), type: response.headers.get('content-type') };
+}
+
+/** The error of a refusal; one of the same form for a response of something before the service, such as a proxy. */
+function errorOf({ status, bytes }: ServiceResponse): ServiceError {
+  const envelope = parsed(bytes);
+  if (isObject(envelope) && isObject(envelope.error)) return envelope.error as unknown as ServiceError;
+  const message = `The response has the status ${status}, and is not one of this service: check its address.`;
+  return { code: 'internal_error', message, retryable: status >= 500 };
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return null;
+  }
+}

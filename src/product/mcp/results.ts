@@ -1,0 +1,80 @@
+import { Type } from '@sinclair/typebox';
+import type { ResultLink } from '../transforms/results.ts';
+import { fileOf, type InputSource, openInput } from './inputs.ts';
+import type { Service } from './public-interface.ts';
+import type { Picture } from './tool.ts';
+import { takePicture } from './tools/look.ts';
+
+/** The life of a link to a result that was saved, in seconds: the longest that the service gives. */
+const LINK_LIFE_SECONDS = 604_800;
+const PREVIEW_EDGE_PX = 256;
+
+/** What tools say of a picture that they made. */
+export const MADE = {
+  link: Type.String(),
+  asset: Type.String(),
+  width: Type.Integer(),
+  height: Type.Integer(),
+  format: Type.String(),
+  bytes: Type.Integer(),
+  warnings: Type.Array(Type.String()),
+};
+
+export interface Made {
+  link: string;
+  asset?: string;
+  width: number;
+  height: number;
+  format: string;
+  bytes: number;
+  warnings?: string[];
+}
+
+/** The arguments that decide what happens to a picture that was made. */
+export const KEEPING = {
+  save: Type.Optional(Type.Boolean({ description: 'Keep as an asset.' })),
+  preview: Type.Optional(
+    Type.Boolean({ description: `Show it, at most ${PREVIEW_EDGE_PX} px; one more run.` }),
+  ),
+};
+
+/** The facts of a result, which is saved if it was asked for. */
+export async function describeMade(
+  { url, contentType, width, height, bytes }: ResultLink,
+  warnings: string | null | undefined,
+  { save }: { save?: boolean },
+  source: InputSource,
+): Promise<Made> {
+  const kept = save === true ? await keep(url, contentType, source) : { link: url };
+  const format = contentType.replace('image/', '');
+  return { ...kept, width, height, format, bytes, ...(warnings && { warnings: warnings.split(',') }) };
+}
+
+/** A small view of a result, if it was asked for. */
+export async function takePreviews(
+  link: string | undefined,
+  { preview }: { preview?: boolean },
+  source: InputSource,
+): Promise<Picture[]> {
+  if (preview !== true || link === undefined) return [];
+  const { picture } = await takePicture(await openInput(link, source), source.service, {
+    size: PREVIEW_EDGE_PX,
+  });
+  return [picture];
+}
+
+/** Stores a result as an asset. */
+async function keep(link: string, contentType: string, source: InputSource) {
+  const image = await openInput(link, source);
+  if (!('bytes' in image)) throw new Error('The link of a result does not lead to this service.');
+  const form = new FormData();
+  form.append('file', fileOf(image.bytes), `result.${contentType.replace(/^image\/|\+.*$/g, '')}`);
+  const { data } = await source.service.call<{ id: string }>('POST', '/assets/upload', { form });
+  return { asset: data.id, link: await linkTo(data.id, source.service) };
+}
+
+/** A signed link to an asset, of a week. */
+export async function linkTo(assetId: string, service: Service): Promise<string> {
+  const path = `/assets/${encodeURIComponent(assetId)}/link?expiresIn=${LINK_LIFE_SECONDS}`;
+  return (await service.call<{ url: string }>('GET', path)).data.url;
+}

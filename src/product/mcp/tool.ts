@@ -1,0 +1,66 @@
+import { type Static, type TObject, Type } from '@sinclair/typebox';
+import { createCheck } from '../../platform/http/errors/validation.ts';
+import type { InputSource } from './inputs.ts';
+
+/** An object of any fields, in the schemas of tools: short, because every conversation begins with them. */
+export const AnyObject = Type.Unsafe<object>({ type: 'object' });
+
+/** What a tool answers. */
+export interface ToolResult {
+  /** As the schema of its output says. */
+  structured: Record<string, unknown>;
+  /** The same for a reader, if JSON is not its shortest form. */
+  text?: string;
+  /** The pictures to show. */
+  pictures?: readonly Picture[];
+}
+
+export interface Picture {
+  data: Buffer;
+  mimeType: string;
+}
+
+/** A tool as the protocol lists it. */
+export interface ToolDefinition {
+  name: string;
+  title: string;
+  /** At most 40 words. */
+  description: string;
+  inputSchema: TObject;
+  outputSchema: TObject;
+  annotations: {
+    readOnlyHint: boolean;
+    destructiveHint?: boolean;
+    idempotentHint?: boolean;
+    openWorldHint: boolean;
+  };
+}
+
+interface ToolSpec<Input extends TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
+  input: Input;
+  /** Its fields are optional, because clients check the output of a refusal by it as well. */
+  output: TObject;
+  run(args: Static<Input>, source: InputSource): Promise<ToolResult>;
+}
+
+/** A tool: its definition, and its work over the public interface. */
+export class Tool {
+  readonly definition: ToolDefinition;
+  /**
+   * @param args as sent.
+   * @throws ApiError invalid_param on an argument; Refusal of the interface.
+   */
+  readonly call: (args: unknown, source: InputSource) => Promise<ToolResult>;
+
+  private constructor(definition: ToolDefinition, call: Tool['call']) {
+    this.definition = definition;
+    this.call = call;
+  }
+
+  static of<Input extends TObject>({ input, output, run, ...listed }: ToolSpec<Input>): Tool {
+    const { name, title, description, annotations } = listed;
+    const definition = { name, title, description, inputSchema: input, outputSchema: output, annotations };
+    const check = createCheck(input, 'arguments');
+    return new Tool(definition, async (args, source) => run(check(args), source));
+  }
+}

@@ -1,0 +1,51 @@
+import { Type } from '@sinclair/typebox';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { fileOf, type Image, Input, openInput } from '../inputs.ts';
+import type { Sent, Service } from '../public-interface.ts';
+import { AnyObject, Tool } from '../tool.ts';
+
+export const compare = Tool.of({
+  name: 'compare',
+  title: 'Compare two images',
+  description:
+    'How two images of one size differ: SSIM, share of changed pixels, hash distance, regions. One run.',
+  annotations: { readOnlyHint: true, openWorldHint: true },
+  input: Type.Object({ input: Input, other: Input }, { additionalProperties: false }),
+  output: Type.Partial(
+    Type.Object({
+      ssim: Type.Number(),
+      changedShare: Type.Number(),
+      maxDifference: Type.Integer(),
+      hashDistance: Type.Integer(),
+      regions: Type.Array(AnyObject),
+    }),
+  ),
+  async run({ input, other }, source) {
+    const one = await openInput(input, source);
+    const two = await openInput(other, source, 'other');
+    const sent = await encodePair(one, two, source.service);
+    const { data } = await source.service.call<object>('POST', '/images/compare', sent);
+    return { structured: { ...data } };
+  },
+});
+
+/** Both images as references, or both as bytes, because the call takes one form for both. */
+async function encodePair(one: Image, two: Image, service: Service): Promise<Sent> {
+  if (!('bytes' in one) && !('bytes' in two)) {
+    const other = 'assetId' in two ? { otherAssetId: two.assetId } : { otherUrl: two.url };
+    return { json: { ...one, ...other } };
+  }
+  const form = new FormData();
+  form.append('file', fileOf(await readBytes(one, 'input', service)), 'image');
+  form.append('other', fileOf(await readBytes(two, 'other', service)), 'other');
+  return { form };
+}
+
+async function readBytes(image: Image, argument: string, service: Service): Promise<Buffer> {
+  if ('bytes' in image) return image.bytes;
+  if ('assetId' in image) return service.read(`/api/v1/assets/${encodeURIComponent(image.assetId)}/content`);
+  throw invalidParam(
+    argument,
+    'A URL is not compared with a result: save the result first, and send its asset.',
+  );
+}

@@ -1,0 +1,114 @@
+import { Type } from '@sinclair/typebox';
+import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { present } from '../../../platform/values/present.ts';
+import { bodyOf, type Image, Input, openInput } from '../inputs.ts';
+import type { Service } from '../public-interface.ts';
+import { linkTo } from '../results.ts';
+import { AnyObject, Tool } from '../tool.ts';
+
+const KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as const;
+type Kind = (typeof KINDS)[number];
+
+const PALETTE_COLORS = 6;
+/** The tags of a file in an answer, as characters of JSON. */
+const MAX_TAGS_CHARACTERS = 4_000;
+const MAX_TAG_CHARACTERS = 200;
+
+export const facts = Tool.of({
+  name: 'facts',
+  title: 'Read the facts of an image',
+  description:
+    'Size, format and colours of an image; on request its tags (EXIF), palette, hashes, text (OCR), QR and bar codes, or for an asset a link. text and codes count one run each.',
+  annotations: { readOnlyHint: true, openWorldHint: true },
+  input: Type.Object(
+    {
+      input: Input,
+      include: Type.Optional(
+        Type.Array(Type.Unsafe<Kind>({ type: 'string', enum: [...KINDS] }), {
+          minItems: 1,
+          description: 'Default: image.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  output: Type.Partial(
+    Type.Object({
+      image: AnyObject,
+      tags: AnyObject,
+      palette: Type.Array(AnyObject),
+      hashes: AnyObject,
+      text: AnyObject,
+      codes: Type.Array(AnyObject),
+      link: Type.String(),
+    }),
+  ),
+  async run({ input, include }, source) {
+    const { service } = source;
+    const image = await openInput(input, source);
+    const kinds = new Set<Kind>(include ?? ['image']);
+    return {
+      structured: {
+        ...(await measured(image, kinds, service)),
+        ...(kinds.has('text') && { text: await textIn(image, service) }),
+        ...(kinds.has('codes') && { codes: await codesIn(image, service) }),
+        ...(kinds.has('link') && { link: await findLink(image, service) }),
+      },
+    };
+  },
+});
+
+interface Measured {
+  image: ImageObject & { palette?: object[] };
+  metadata: ImageTags;
+}
+
+/** What one call measures, as far as it was asked for. */
+async function measured(image: Image, kinds: ReadonlySet<Kind>, service: Service) {
+  if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
+  const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
+  const { data } = await service.call<Measured>('POST', `/images/metadata${query}`, bodyOf(image));
+  const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;
+  return {
+    ...(kinds.has('image') && { image: facts }),
+    ...(kinds.has('tags') && { tags: shortTags(data.metadata) }),
+    ...(kinds.has('palette') && { palette }),
+    ...(kinds.has('hashes') && { hashes: present({ sha1, perceptualHash, thumbhash, blurhash }) }),
+  };
+}
+
+/** The tags, with long values cut, up to a size. */
+function shortTags(groups: ImageTags): Record<string, Record<string, unknown>> {
+  const short: Record<string, Record<string, unknown>> = {};
+  let length = 0;
+  for (const [group, tags] of Object.entries(groups)) {
+    for (const [name, value] of Object.entries(tags)) {
+      const text = JSON.stringify(value) ?? '';
+      const shown = text.length > MAX_TAG_CHARACTERS ? `${text.slice(0, MAX_TAG_CHARACTERS)}…` : value;
+      length += name.length + Math.min(text.length, MAX_TAG_CHARACTERS);
+      if (length > MAX_TAGS_CHARACTERS) return short;
+      short[group] = { ...short[group], [name]: shown };
+    }
+  }
+  return short;
+}
+
+async function textIn(image: Image, service: Service) {
+  const answer = await service.call<{ text: string; confidence: number }>(
+    'POST',
+    '/images/read-text',
+    bodyOf(image),
+  );
+  const { text, confidence } = answer.data;
+  return { text, confidence };
+}
+
+async function codesIn(image: Image, service: Service) {
+  return (await service.call<{ codes: object[] }>('POST', '/images/read-codes', bodyOf(image))).data.codes;
+}
+
+async function findLink(image: Image, service: Service): Promise<string> {
+  if ('assetId' in image) return linkTo(image.assetId, service);
+  throw invalidParam('include', 'A link is for an asset: save the image first, or leave link out.');
+}

@@ -1,0 +1,159 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { present } from '../../../platform/values/present.ts';
+import type { Job, JobItem } from '../../jobs/schema.ts';
+import { ensureAsset, type InputSource, openInput } from '../inputs.ts';
+import { AnyObject, Tool, type ToolResult } from '../tool.ts';
+
+/** Shorter than the time that clients wait for a tool, which is a minute in most of them. */
+const MAX_WAIT_SECONDS = 50;
+/** The items of a job in an answer. */
+const SHOWN_ITEMS = 20;
+const MAX_INPUTS = 100;
+
+const Arguments = Type.Object(
+  {
+    action: Type.Unsafe<'submit' | 'get' | 'cancel' | 'resume'>({
+      type: 'string',
+      enum: ['submit', 'get', 'cancel', 'resume'],
+    }),
+    id: Type.Optional(Type.String({ description: 'Of the job; not to submit.' })),
+    op: Type.Optional(Type.String({ description: 'To submit: op, preset or steps.' })),
+    preset: Type.Optional(Type.String()),
+    steps: Type.Optional(Type.Array(AnyObject, { minItems: 1 })),
+    inputs: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: MAX_INPUTS })),
+    from: Type.Optional(
+      Type.Unsafe<object>({ type: 'object', description: 'Or {collection, createdFrom, createdTo, limit}.' }),
+    ),
+    parameters: Type.Optional(AnyObject),
+    prompt: Type.Optional(Type.String()),
+    model: Type.Optional(Type.String()),
+    count: Type.Optional(Type.Integer({ description: 'generate.' })),
+    variants: Type.Optional(Type.Array(AnyObject)),
+    template: Type.Optional(Type.String({ description: 'render_template, with items (rows of data).' })),
+    items: Type.Optional(Type.Array(AnyObject)),
+    collection: Type.Optional(Type.String({ description: 'For the results.' })),
+    maxCredits: Type.Optional(Type.Integer({ minimum: 0 })),
+    dryRun: Type.Optional(Type.Boolean()),
+    wait: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: MAX_WAIT_SECONDS, description: 'Seconds to wait for its end.' }),
+    ),
+    key: Type.Optional(Type.String({ description: 'Idempotency-Key: repeats run once.' })),
+  },
+  { additionalProperties: false },
+);
+type Arguments = Static<typeof Arguments>;
+
+export const job = Tool.of({
+  name: 'job',
+  title: 'Run a job',
+  description:
+    'Batches and AI ops. submit: an op, preset or steps over inputs; generate takes prompt alone. get waits; cancel stops what has not begun; resume retries what did not complete. dryRun prices. Charges credits for AI ops.',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  input: Arguments,
+  output: Type.Partial(
+    Type.Object({
+      id: Type.String(),
+      status: Type.String(),
+      totalItems: Type.Integer(),
+      completedItems: Type.Integer(),
+      failedItems: Type.Integer(),
+      actualCredits: Type.Integer(),
+      credits: Type.Integer(),
+      items: Type.Array(AnyObject),
+    }),
+  ),
+  async run(args, source) {
+    switch (args.action) {
+      case 'submit':
+        return submit(args, source);
+      case 'get':
+        return read(args, source);
+      case 'cancel':
+        return change('cancel', args, source);
+      case 'resume':
+        return change('resume', args, source);
+    }
+  },
+});
+
+async function submit(args: Arguments, source: InputSource): Promise<ToolResult> {
+  const { action: _, id, inputs, preset, template, dryRun, wait, key, ...request } = args;
+  if (id !== undefined) throw invalidParam('id', 'A new job has no id yet: leave it out, or use action get.');
+  const assetIds = inputs && (await ensureAssets(inputs, source));
+  const json = present({ ...request, assetIds, presetId: preset, templateId: template });
+  const path = `/jobs?${queryOf({ dryRun, wait })}`;
+  const { data } = await source.service.call<Job | object>('POST', path, { json, ...withKey(key) });
+  return { structured: 'id' in data ? viewOf(data as Job) : { ...data } };
+}
+
+async function read({ id, wait }: Arguments, source: InputSource): Promise<ToolResult> {
+  const { data } = await source.service.call<Job>('GET', `${requirePath(id)}?${queryOf({ wait })}`);
+  return { structured: viewOf(data) };
+}
+
+async function change(
+  action: 'cancel' | 'resume',
+  { id, key, dryRun, maxCredits }: Arguments,
+  source: InputSource,
+): Promise<ToolResult> {
+  const path = `${requirePath(id)}/${action}?${queryOf({ dryRun: action === 'resume' ? dryRun : undefined })}`;
+  const json = action === 'resume' ? present({ maxCredits }) : undefined;
+  const { data } = await source.service.call<Job | object>('POST', path, {
+    ...(json && { json }),
+    ...withKey(key),
+  });
+  return { structured: 'id' in data ? viewOf(data as Job) : { ...data } };
+}
+
+function requirePath(id: string | undefined): string {
+  if (id === undefined)
+    throw invalidParam('id', 'id is missing: send that of the job, as submit answered it.');
+  return `/jobs/${encodeURIComponent(id)}`;
+}
+
+function queryOf(fields: { dryRun?: boolean | undefined; wait?: number | undefined }): URLSearchParams {
+  const query = new URLSearchParams({ items: String(SHOWN_ITEMS) });
+  for (const [name, value] of Object.entries(present(fields))) query.set(name, String(value));
+  return query;
+}
+
+function withKey(key: string | undefined) {
+  return key === undefined ? {} : { headers: { 'idempotency-key': key } };
+}
+
+/** The assets of a job, which takes nothing else: other images are uploaded one after the other. */
+async function ensureAssets(inputs: readonly string[], source: InputSource): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [index, input] of inputs.entries())
+    ids.push(await ensureAsset(await openInput(input, source, `inputs[${index}]`), source.service));
+  return ids;
+}
+
+/** The fields of a job that lead to the next call. */
+function viewOf({ id, status, totalItems, completedItems, failedItems, cancelledItems, ...job }: Job) {
+  const { op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable, items = [] } = job;
+  return {
+    ...{ id, status, totalItems, completedItems, failedItems },
+    ...(cancelledItems > 0 && { cancelledItems }),
+    ...present({ op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable }),
+    items: items.map(itemView),
+    ...(totalItems > items.length && { moreItems: totalItems - items.length }),
+  };
+}
+
+function itemView({
+  index,
+  status,
+  variant,
+  resultAssetId,
+  output,
+  achieved,
+  errorCode,
+  errorMessage,
+}: JobItem) {
+  return {
+    ...{ index, status },
+    ...present({ variant, asset: resultAssetId, output, achieved, errorCode, errorMessage }),
+  };
+}

@@ -1,0 +1,72 @@
+import { Type } from '@sinclair/typebox';
+import { bodyOf, type Image, Input, openInput } from '../inputs.ts';
+import type { Service, ServiceResponse } from '../public-interface.ts';
+import { type Picture, Tool } from '../tool.ts';
+
+/** The longest edge of a picture for a model, which costs tokens by its pixels. */
+export const MAX_EDGE_PX = 512;
+const MIN_EDGE_PX = 32;
+/** The largest picture for a model, because hosts refuse larger answers, or show them as text. */
+const MAX_BYTES = 100_000;
+const QUALITY = 75;
+
+const Region = Type.Object(
+  {
+    x: Type.Integer({ minimum: 0 }),
+    y: Type.Integer({ minimum: 0 }),
+    width: Type.Integer({ minimum: 1 }),
+    height: Type.Integer({ minimum: 1 }),
+  },
+  { additionalProperties: false },
+);
+
+export const look = Tool.of({
+  name: 'look',
+  title: 'Look at an image',
+  description: `Shows an image, or a region of it in pixels, at most ${MAX_EDGE_PX} px. Counts one run.`,
+  annotations: { readOnlyHint: true, openWorldHint: true },
+  input: Type.Object(
+    {
+      input: Input,
+      region: Type.Optional(Region),
+      size: Type.Optional(
+        Type.Integer({ minimum: MIN_EDGE_PX, maximum: MAX_EDGE_PX, description: 'Longest edge.' }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  output: Type.Partial(Type.Object({ width: Type.Integer(), height: Type.Integer() })),
+  async run({ input, region, size = MAX_EDGE_PX }, source) {
+    const image = await openInput(input, source);
+    const { picture, width, height } = await takePicture(image, source.service, { region, size });
+    return { structured: { width, height }, pictures: [picture] };
+  },
+});
+
+/** What a model sees of an image: its first frame, or a region, as WebP. */
+export async function takePicture(
+  image: Image,
+  service: Service,
+  { region, size }: { region?: object | undefined; size: number },
+): Promise<{ picture: Picture; width: number; height: number }> {
+  // A small region is enlarged, because it was asked for its details.
+  const scaled = { width: size, height: size, fit: 'inside', enlarge: region !== undefined, frame: 'first' };
+  const steps = [
+    ...(region === undefined ? [] : [{ op: 'crop', parameters: region }]),
+    { op: 'resize', parameters: scaled },
+  ];
+  const drawn = (last: object) =>
+    service.picture('/images/transform', bodyOf(image, { steps: [...steps, last] }));
+  let response = await drawn({ op: 'convert', parameters: { format: 'webp', quality: QUALITY } });
+  if (response.bytes.length > MAX_BYTES)
+    response = await drawn({ op: 'compress', parameters: { format: 'webp', maxBytes: MAX_BYTES } });
+  return {
+    picture: { data: response.bytes, mimeType: response.headers.get('content-type') ?? 'image/webp' },
+    width: numberIn(response, 'x-service-width'),
+    height: numberIn(response, 'x-service-height'),
+  };
+}
+
+function numberIn({ headers }: ServiceResponse, name: string): number {
+  return Number(headers.get(name));
+}

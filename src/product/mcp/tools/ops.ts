@@ -1,0 +1,99 @@
+import { Type } from '@sinclair/typebox';
+import { TRANSFORM_ENDPOINT } from '../../catalogue/op.ts';
+import { PASS_PARAMETERS } from '../../catalogue/pass-parameters.ts';
+import type { OpDefinition, OpParameter } from '../../catalogue/schema.ts';
+import type { Service } from '../public-interface.ts';
+import { Tool } from '../tool.ts';
+
+/** The characters of an op in the list. */
+const MAX_LINE_CHARACTERS = 60;
+/** About 250 tokens. */
+const MAX_TABLE_CHARACTERS = 760;
+/** The lengths of a parameter's description, of which the longest that fits is taken. */
+const DESCRIPTION_CHARACTERS = [120, 80, 56, 40, 28, 0];
+
+export const ops = Tool.of({
+  name: 'ops',
+  title: 'List ops',
+  description: 'All ops, a line each; with name, the parameters of that op: type, bounds, default, meaning.',
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  input: Type.Object({ name: Type.Optional(Type.String()) }, { additionalProperties: false }),
+  output: Type.Partial(
+    Type.Object({ ops: Type.Array(Type.String()), op: Type.String(), parameters: Type.Array(Type.String()) }),
+  ),
+  async run({ name }, { service }) {
+    if (name === undefined) return listOf(await all(service));
+    const { data } = await service.call<OpDefinition>('GET', `/ops/${encodeURIComponent(name)}`);
+    return tableOf(data);
+  },
+});
+
+async function all(service: Service): Promise<OpDefinition[]> {
+  return (await service.call<OpDefinition[]>('GET', '/ops')).data;
+}
+
+/** The groups of the list: the tool that does the ops, and whether it does an op. */
+const GROUPS: ReadonlyArray<readonly [title: string, has: (op: OpDefinition) => boolean]> = [
+  ['run or job', ({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT],
+  ['job, for credits', ({ kind }) => kind === 'ai'],
+  ['job (facts, compare and render do them at once)', ({ kind }) => kind === 'deterministic'],
+];
+
+function listOf(definitions: readonly OpDefinition[]) {
+  const groups = Map.groupBy(definitions, (op) => GROUPS.find(([, has]) => has(op))?.[0]);
+  const lines = GROUPS.flatMap(([title]) => [
+    `# ${title}`,
+    ...(groups.get(title) ?? []).map(
+      ({ op, description }) => `${op}: ${shortened(description, MAX_LINE_CHARACTERS)}`,
+    ),
+  ]);
+  return { structured: { ops: lines }, text: lines.join('\n') };
+}
+
+/** The parameters of an op. Those that all ops share stand in one line. */
+function tableOf({ op, kind, description, params, defaultModel, requiresPrompt }: OpDefinition) {
+  const isShared = (name: string) => kind === 'deterministic' && Object.hasOwn(PASS_PARAMETERS, name);
+  const own = Object.entries(params).filter(([name]) => !isShared(name));
+  const shared = Object.entries(params).filter(([name]) => isShared(name));
+  const head = [
+    `${op}: ${shortened(description, 120)}`,
+    ...(defaultModel === undefined ? [] : [`model ${defaultModel}${requiresPrompt ? '; needs prompt' : ''}`]),
+  ];
+  const tail = shared.length === 0 ? [] : [`also ${shared.map(sharedName).join(' ')}`];
+  const tables = DESCRIPTION_CHARACTERS.map((length) => own.map((entry) => lineOf(entry, length)));
+  const fits = (lines: string[]) => [...head, ...lines, ...tail].join('\n').length <= MAX_TABLE_CHARACTERS;
+  const parameters = [...(tables.find(fits) ?? tables.at(-1) ?? []), ...tail];
+  return { structured: { op: head.join('. '), parameters }, text: [...head, ...parameters].join('\n') };
+}
+
+/** Shared parameters by their names; the format by its values, because most calls send it. */
+function sharedName([name, parameter]: [string, OpParameter]): string {
+  return name === 'format' ? `format=${valuesOf(parameter)}` : name;
+}
+
+function lineOf([name, parameter]: [string, OpParameter], length: number): string {
+  const { default: fallback, description } = parameter;
+  const otherwise = fallback === undefined ? '' : `=${fallback}`;
+  const meaning = length === 0 ? '' : ` ${shortened(description, length)}`;
+  return `${name} ${valuesOf(parameter)}${otherwise}${meaning}`;
+}
+
+/** `cover|contain`, `integer 1..100`. */
+function valuesOf({ type, enum: words, min, max }: OpParameter): string {
+  if (words !== undefined) return words.join('|');
+  const bounds = min === undefined && max === undefined ? '' : ` ${min ?? ''}..${max ?? ''}`;
+  return `${type}${bounds}`;
+}
+
+/** Words that no text ends with. */
+const LEADING_ON =
+  /(?: (?:an?|the|of|and|or|by|with|like|its|as|how|in|on|for|to|what|when|that|over|beyond|they))+$/;
+
+/** The first sentence of a text, cut at a comma or a word. */
+function shortened(text: string, length: number): string {
+  const [sentence = ''] = text.split(/[.;:](?: |$)/);
+  if (sentence.length <= length) return sentence;
+  const cut = sentence.slice(0, length + 1).replace(/[\s,(]+\S*$/, '');
+  const comma = cut.lastIndexOf(',');
+  return (comma > length / 2 ? cut.slice(0, comma) : cut).replace(LEADING_ON, '');
+}

@@ -1,0 +1,59 @@
+import { Type } from '@sinclair/typebox';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { present } from '../../../platform/values/present.ts';
+import type { PresetData } from '../../presets/schema.ts';
+import { AnyObject, Tool } from '../tool.ts';
+
+/** The presets in an answer, built-in ones first. */
+const MAX_LISTED = 100;
+
+export const presets = Tool.of({
+  name: 'presets',
+  title: 'Keep and read presets',
+  description:
+    'Named, versioned lists of steps. list; get by preset; save new ones by name and steps, or a new version of preset.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  input: Type.Object(
+    {
+      action: Type.Unsafe<'list' | 'get' | 'save'>({ type: 'string', enum: ['list', 'get', 'save'] }),
+      preset: Type.Optional(Type.String({ description: 'Slug, also slug@version to get.' })),
+      name: Type.Optional(Type.String()),
+      steps: Type.Optional(Type.Array(AnyObject, { minItems: 1 })),
+      description: Type.Optional(Type.String()),
+    },
+    { additionalProperties: false },
+  ),
+  output: Type.Partial(
+    Type.Object({
+      preset: Type.String(),
+      version: Type.Integer(),
+      steps: Type.Array(AnyObject),
+      presets: Type.Array(Type.String()),
+    }),
+  ),
+  async run({ action, preset, name, steps, description }, { service }) {
+    if (action === 'list') {
+      const { data } = await service.call<PresetData[]>('GET', '/presets');
+      return { structured: { presets: data.slice(0, MAX_LISTED).map(lineOf) } };
+    }
+    const path = preset === undefined ? '/presets' : `/presets/${encodeURIComponent(preset)}`;
+    if (action === 'get') {
+      if (preset === undefined)
+        throw invalidParam('preset', 'preset is missing: send the slug, as list answers it.');
+      return { structured: viewOf((await service.call<PresetData>('GET', path)).data) };
+    }
+    const json = present({ name, steps, description });
+    const { data } = await service.call<PresetData>(preset === undefined ? 'POST' : 'PUT', path, { json });
+    const { slug, version, warnings = [] } = data;
+    return { structured: { preset: slug, version, ...(warnings.length > 0 && { warnings }) } };
+  },
+});
+
+/** `avatar: thumbnail, round_corners`. */
+function lineOf({ slug, steps }: PresetData): string {
+  return `${slug}: ${steps.map(({ op, operation }) => op ?? operation).join(', ')}`;
+}
+
+function viewOf({ slug, name, version, description, steps }: PresetData) {
+  return { preset: slug, name, version, ...(description !== '' && { description }), steps };
+}

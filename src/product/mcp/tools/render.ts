@@ -1,0 +1,34 @@
+import { Type } from '@sinclair/typebox';
+import { present } from '../../../platform/values/present.ts';
+import type { ResultLink } from '../../transforms/results.ts';
+import { describeMade, KEEPING, MADE, takePreviews } from '../results.ts';
+import { AnyObject, Tool } from '../tool.ts';
+
+export const render = Tool.of({
+  name: 'render',
+  title: 'Render HTML to a picture',
+  description:
+    'Draws a template (social-card, or one of yours), or html with css, width and height, with data for its {{variables}}. Pictures in it: asset://<asset id>. Counts one run.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  input: Type.Object(
+    {
+      template: Type.Optional(Type.String()),
+      html: Type.Optional(Type.String()),
+      css: Type.Optional(Type.String()),
+      width: Type.Optional(Type.Integer()),
+      height: Type.Optional(Type.Integer()),
+      data: Type.Optional(AnyObject),
+      format: Type.Optional(Type.String({ description: 'png, jpeg, webp, avif.' })),
+      ...KEEPING,
+    },
+    { additionalProperties: false },
+  ),
+  output: Type.Partial(Type.Object(MADE)),
+  async run({ template, save, preview, ...page }, source) {
+    const keeping = present({ save, preview });
+    const json = present({ templateId: template, ...page });
+    const answer = await source.service.call<ResultLink>('POST', '/images/render?response=url', { json });
+    const made = await describeMade(answer.data, answer.headers.get('x-service-warnings'), keeping, source);
+    return { structured: { ...made }, pictures: await takePreviews(made.link, keeping, source) };
+  },
+});

@@ -1,0 +1,92 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { present } from '../../../platform/values/present.ts';
+import type { ResultLink } from '../../transforms/results.ts';
+import { bodyOf, Input, type InputSource, openInput } from '../inputs.ts';
+import { describeMade, KEEPING, MADE, takePreviews } from '../results.ts';
+import { AnyObject, Tool, type ToolResult } from '../tool.ts';
+
+const MAX_STEPS = 12;
+
+/** As the interface takes them, which refuses what is wrong in them. */
+const Steps = Type.Array(
+  Type.Object({ op: Type.String(), parameters: Type.Optional(AnyObject) }, { additionalProperties: true }),
+  { minItems: 1, maxItems: MAX_STEPS },
+);
+const Outputs = Type.Array(Type.Object({ name: Type.String(), steps: Type.Array(AnyObject) }), {
+  minItems: 2,
+  maxItems: MAX_STEPS,
+  description: 'Several results; steps beside them run first.',
+});
+const Arguments = Type.Object(
+  {
+    input: Input,
+    steps: Type.Optional(Steps),
+    preset: Type.Optional(Type.String({ description: 'Slug, instead of steps.' })),
+    outputs: Type.Optional(Outputs),
+    dryRun: Type.Optional(Type.Boolean()),
+    ...KEEPING,
+  },
+  { additionalProperties: false },
+);
+
+export const run = Tool.of({
+  name: 'run',
+  title: 'Run steps on an image',
+  description: 'Runs 1 to 12 steps, a preset, or several outputs on one image now. Answers facts and a link.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  input: Arguments,
+  output: Type.Partial(
+    Type.Object({
+      ...MADE,
+      outputs: Type.Array(AnyObject),
+    }),
+  ),
+  async run(args, source) {
+    const { input, steps, preset, outputs } = args;
+    const image = await openInput(input, source);
+    const sent = bodyOf(image, present({ steps, preset, outputs }));
+    if (args.dryRun === true) {
+      const { data } = await source.service.call<object>('POST', '/images/transform?dryRun=true', sent);
+      return { structured: { ...data } };
+    }
+    const { data, headers } = await source.service.call<ResultLink | { outputs: SentOutput[] }>(
+      'POST',
+      '/images/transform?response=url',
+      sent,
+    );
+    if ('outputs' in data) return describeOutputs(data.outputs, args, source);
+    const made = await describeMade(data, headers.get('x-service-warnings'), args, source);
+    return {
+      structured: { ...made, ...findingsIn(headers) },
+      pictures: await takePreviews(made.link, args, source),
+    };
+  },
+});
+
+/** An output as the interface answers it. */
+type SentOutput = { name: string } & ((ResultLink & { warnings?: string }) | { error: object });
+
+async function describeOutputs(
+  sent: readonly SentOutput[],
+  args: Static<typeof Arguments>,
+  source: InputSource,
+): Promise<ToolResult> {
+  const outputs: Array<{ name: string; link?: string }> = [];
+  for (const output of sent) {
+    if ('error' in output) outputs.push(output);
+    else outputs.push({ name: output.name, ...(await describeMade(output, output.warnings, args, source)) });
+  }
+  const [link] = outputs.flatMap((output) => output.link ?? []);
+  return { structured: { outputs }, pictures: await takePreviews(link, args, source) };
+}
+
+/** The headers with what was found or reached, such as the quality of a file that was searched for. */
+const FINDINGS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
+
+function findingsIn(headers: Headers): Record<string, string> {
+  const found = FINDINGS.flatMap((name) => {
+    const value = headers.get(`x-service-${name}`);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
+}
