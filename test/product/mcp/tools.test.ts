@@ -78,13 +78,20 @@ t.test('run makes what its steps say, and its link is an input of the next call'
   t.match(second.data, { width: 50, height: 75, format: 'webp', asset: /^ast_/ });
   t.same((await sharp(await followed(second.data.link)).metadata()).width, 50);
   t.equal((await seen(second)).width, 50);
-  const kept = await call(client, 'facts', { input: second.data.link, include: ['image', 'hashes', 'link'] });
+  const kept = await call(client, 'facts', {
+    input: second.data.link,
+    include: ['image', 'hashes', 'palette', 'link'],
+  });
   t.match(kept.data, { image: { width: 50 }, hashes: { sha1: String }, link: String });
+  t.match(kept.data.palette[0].color, /^#[0-9a-f]{6}$/);
+  t.notOk('palette' in kept.data.image);
 });
+
+const SMALL = { op: 'resize', parameters: { width: 32 } };
 
 t.test('run makes several outputs, or only checks and prices them', async (t) => {
   const outputs = [
-    { name: 'small', steps: [{ op: 'resize', parameters: { width: 32 } }] },
+    { name: 'small', steps: [SMALL] },
     { name: 'broken', steps: [{ op: 'crop', parameters: { x: 9_000, y: 0, width: 9, height: 9 } }] },
   ];
   const several = await call(client, 'run', { input: asset, outputs, preview: true });
@@ -94,6 +101,11 @@ t.test('run makes several outputs, or only checks and prices them', async (t) =>
   ]);
   t.equal((await seen(several)).width, 32);
   const before = (await server.call('/account', { key })).json.data.processing.used;
+  const priced = await call(client, 'run', { input: asset, steps: [SMALL], dryRun: true });
+  t.match(priced.data, { width: 32, height: 24, format: 'jpeg', price: 0, warnings: [] });
+  t.notOk('link' in priced.data);
+  const drawn = await call(client, 'render', { html: '<p>Hi', width: 60, height: 30, dryRun: true });
+  t.match(drawn.data, { width: 60, height: 30, price: 0 });
   const preset = await call(client, 'run', { input: asset, preset: 'builtin-none' });
   t.match(preset, { isError: true, data: { error: { code: 'preset_not_found', param: 'preset' } } });
   t.equal((await server.call('/account', { key })).json.data.processing.used, before);

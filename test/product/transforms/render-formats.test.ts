@@ -77,3 +77,15 @@ t.test('a wrong field of the output is refused by its name', async (t) => {
     details: { limit: 4096 },
   });
 });
+
+t.test('a picture is answered by a signed link where response=url asks for one', async (t) => {
+  const json = { templateId, format: 'webp' };
+  const { status, json: answer } = await server.call('/images/render?response=url', { key, json });
+  t.equal(status, 200);
+  const { url, ...facts } = answer.data;
+  t.match(facts, { contentType: 'image/webp', width: 200, height: 100, expiresInSeconds: 300 });
+  const read = await fetch(url);
+  const bytes = Buffer.from(await read.arrayBuffer());
+  t.same([read.status, bytes.length], [200, facts.bytes]);
+  t.same((await sharp(bytes).metadata()).width, 200);
+});

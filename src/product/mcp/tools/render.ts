@@ -19,14 +19,19 @@ export const render = Tool.of({
       height: Type.Optional(Type.Integer()),
       data: Type.Optional(AnyObject),
       format: Type.Optional(Type.String({ description: 'png, jpeg, webp, avif.' })),
+      dryRun: Type.Optional(Type.Boolean()),
       ...KEEPING,
     },
     { additionalProperties: false },
   ),
   output: Type.Partial(Type.Object(MADE)),
-  async run({ template, save, preview, ...page }, source) {
+  async run({ template, dryRun, save, preview, ...page }, source) {
     const keeping = present({ save, preview });
     const json = present({ templateId: template, ...page });
+    if (dryRun === true) {
+      const { data } = await source.service.call<object>('POST', '/images/render?dryRun=true', { json });
+      return { structured: { ...data } };
+    }
     const answer = await source.service.call<ResultLink>('POST', '/images/render?response=url', { json });
     const made = await describeMade(answer.data, answer.headers.get('x-service-warnings'), keeping, source);
     return { structured: { ...made }, pictures: await takePreviews(made.link, keeping, source) };
