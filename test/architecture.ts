@@ -25,7 +25,7 @@ const MAY_IMPORT_WORKERS = [
 /** A package of its own: it imports nothing of the service, and only callers of the interface import it. */
 const CLIENT = 'src/client/';
 /** Folders that call the interface as a program of a caller does. */
-const MAY_IMPORT_CLIENT = ['console', 'mcp'];
+const MAY_IMPORT_CLIENT = ['console', 'mcp', 'darkroom'];
 /** Folders that start threads of their own. */
 const STARTS_THREADS = ['images', 'readers', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [

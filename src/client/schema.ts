@@ -435,6 +435,21 @@ export interface Calls {
     };
     data: Asset;
   };
+  'POST /upload-tickets': {
+    body: UploadTicketRequest;
+    data: UploadTicket;
+  };
+  'POST /upload-tickets/{assetId}': {
+    path: { assetId: string };
+    query: {
+      contentTypes?: string;
+      maxBytes?: string;
+      owner?: string;
+      expires?: string;
+      signature?: string;
+    };
+    data: Asset;
+  };
   'GET /assets/{assetId}': {
     path: { assetId: string };
     data: Asset;
@@ -1868,6 +1883,30 @@ export interface TextOfImage {
     width: number;
     height: number;
   }[];
+}
+
+export interface UploadTicket {
+  /** The asset that the upload makes: its id can be used afterwards. */
+  assetId: string;
+  method: "POST";
+  /** Signed and for a single use: no credential is sent with it. */
+  url: string;
+  contentTypes: string[];
+  maxBytes: number;
+  expiresAt: string;
+}
+
+export interface UploadTicketRequest {
+  /** What the image may be; every type that is read when left out. */
+  contentTypes?: ("image/jpeg" | "image/png" | "image/webp" | "image/gif" | "image/avif" | "image/tiff" | "image/svg+xml")[];
+  /** Largest image; 35651584 when left out. */
+  maxBytes?: number;
+  /** Seconds; default 900. */
+  expiresInSeconds?: number;
+  /** What downloads are called. */
+  name?: string;
+  /** 1 to 64 characters; one that does not exist is created. */
+  collection?: string;
 }
 
 export interface Uploaded {

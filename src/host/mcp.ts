@@ -1,13 +1,19 @@
+import { readConfiguration } from '../client/cli/configuration.ts';
 import { serveTools } from '../product/mcp/stdio.ts';
 
 /**
  * The tools for agents over standard input and output: a host such as an editor starts this process. The output carries
- * messages of the protocol alone.
+ * messages of the protocol alone. The service and the key are those of the command line: DARKROOM_URL and DARKROOM_KEY,
+ * or what `darkroom config` keeps.
  */
-const { DARKROOM_URL = 'http://127.0.0.1:3000', DARKROOM_API_KEY = '' } = process.env;
+const { DARKROOM_URL, DARKROOM_KEY } = process.env;
 
-if (DARKROOM_API_KEY === '') {
-  console.error('DARKROOM_API_KEY is missing: set it to a key of the service at DARKROOM_URL.');
-  process.exit(2);
+try {
+  const { url = 'http://127.0.0.1:3000', key = '' } = await readConfiguration(process.env);
+  const apiKey = DARKROOM_KEY || key;
+  if (apiKey === '') throw new Error('A key is missing: set DARKROOM_KEY, or call darkroom config set key.');
+  serveTools({ url: (DARKROOM_URL || url).replace(/\/+$/, ''), apiKey });
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 2;
 }
-serveTools({ url: DARKROOM_URL.replace(/\/+$/, ''), apiKey: DARKROOM_API_KEY });

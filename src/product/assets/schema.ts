@@ -133,7 +133,7 @@ export const TicketRequest = Type.Object(
         description: `Largest image; ${MAX_UPLOAD_BYTES} when left out.`,
       }),
     ),
-    expiresIn: Type.Optional(
+    expiresInSeconds: Type.Optional(
       Type.Integer({
         minimum: MIN_TICKET_LIFE_MS / 1000,
         maximum: PUT_LIFE_MS / 1000,

@@ -75,6 +75,6 @@ async function keep(link: string, contentType: string, source: InputSource) {
 
 /** A signed link to an asset, of a week. */
 export async function linkTo(assetId: string, service: Service): Promise<string> {
-  const path = `/assets/${encodeURIComponent(assetId)}/link?expiresIn=${LINK_LIFE_SECONDS}`;
+  const path = `/assets/${encodeURIComponent(assetId)}/link?expiresInSeconds=${LINK_LIFE_SECONDS}`;
   return (await service.call<{ url: string }>('GET', path)).data.url;
 }

@@ -40,7 +40,7 @@ t.test('an address that was altered, was used or has expired gets one answer', a
   const used = await ticketOf({ maxBytes: 1_000, contentTypes: ['image/png'] });
   const other = await ticketOf();
   t.equal((await used.send(body)).status, 200);
-  const late = await ticketOf({ expiresIn: 60 });
+  const late = await ticketOf({ expiresInSeconds: 60 });
   const deleted = await ticketOf();
   await deleted.call(`/assets/${deleted.ticket.assetId}`, { method: 'DELETE' });
   const { url } = other.ticket;
@@ -100,7 +100,7 @@ t.test('a request for a ticket is checked, and repeated under its Idempotency-Ke
     ['contentTypes', { contentTypes: [] }],
     ['contentTypes[0]', { contentTypes: ['text/html'] }],
     ['maxBytes', { maxBytes: 34 * 1024 * 1024 + 1 }],
-    ['expiresIn', { expiresIn: 901 }],
+    ['expiresInSeconds', { expiresInSeconds: 901 }],
     ['collection', { collection: ' ' }],
     ['url', { url: 'https://example.com/a.png' }],
   ];

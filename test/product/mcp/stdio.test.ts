@@ -8,7 +8,7 @@ import t from 'tap';
 import { startServer } from '../../support/harness.ts';
 import { call, connected, photo, REVISIONS } from './client.ts';
 
-const ENTRY = join(import.meta.dirname, '../../../src/host/mcp.ts');
+const COMMAND = [join(import.meta.dirname, '../../../src/host/darkroom.ts'), 'mcp'];
 const server = await startServer(t);
 const { key } = await server.account();
 const directory = t.testdir();
@@ -17,13 +17,13 @@ await writeFile(join(directory, 'notes.txt'), 'no image');
 
 const started = (environment: Record<string, string>) =>
   new StdioClientTransport({
-    ...{ command: process.execPath, args: [ENTRY], cwd: directory, stderr: 'pipe' },
-    env: { PATH: process.env.PATH ?? '', ...environment },
+    ...{ command: process.execPath, args: COMMAND, cwd: directory, stderr: 'pipe' },
+    env: { HOME: directory, ...environment },
   });
 
 for (const revision of REVISIONS) {
   t.test(`a host starts the tools by one line and names files by their paths (${revision})`, async (t) => {
-    const transport = started({ DARKROOM_URL: `${server.url}/`, DARKROOM_API_KEY: key });
+    const transport = started({ DARKROOM_URL: `${server.url}/`, DARKROOM_KEY: key });
     const client = await connected(t, transport, revision);
     t.equal((await client.listTools()).tools.length, 9);
     const steps = [{ op: 'resize', parameters: { width: 64, format: 'webp' } }];
@@ -49,10 +49,10 @@ for (const revision of REVISIONS) {
 }
 
 t.test('a service that is away is named, and a missing key ends the process with a sentence', async (t) => {
-  const transport = started({ DARKROOM_URL: 'http://127.0.0.1:9', DARKROOM_API_KEY: key });
+  const transport = started({ DARKROOM_URL: 'http://127.0.0.1:9', DARKROOM_KEY: key });
   const client = await connected(t, transport, '2025-11-25');
   const answer = await call(client, 'ops');
   t.match(answer.data.error, { code: 'provider_unavailable', retryable: true, message: /127\.0\.0\.1:9/ });
-  const run = promisify(execFile)(process.execPath, [ENTRY], { env: { PATH: process.env.PATH } });
-  await t.rejects(run, { code: 2, stderr: /DARKROOM_API_KEY is missing/ });
+  const run = promisify(execFile)(process.execPath, COMMAND, { env: { HOME: directory } });
+  await t.rejects(run, { code: 2, stderr: /A key is missing: set DARKROOM_KEY/ });
 });

@@ -40,18 +40,18 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
     {
       config: { body: 'optional', idempotency: 'kept' },
       schema: {
-        summary: 'Make an address for one upload',
+        summary: 'Make an upload ticket',
         description:
-          'The signed url takes one image by POST, raw or as a multipart `file` part, without a credential.',
+          'Its signed url takes one image by POST, raw or as a multipart `file` part, without a credential.',
         body: TicketRequest,
         response: { 201: envelopeOf(UploadTicket) },
       },
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
-      const { contentTypes, maxBytes, expiresIn = PUT_LIFE_MS / 1000 } = request.body;
+      const { contentTypes, maxBytes, expiresInSeconds = PUT_LIFE_MS / 1000 } = request.body;
       const asset = await uploads.reserveAsset(caller, labelsOf(request.body));
-      const expiresAt = new Date(Date.parse(asset.createdAt) + expiresIn * 1000);
+      const expiresAt = new Date(Date.parse(asset.createdAt) + expiresInSeconds * 1000);
       const bounds = {
         ...(contentTypes && { contentTypes: contentTypes.join(',') }),
         ...(maxBytes && { maxBytes: String(maxBytes) }),
@@ -75,7 +75,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
     {
       config: { access: 'public', ignoresCredential: () => true, body: 'stream' },
       schema: {
-        summary: 'Upload an image by a ticket',
+        summary: 'Upload by a ticket',
         description:
           'Under its signed url alone, once: an address that was altered, was used or has expired is 404.',
         params: AssetParams,

@@ -43,7 +43,7 @@ const RULES: readonly Block[] = [
   shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
   paragraph(
-    'A picture of words: a template and one row of data. This one takes eyebrow, title, subtitle, author, site, image and accent; GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
+    'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
   ),
   shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png`),
@@ -54,7 +54,7 @@ const RULES: readonly Block[] = [
 curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"`),
   heading('Many images, or a model'),
   paragraph(
-    'A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price, and runs nothing.',
+    'A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price.',
   ),
   shell(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
@@ -65,15 +65,15 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
     'Each item of `data.items` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
     'maxCredits in a submit or a resume is the most it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
     'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. A delivery is genuine when v1 of Service-Signature (`t=…,v1=…`) is the HMAC-SHA256 in hex of `<t>.<raw body>` under the whole secret and t is within 300 s; its page has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
-    'AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented, for tests alone.',
+    'AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented.',
   ),
   heading('Rules'),
   numbered(
-    'A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below, whole in GET /api/v1/ops/{op}.',
+    'A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below.',
     'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `no_effect`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that the answer may not be what was meant.',
     'On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
-    'At most 4 synchronous calls at a time and 600 requests per minute and account; RateLimit-Remaining says what is left.',
+    'At most 4 synchronous calls at a time and 600 requests per minute and account.',
     'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.',
     'GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and what was used.',
     'Tell what is missing: POST /api/v1/feedback with kind capability_gap and message.',
