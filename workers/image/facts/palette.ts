@@ -32,6 +32,12 @@ interface Pile extends Place {
   blue: number;
 }
 
+/** Piles around their mean place. */
+interface Cluster extends Place {
+  piles: Pile[];
+  weight: number;
+}
+
 /** A colour as 0xrrggbb, and the weight of its pixels. */
 type Weighed = readonly [colour: number, weight: number];
 
@@ -43,7 +49,7 @@ type Weighed = readonly [colour: number, weight: number];
  * @see https://bottosson.github.io/posts/oklab/
  */
 export function paletteOf(picture: Sample, count: number): PaletteColour[] {
-  return withShares(fewColours(picture, count) ?? clusters(pilesOf(picture), count).map(weighed));
+  return withShares(fewColours(picture, count) ?? clustersOf(pilesOf(picture), count).map(weighed));
 }
 
 /** The colours of a picture; undefined if it has more than `count`. */
@@ -80,7 +86,8 @@ function pilesOf({ data, channels }: Sample): Pile[] {
     blues[bin] = (blues[bin] as number) + weight * blue;
   }
   const piles: Pile[] = [];
-  for (const [bin, weight] of weights.entries()) {
+  for (let bin = 0; bin < bins; bin++) {
+    const weight = weights[bin] as number;
     if (weight === 0) continue;
     const mean = (sums: Float64Array) => (sums[bin] as number) / weight;
     const [red, green, blue] = [mean(reds), mean(greens), mean(blues)];
@@ -92,89 +99,94 @@ function pilesOf({ data, channels }: Sample): Pile[] {
 
 type Sums = [weights: Float64Array, reds: Float64Array, greens: Float64Array, blues: Float64Array];
 
-/** Divides piles into at most `count` groups whose colours can be told apart. */
-function clusters(piles: readonly Pile[], count: number): Pile[][] {
-  let groups = nearestGroups(piles, seedsOf(piles, count));
-  for (let round = 0; round < ROUNDS; round++) groups = nearestGroups(piles, groups.map(centreOf));
-  for (let weak = weakest(groups); weak !== undefined; weak = weakest(groups)) {
-    const others = groups.filter((group) => group !== weak);
-    groups = nearestGroups(piles, others.map(centreOf));
+/** Divides piles into at most `count` clusters whose colours can be told apart. */
+function clustersOf(piles: readonly Pile[], count: number): Cluster[] {
+  let clusters = gathered(piles, seedsOf(piles, count));
+  for (let round = 0; round < ROUNDS; round++) clusters = gathered(piles, clusters);
+  for (let weak = weakest(clusters); weak !== undefined; weak = weakest(clusters)) {
+    const others = clusters.filter((cluster) => cluster !== weak);
+    clusters = gathered(piles, others);
   }
-  return groups;
+  return clusters;
 }
 
-/** The heaviest pile, and then again and again the one whose weight and distance from those before are largest. */
+/**
+ * The heaviest pile, and then again and again the one whose weight and distance from those before are largest. Of the
+ * weight the root counts, so that a small bright accent is found beside large areas.
+ */
 function seedsOf(piles: readonly Pile[], count: number): Place[] {
   const seeds: Pile[] = [];
-  const gaps = piles.map(() => 1);
+  const gaps = Float64Array.from(piles, () => 1);
   while (seeds.length < count) {
-    let [next, most]: [Pile | undefined, number] = [undefined, 0];
-    for (const [index, pile] of piles.entries()) {
+    let next: Pile | undefined;
+    let most = 0;
+    for (let index = 0; index < piles.length; index++) {
+      const pile = piles[index] as Pile;
       const gap = gaps[index] as number;
-      const score = pile.weight * gap;
-      if (gap >= MIN_DISTANCE ** 2 && score > most) [next, most] = [pile, score];
+      const score = Math.sqrt(pile.weight) * gap;
+      if (gap < MIN_DISTANCE ** 2 || score <= most) continue;
+      next = pile;
+      most = score;
     }
     if (next === undefined) break;
     seeds.push(next);
-    for (const [index, pile] of piles.entries())
-      gaps[index] = Math.min(gaps[index] as number, squaredDistance(pile, next));
+    for (let index = 0; index < piles.length; index++)
+      gaps[index] = Math.min(gaps[index] as number, squaredDistance(piles[index] as Pile, next));
   }
   return seeds;
 }
 
-/** The piles by the centre that is nearest to them; a centre without any has no group. */
-function nearestGroups(piles: readonly Pile[], centres: readonly Place[]): Pile[][] {
+/** The piles by the centre that is nearest to them; a centre without any has no cluster. */
+function gathered(piles: readonly Pile[], centres: readonly Place[]): Cluster[] {
   const groups = centres.map((): Pile[] => []);
   for (const pile of piles) {
-    let [nearest, least] = [0, Number.POSITIVE_INFINITY];
-    for (const [index, centre] of centres.entries()) {
-      const distance = squaredDistance(pile, centre);
-      if (distance < least) [nearest, least] = [index, distance];
+    let nearest = 0;
+    let least = Number.POSITIVE_INFINITY;
+    for (let index = 0; index < centres.length; index++) {
+      const distance = squaredDistance(pile, centres[index] as Place);
+      if (distance >= least) continue;
+      nearest = index;
+      least = distance;
     }
     groups[nearest]?.push(pile);
   }
-  return groups.filter((group) => group.length > 0);
+  return groups.filter((group) => group.length > 0).map(clusterOf);
 }
 
-/** The lightest group that is too light, or too near to a heavier one, to be a colour of its own. */
-function weakest(groups: readonly Pile[][]): Pile[] | undefined {
-  const heaviestFirst = groups.toSorted((one, other) => weightOf(other) - weightOf(one));
-  const total = groups.reduce((sum, group) => sum + weightOf(group), 0);
-  return heaviestFirst.findLast((group, index) => {
-    if (index === 0) return false;
-    if (weightOf(group) < MIN_SHARE * total) return true;
-    const centre = centreOf(group);
-    const isNear = (other: Pile[]) => squaredDistance(centreOf(other), centre) < MIN_DISTANCE ** 2;
-    return heaviestFirst.slice(0, index).some(isNear);
-  });
+function clusterOf(piles: Pile[]): Cluster {
+  const weight = piles.reduce((sum, pile) => sum + pile.weight, 0);
+  const mean = (axis: keyof Place) => meanOf(piles, weight, axis);
+  return { piles, weight, l: mean('l'), a: mean('a'), b: mean('b') };
 }
 
-function weightOf(group: readonly Pile[]): number {
-  return group.reduce((sum, { weight }) => sum + weight, 0);
-}
-
-function centreOf(group: readonly Pile[]): Place {
-  const mean = (axis: 'l' | 'a' | 'b') => meanOf(group, (pile) => pile[axis]);
-  return { l: mean('l'), a: mean('a'), b: mean('b') };
-}
-
-function meanOf(group: readonly Pile[], value: (pile: Pile) => number): number {
-  return group.reduce((sum, pile) => sum + pile.weight * value(pile), 0) / weightOf(group);
+function meanOf(piles: readonly Pile[], weight: number, field: keyof Pile): number {
+  return piles.reduce((sum, pile) => sum + pile.weight * pile[field], 0) / weight;
 }
 
 function squaredDistance(one: Place, other: Place): number {
   return (one.l - other.l) ** 2 + (one.a - other.a) ** 2 + (one.b - other.b) ** 2;
 }
 
+/** The lightest cluster that is too light, or too near to a heavier one, to be a colour of its own. */
+function weakest(clusters: readonly Cluster[]): Cluster | undefined {
+  const heaviestFirst = clusters.toSorted((one, other) => other.weight - one.weight);
+  const total = clusters.reduce((sum, { weight }) => sum + weight, 0);
+  return heaviestFirst.findLast((cluster, index) => {
+    if (index === 0) return false;
+    const isNear = (other: Cluster) => squaredDistance(other, cluster) < MIN_DISTANCE ** 2;
+    return cluster.weight < MIN_SHARE * total || heaviestFirst.slice(0, index).some(isNear);
+  });
+}
+
 /**
- * The colour of a group: of its heaviest pile if that is most of it, so that a flat colour is not mixed with the blends
- * along its edges; else the mean.
+ * The colour of a cluster: of its heaviest pile if that is most of it, so that a flat colour is not mixed with the
+ * blends along its edges; else the mean.
  */
-function weighed(group: readonly Pile[]): Weighed {
-  const weight = weightOf(group);
-  const heaviest = group.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
-  const shown = heaviest.weight > weight / 2 ? [heaviest] : group;
-  const channel = (name: 'red' | 'green' | 'blue') => Math.round(meanOf(shown, (pile) => pile[name]));
+function weighed({ piles, weight }: Cluster): Weighed {
+  const heaviest = piles.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
+  const isFlat = heaviest.weight > weight / 2;
+  const channel = (name: 'red' | 'green' | 'blue') =>
+    Math.round(isFlat ? heaviest[name] : meanOf(piles, weight, name));
   return [packed(channel('red'), channel('green'), channel('blue')), weight];
 }
 
