@@ -105,12 +105,14 @@ t.test('a page is HTML and Markdown of the same words', async (t) => {
 });
 
 t.test('what stands still is not sent twice, and HEAD answers as GET', async (t) => {
+  const [picture = ''] = linksIn(await textAt('/docs/ops/blur')).filter((to) => to.endsWith('.jpg'));
   for (const path of [
     '/docs/',
     '/docs/ops/blur',
     '/docs/ops/blur.md',
     '/docs/search.json',
     '/llms-full.txt',
+    picture,
   ]) {
     const { headers } = await get(path);
     const etag = headers.get('etag') ?? '';

@@ -26,11 +26,12 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
       'A word is none of the allowed ones: `details.allowed` lists them.',
       'A field is missing: `details.missing` lists what must be sent.',
       'The op does not declare the parameter: its page lists those that it has.',
+      '`details.fix`, if it is there, lists the changes that let the call pass, each proven by the checks of the call: `{"param": "widht", "rename": "width"}`.',
     ],
     example: {
-      message: 'width must be at most 16384.',
+      message: 'width is 50000, but a whole number from 1 to 16384 is expected.',
       param: 'width',
-      details: { max: 16_384, received: 50_000 },
+      details: { received: 50_000, expected: 'integer', min: 1, max: 16_384 },
     },
   },
   invalid_state: {
@@ -70,7 +71,10 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
       'The key was cut when it was copied: it begins with `drk_`.',
       'The key was revoked, or the account was suspended.',
     ],
-    example: { message: 'This call needs a key: send the header "Authorization: ApiKey <key>".' },
+    example: {
+      message: 'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
+      param: 'Authorization',
+    },
   },
   insufficient_credit: {
     meaning: 'The account has too few credits for the call, or the call costs more than it allows itself.',
@@ -80,9 +84,9 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
       'The balance is below the price: POST /api/v1/jobs with `dryRun=true` says it before.',
     ],
     example: {
-      message: 'The job costs 120 credits, and maxCredits is 100: raise it, or send fewer items.',
+      message: 'The job costs 12 credits, and maxCredits is 1: raise it, or send fewer items.',
       param: 'maxCredits',
-      details: { price: 120, maxCredits: 100 },
+      details: { price: 12, maxCredits: 1 },
     },
   },
   forbidden: {
@@ -95,8 +99,9 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
       'Keys are managed in a console session, not by a key.',
     ],
     example: {
-      message: 'This link has expired: ask for a new link.',
-      details: { reason: 'link_expired' },
+      message:
+        'A built-in preset cannot be changed or deleted: create your own from its steps, under another slug.',
+      param: 'slug',
     },
   },
   asset_not_found: {

@@ -16,11 +16,11 @@ declare module 'fastify' {
 const gzipped = promisify(gzip);
 const MIN_COMPRESSED_BYTES = 1_024;
 /** Compressed static responses by ETag; each is compressed once per process. */
-const MAX_CACHED_BODIES = 200;
+const MAX_CACHED_BODIES = 600;
 const compressedTexts = new Map<string, Buffer>();
 
 /**
- * Sends long responses as gzip, or 304 if the client has the current one. It is installed as the first hook of the
+ * Sends long texts as gzip, or 304 if the client has the current response. It is installed as the first hook of the
  * routes with `compress` only, so that other routes have no cost.
  */
 export function installCompression(app: FastifyInstance): void {
@@ -30,15 +30,15 @@ export function installCompression(app: FastifyInstance): void {
 }
 
 const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
-  if (typeof payload !== 'string') return payload;
-  varyBy(reply, 'accept-encoding');
+  const isText = typeof payload === 'string';
+  if (isText) varyBy(reply, 'accept-encoding');
   const etag = reply.getHeader('etag')?.toString();
   if (etag !== undefined && isFresh(request.headers['if-none-match'], etag)) {
     reply.code(304).removeHeader('content-length');
     // Fastify's own hook for HEAD fails on null.
     return request.method === 'HEAD' ? '' : null;
   }
-  if (payload.length < MIN_COMPRESSED_BYTES || !takesGzip(request)) return payload;
+  if (!isText || payload.length < MIN_COMPRESSED_BYTES || !takesGzip(request)) return payload;
   const body = await compressedText(payload, etag);
   reply.header('content-encoding', 'gzip').header('content-length', String(body.length));
   return body;
