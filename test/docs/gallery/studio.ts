@@ -80,7 +80,7 @@ export class Studio {
     const { width, height } = await sharp(sourceOf(source)).metadata();
     const boxes = lines.map(
       ({ x, y, width, height }) =>
-        `<i style="left:${x - 3}px;top:${y - 3}px;width:${width + 2}px;height:${height + 2}px"></i>`,
+        `<i style="left:${x - 7}px;top:${y - 6}px;width:${width + 10}px;height:${height + 8}px"></i>`,
     );
     const json = {
       html: `<img src="asset://${await this.#upload(source)}">${boxes.join('')}`,
