@@ -948,6 +948,7 @@ export interface ImageEstimate {
   warnings: {
     code: string;
     name?: string;
+    value?: string;
   }[];
 }
 
@@ -1626,6 +1627,13 @@ export interface PresetData {
   usage?: PresetUsage;
   warnings?: {
     code: string;
+    /** The parameter that it is about. */
+    name?: string;
+    /** What was probably meant. */
+    meant?: {
+      name: string;
+      value: string;
+    };
     message: string;
     /** Indexes concerned, the redundant one first. */
     steps: number[];
