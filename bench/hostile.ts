@@ -153,6 +153,11 @@ async function attacks(): Promise<Attack[]> {
       victim: small,
       run: passes('op=compress&minSsim=1&format=avif&effort=9'),
     },
+    {
+      name: 'outputs: 20 of 49 MP, and 20 layers of 49 MP',
+      victim: small,
+      run: repeated(await manyPictures(photo)),
+    },
     { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
     { name: 'jobs of 8 MB, cancelled', victim: small, run: largeJobs },
     { name: 'large bodies of JSON', victim: small, run: repeated(largeBodies()) },
@@ -175,6 +180,33 @@ async function attacks(): Promise<Attack[]> {
       run: heavyPages,
     },
   ];
+}
+
+/** Multipart bodies in turn: 20 outputs of a PNG of 49 megapixels, and 20 layers of that size on it. */
+async function manyPictures(photo: Buffer): Promise<() => AttackCall> {
+  const flat = sharp(photo).resize(7_000, 7_000, { fit: 'fill', kernel: 'nearest' }).threshold(128);
+  const bytes = new Blob([new Uint8Array(await flat.png().toBuffer())], { type: 'image/png' });
+  const many = <T>(of: (index: number) => T) => Array.from({ length: 20 }, (_, at) => of(at));
+  const outputs = many((at) => ({ name: `o${at}`, op: 'resize', parameters: { width: 3_000 + at } }));
+  const steps = many(() => ({ op: 'overlay', parameters: { opacity: 0.5 } }));
+  const forms = [
+    { work: { outputs }, files: ['file'] },
+    { work: { steps }, files: ['file', ...many((at) => (at === 0 ? 'layer' : `layer${at + 1}`))] },
+  ];
+  const calls: AttackCall[] = [];
+  for (const { work, files } of forms) {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(work)) form.set(name, JSON.stringify(value));
+    for (const name of files) form.set(name, bytes, 'flat.png');
+    const sent = new Response(form);
+    const type = sent.headers.get('content-type') ?? '';
+    calls.push({
+      path: '/images/transform',
+      body: { type, bytes: new Uint8Array(await sent.arrayBuffer()) },
+    });
+  }
+  let sent = 0;
+  return () => calls[sent++ % calls.length] as AttackCall;
 }
 
 /** Runs four loops that send the call, or the next one, as soon as the last one is answered, whatever the answer. */

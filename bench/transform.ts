@@ -5,6 +5,7 @@ import sharp from 'sharp';
 import { openApi } from './api.ts';
 import type { BareCase, BareRequest, BareResult } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
+import { outputsRow } from './outputs.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
@@ -38,6 +39,7 @@ const QUALITY = 80;
  */
 const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_MS ?? 30_000);
 const WARM_UP_CASE = '200 px JPEG to 64 px JPEG';
+const LARGE_CASE = '12 MP JPEG to 512 px WebP';
 /** Warm-up of each case, on both sides. */
 const CASE_WARM_UP_MS = 500;
 
@@ -48,27 +50,31 @@ export async function run(): Promise<SuiteResult> {
     env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
   });
   const rows: SuiteRow[] = [];
+  const report = (row: SuiteRow) => {
+    rows.push(row);
+    console.log(
+      Object.entries(row)
+        .map(([name, value]) => `${name} ${value}`)
+        .join('  '),
+    );
+  };
   try {
     const all = await cases();
     await warmUp(all, server);
     for (const benchCase of all) {
       const sent = await sentFor(benchCase, server);
-      for (const inFlight of IN_FLIGHT) {
-        const row = await measure(benchCase, sent, inFlight, server, bare);
-        rows.push(row);
-        console.log(
-          Object.entries(row)
-            .map(([name, value]) => `${name} ${value}`)
-            .join('  '),
-        );
-      }
+      for (const inFlight of IN_FLIGHT) report(await measure(benchCase, sent, inFlight, server, bare));
+    }
+    for (const { input } of all.filter(({ name }) => name === LARGE_CASE)) {
+      for (const format of ['jpeg', 'webp'])
+        report(await outputsRow(server, input, { format, rounds: ROUNDS }));
     }
   } finally {
     bare.kill();
     await server.stop();
   }
   console.table(rows);
-  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them; ratio CPU is bare sharp's CPU of a call over the whole service's.`;
+  const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them; ratio CPU is bare sharp's CPU of a call over the whole service's. The last rows compare one call with several outputs with a call for each.`;
   return { method, rows };
 }
 
@@ -179,7 +185,7 @@ async function cases(): Promise<TransformCase[]> {
   const tiny = await sharp(photo).resize(200, 150, { fit: 'cover' }).jpeg({ quality: 85 }).toBuffer();
   const base = { quality: QUALITY, type: 'image/jpeg' };
   return [
-    { ...base, name: '12 MP JPEG to 512 px WebP', input: large, size: 512, format: 'webp' },
+    { ...base, name: LARGE_CASE, input: large, size: 512, format: 'webp' },
     { ...base, name: '12 MP JPEG of a camera, to 512 px WebP', input: camera, size: 512, format: 'webp' },
     { ...base, name: '12 MP, stored, to 512 px WebP', input: large, size: 512, format: 'webp', stored: true },
     { ...base, name: '12 MP JPEG to 512 px JPEG', input: large, size: 512, format: 'jpeg' },

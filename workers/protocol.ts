@@ -39,6 +39,11 @@ export interface Decode {
 export interface Encode {
   /** Absent: the format of the input when it can be written, else png. */
   format?: OutputFormat;
+  /**
+   * In place of `format`: the result is the smallest file of these formats. A thread gets a pass for each of them (see
+   * image/formats.ts).
+   */
+  formats?: readonly OutputFormat[];
   quality?: number;
   lossless?: boolean;
   /** The effort, 0 to 9, scaled to the range of the encoder. */
@@ -111,6 +116,12 @@ export interface Readings {
   pictures?: number;
 }
 
+/** A file, or the pixels of a drawing. */
+export interface Raster {
+  input: Uint8Array<ArrayBuffer>;
+  raw?: RawPixels;
+}
+
 export interface TransformTask extends Readings {
   kind: 'transform';
   /** The task owns the bytes: they are transferred, and the sender never touches them again. */
@@ -118,8 +129,8 @@ export interface TransformTask extends Readings {
   raw?: RawPixels;
   header?: InputHeader;
   pass: Pass;
-  /** The files of the second assets that the steps read, by asset id. */
-  layers?: Record<string, Uint8Array>;
+  /** The second pictures that the steps read, by the id in the steps. */
+  layers?: Record<string, Raster>;
   /** Threads of libvips that work on the picture; one when absent. The result is the same with any number. */
   threads?: number;
   /** The result is described as well. */
@@ -130,7 +141,7 @@ export interface TransformTask extends Readings {
 
 /** Runs several passes over one file, which is decoded once for all of them. */
 export interface BranchTask
-  extends Pick<TransformTask, 'input' | 'header' | 'threads' | 'deadlineMs'>,
+  extends Pick<TransformTask, 'input' | 'header' | 'layers' | 'threads' | 'deadlineMs'>,
     Readings {
   kind: 'branch';
   passes: Pass[];
@@ -290,10 +301,14 @@ export interface Failure {
 
 export type ImageResult = Transformed | Branched | Described | Compared | Failure;
 
-/** A task, as sent to a child process. The bytes of its input follow on the data pipe. */
+/**
+ * A task, as sent to a child process. The bytes of its input follow on the data pipe, and then those of its second
+ * pictures in order.
+ */
 export interface ChildProcessTask<Task> {
-  task: Omit<Task, 'input'>;
+  task: Omit<Task, 'input' | 'layers'>;
   sizeBytes: number;
+  layers: { id: string; sizeBytes: number; raw?: RawPixels }[];
 }
 
 /** The answer of a child process to a task. The bytes of the result follow on the data pipe. */

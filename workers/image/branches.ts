@@ -9,7 +9,7 @@ import {
   runPass,
   runSome,
 } from './pipeline.ts';
-import { type DeepPixels, isDeep, type Pixels } from './pixels/pixels.ts';
+import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
@@ -47,8 +47,23 @@ async function runAll({ passes, ...file }: BranchTask): Promise<Output[]> {
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
   const trunk = new Trunk(opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])));
   const outputs: Output[] = [];
-  for (const one of opened) outputs.push('work' in one ? await trunk.run(one) : one);
+  for (const [index, one] of opened.entries()) {
+    if ('work' in one) shareTime(one.work, opened.slice(index).filter(searches).length);
+    outputs.push('work' in one ? await trunk.run(one) : one);
+  }
   return outputs;
+}
+
+function searches(one: OpenedPass | Failure): boolean {
+  return 'work' in one && one.work.encode.target !== undefined;
+}
+
+/** Gives a search its share of the time that is left, so that the later ones have theirs. */
+function shareTime(work: PassWork, searchesLeft: number): void {
+  const { deadlineMs } = work.task;
+  const nowMs = Date.now();
+  if (work.encode.target !== undefined)
+    work.task = { ...work.task, deadlineMs: nowMs + (deadlineMs - nowMs) / searchesLeft };
 }
 
 /** Makes each page of a file readable once. */
@@ -122,8 +137,8 @@ class Trunk {
       await runSome(work, common);
     };
     if (common.length > 0 && this.#takers.has(name)) {
-      const { pixels, writtenIn, found } = await this.#take(name, work, start);
-      work.picture.replace(pixels);
+      const { pixels, areShared, writtenIn, found } = await this.#take(name, work, start);
+      work.picture.continueFrom(pixels, areShared);
       work.picture.writtenIn = writtenIn;
       Object.assign(work.context.found, { ...found, warnings: [...found.warnings] });
     } else await start();
@@ -135,7 +150,7 @@ class Trunk {
     const name = nameOfDecoded(work);
     const { picture } = work;
     if (!this.#takers.has(name)) return convertColours(work);
-    const { pixels } = await this.#take(name, work, async () => {
+    const { pixels, areShared } = await this.#take(name, work, async () => {
       convertColours(work);
       if (this.#shrink === 1) return;
       const size = {
@@ -144,21 +159,21 @@ class Trunk {
       };
       (await picture.at('scale')).resize({ ...size, fit: 'fill' });
     });
-    picture.startAt(pixels);
+    picture.startAt(pixels, areShared);
   }
 
-  /**
-   * The shared picture of that name. Each pass gets a copy, because it may change the pixels in place; the last one
-   * gets the pixels themselves.
-   */
-  async #take(name: string, work: PassWork, make: () => Promise<void>): Promise<SharedPicture> {
+  /** The picture of that name. Passes only read its pixels, because each step makes its own; the last one owns them. */
+  async #take(
+    name: string,
+    work: PassWork,
+    make: () => Promise<void>,
+  ): Promise<SharedPicture & { areShared: boolean }> {
     const known = this.#pictures.get(name) ?? snapshotAfter(work, make);
     const left = (this.#takers.get(name) ?? 1) - 1;
     this.#takers.set(name, left);
     if (left > 0) this.#pictures.set(name, known);
     else this.#pictures.delete(name);
-    const shared = await known;
-    return left > 0 ? { ...shared, pixels: copyOf(shared.pixels) } : shared;
+    return { ...(await known), areShared: left > 0 };
   }
 
   /** Passes whose pictures are equal after the common steps have the same name. */
@@ -179,12 +194,6 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   const pixels = await picture.handOver();
   picture.becomes({ width, height });
   return { pixels, writtenIn, found: { ...context.found, warnings: [...context.found.warnings] } };
-}
-
-function copyOf(pixels: Pixels | DeepPixels): Pixels | DeepPixels {
-  return isDeep(pixels)
-    ? { ...pixels, data: pixels.data.slice() }
-    : { ...pixels, data: new Uint8Array(pixels.data) };
 }
 
 /** The number of steps with which all passes begin. */

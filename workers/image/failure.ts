@@ -27,6 +27,11 @@ export function argumentFailure(
     : invalid(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
 }
 
+/** Whether a pipeline or a search ended because nobody waits for its answer any more. */
+export function isLate(error: unknown): boolean {
+  return error instanceof TooLate || (error instanceof Error && error.message.startsWith('timeout:'));
+}
+
 /**
  * Any error of a pass as plain data.
  * @param fromFile whether the failed pipeline read the file. The file is then at fault, because all else has been
@@ -36,8 +41,7 @@ export function failureOf(error: unknown, fromFile: boolean): Failure {
   if (error instanceof Refusal) return error.failure;
   // Outside of the steps, the parameters of the pass itself are at fault.
   if (error instanceof BadArgument) return invalid(error.key, error.message, error.details).failure;
-  const text = error instanceof Error ? error.message : '';
-  if (error instanceof TooLate || text.startsWith('timeout:')) {
+  if (isLate(error)) {
     return {
       kind: 'failure',
       code: 'internal_error',
@@ -45,6 +49,7 @@ export function failureOf(error: unknown, fromFile: boolean): Failure {
       details: { reason: 'deadline_exceeded' },
     };
   }
-  if (fromFile) return (text.includes('exceeds pixel limit') ? tooLarge() : unreadable()).failure;
+  const isTooLarge = error instanceof Error && error.message.includes('exceeds pixel limit');
+  if (fromFile) return (isTooLarge ? tooLarge() : unreadable()).failure;
   return { kind: 'failure', code: 'internal_error', message: 'The pass failed for a reason of the service.' };
 }

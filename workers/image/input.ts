@@ -169,12 +169,12 @@ export function openOptions(
   };
 }
 
-/** Opens a still picture whose header was not read before: upright, and in the colours of sRGB. */
-export async function openFile(file: Uint8Array<ArrayBuffer>): Promise<Sharp> {
+/** Opens a still picture whose header was not read before: upright, and in the colours of sRGB. Returns its size too. */
+export async function openFile(file: Uint8Array<ArrayBuffer>): Promise<[opened: Sharp, size: Size]> {
   const { input } = await readableFile(file);
   const opened = sharp(input, { ...STRICT, autoOrient: true });
-  const { depth, hasProfile } = await opened.metadata();
-  return depth !== 'uchar' && hasProfile ? toSrgb(opened) : opened;
+  const { depth, hasProfile, autoOrient } = await opened.metadata();
+  return [depth !== 'uchar' && hasProfile ? toSrgb(opened) : opened, autoOrient];
 }
 
 /** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */

@@ -1,20 +1,30 @@
-import type { TransformTask } from '../protocol.ts';
+import sharp, { type Sharp } from 'sharp';
+import type { Raster, TransformTask } from '../protocol.ts';
+import { isLate } from './failure.ts';
 import { openFile } from './input.ts';
 import type { PassContext } from './operations/operation.ts';
+import type { Size } from './pixels/geometry.ts';
 import { readPixels } from './pixels/pixels.ts';
 import { BadArgument } from './refusal.ts';
+import { secondsLeft } from './work.ts';
 
-/** Reads the second assets of a task, by the same rules as its input. */
-export function layerReader({ layers = {} }: TransformTask): PassContext['layer'] {
-  return async (assetId, key, prepare) => {
-    const file = Object.hasOwn(layers, assetId) ? layers[assetId] : undefined;
-    if (file === undefined)
-      throw new BadArgument(key, `${key} is "${assetId}", but that asset was not loaded.`);
-    const opened = openFile(new Uint8Array(file));
-    return opened
-      .then((picture) => readPixels(prepare(picture)))
-      .catch(() => {
-        throw new BadArgument(key, `${key} is "${assetId}", but that asset cannot be decoded.`);
-      });
+/** Reads the second pictures of a task, by the same rules as its input. */
+export function layerReader({ layers = {}, deadlineMs }: TransformTask): PassContext['layer'] {
+  return async (id, key, prepare) => {
+    const raster = Object.hasOwn(layers, id) ? layers[id] : undefined;
+    if (raster === undefined) throw new BadArgument(key, 'The second picture of this step was not loaded.');
+    try {
+      const pipeline = prepare(...(await opened(raster)));
+      return await readPixels(pipeline.timeout({ seconds: secondsLeft(deadlineMs) }));
+    } catch (error) {
+      if (error instanceof BadArgument || isLate(error)) throw error;
+      const message =
+        'The second picture of this step cannot be decoded: it is damaged, cut short, or not in a supported format.';
+      throw new BadArgument(key, message);
+    }
   };
+}
+
+async function opened({ input, raw }: Raster): Promise<[opened: Sharp, size: Size]> {
+  return raw === undefined ? openFile(new Uint8Array(input)) : [sharp(input, { raw }), raw];
 }

@@ -232,13 +232,19 @@ export class Picture {
     this.hasAlpha = pixels.channels === 4;
   }
 
+  /** Continues from pixels of another pass. @param areShared whether a third one reads them: they are not freed then. */
+  continueFrom(pixels: Pixels | DeepPixels, areShared: boolean): void {
+    this.replace(pixels);
+    if (areShared) this.#pixels = undefined;
+  }
+
   /**
    * Starts at pixels of its file that were decoded before. They may be fewer than the file has: the picture keeps its
    * size, and the first step scales it.
    */
-  startAt(pixels: Pixels | DeepPixels): void {
+  startAt(pixels: Pixels | DeepPixels, areShared: boolean): void {
     const { width, height } = this;
-    this.replace(pixels);
+    this.continueFrom(pixels, areShared);
     this.becomes({ width, height });
     this.#startsUnchanged = true;
   }

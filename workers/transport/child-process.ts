@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
-import type { ChildProcessTask, ProcessAnswer } from '../protocol.ts';
+import type { ChildProcessTask, ProcessAnswer, Raster } from '../protocol.ts';
 import { DATA_PIPE, readBytes } from './pipe.ts';
 
 /** The result of a task: the reply is sent as a message, the bytes on a separate pipe. */
@@ -17,10 +17,9 @@ export function serveTasks<Task extends { input: Uint8Array }, Reply>(
   perform: (task: Task) => Promise<Performed<Reply>>,
 ): void {
   const pipe = new Socket({ fd: DATA_PIPE });
-  process.on('message', async ({ task, sizeBytes }: ChildProcessTask<Task>) => {
+  process.on('message', async ({ task, ...files }: ChildProcessTask<Task>) => {
     const before = process.cpuUsage();
-    const input = await readBytes(pipe, sizeBytes);
-    const { reply, bytes } = await perform({ ...task, input } as Task);
+    const { reply, bytes } = await perform({ ...task, ...(await readFiles(pipe, files)) } as unknown as Task);
     const { user, system } = process.cpuUsage(before);
     const answer = { reply, sizeBytes: bytes?.byteLength ?? 0, cpuMs: (user + system) / 1_000 };
     process.send?.(answer satisfies ProcessAnswer<Reply>);
@@ -28,4 +27,23 @@ export function serveTasks<Task extends { input: Uint8Array }, Reply>(
   });
   // An ordinary exit would wait for native work, which may never end.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+}
+
+/** Reads the input of a task and its second pictures, each into memory of its own. */
+async function readFiles(
+  pipe: Socket,
+  { sizeBytes, layers }: Omit<ChildProcessTask<unknown>, 'task'>,
+): Promise<{ input: Uint8Array<ArrayBuffer>; layers?: Record<string, Raster> }> {
+  if (layers.length === 0) return { input: await readBytes(pipe, sizeBytes) };
+  const all = await readBytes(
+    pipe,
+    layers.reduce((sum, layer) => sum + layer.sizeBytes, sizeBytes),
+  );
+  let end = sizeBytes;
+  const rasters = layers.map(({ id, sizeBytes, ...raster }): [string, Raster] => {
+    const start = end;
+    end += sizeBytes;
+    return [id, { input: new Uint8Array(all.subarray(start, end)), ...raster }];
+  });
+  return { input: new Uint8Array(all.subarray(0, sizeBytes)), layers: Object.fromEntries(rasters) };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
+import type { ApiError } from '../../platform/http/errors/errors.ts';
 import type { WorkClass } from './slots.ts';
 
 interface DeadlineOptions {
@@ -9,7 +10,7 @@ interface DeadlineOptions {
   client: AbortSignal | undefined;
   clock: Clock;
   /** The refusal at the deadline, unless `begin` names another. */
-  late: () => Error;
+  late: () => ApiError;
 }
 
 /**
@@ -23,7 +24,7 @@ export class Deadline {
   #deadlineMs: number;
   #cancelTimer: () => void;
   /** When the work began, and the refusal where it took too long; null while it waits. */
-  #begun: { sinceMs: number; tookTooLong: () => Error } | null = null;
+  #begun: { sinceMs: number; tookTooLong: () => ApiError } | null = null;
 
   constructor(options: DeadlineOptions) {
     const { client, clock, deadlineMs } = options;
@@ -54,12 +55,12 @@ export class Deadline {
    * Marks that the work begins now, or begins anew.
    * @param tookTooLong the refusal at the deadline, where the work takes longer than the wait for it.
    */
-  begin(tookTooLong: () => Error): void {
+  begin(tookTooLong: () => ApiError): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
   /** The refusal at the deadline, by what took longer until now. The wait of a job does not count. */
-  refusal(): Error {
+  refusal(): ApiError {
     const { work, clock, late } = this.#options;
     if (this.#begun === null) return late();
     const { sinceMs, tookTooLong } = this.#begun;

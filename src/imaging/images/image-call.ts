@@ -33,10 +33,18 @@ export interface ImageCall {
   asJob?: Record<string, unknown>;
 }
 
+/** A second picture that steps read. */
+export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
+  /** The field of the call that a refusal of it names. Absent: as the refusal does. */
+  param?: string;
+}
+
+/** The second pictures of a call, by the id in its steps. */
+export type Layers = Readonly<Record<string, LayerFile>>;
+
 export interface TransformCall extends ImageCall {
   pass: Pass;
-  /** Files of the second assets that steps read, by asset id. */
-  layers?: Record<string, Uint8Array>;
+  layers?: Layers;
   /** Whether to measure the facts of the result, too. They are present where the same task can read them. */
   describes?: boolean;
 }
@@ -44,6 +52,7 @@ export interface TransformCall extends ImageCall {
 /** Several passes over one file. */
 export interface BranchCall extends Omit<ImageCall, 'paramOf' | 'asJob'> {
   branches: readonly BranchPass[];
+  layers?: Layers;
 }
 
 export interface BranchPass {
@@ -80,9 +89,11 @@ export interface Queued {
 }
 
 export type TransformResult = Transformed & Queued;
+/** The result of one of several passes, or the refusal of it. */
+export type PassOutput = Transformed | ApiError;
 export interface BranchResult extends Queued {
   /** The result of each pass, or the refusal of it, in order. */
-  outputs: (Transformed | ApiError)[];
+  outputs: PassOutput[];
   timings: Timings;
 }
 export type DescribeResult = Described & Queued;

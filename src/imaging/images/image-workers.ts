@@ -9,23 +9,28 @@ import type { AdmissionStats } from './admission.ts';
 import { alternativesTo } from './alternatives.ts';
 import { assertSameSize, foresee } from './bounds.ts';
 import { Deadline } from './deadline.ts';
+import { drawForEach } from './drawn-branches.ts';
+import { inEachFormat } from './each-format.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
+import { readHeader } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import type {
   BranchCall,
-  BranchPass,
   BranchResult,
   CompareCall,
   CompareResult,
   DescribeCall,
   DescribeResult,
   ImageCall,
+  LayerFile,
+  Layers,
   Queued,
   TransformCall,
   TransformResult,
   Work,
 } from './image-call.ts';
 import { LateWork } from './late-work.ts';
+import { OpenedLayers } from './layers.ts';
 import { type PoolName, Pools, type PoolsOptions } from './pools/pools.ts';
 import { WorkerTime } from './pools/worker-time.ts';
 import { SelfTest } from './self-test.ts';
@@ -55,6 +60,8 @@ interface Started<T> {
 /** The file of a call, and what is done with it. */
 interface Reading {
   source: Source;
+  /** The second pictures of its passes. */
+  layers?: OpenedLayers;
   /** None for a description and a comparison. */
   passes: readonly Pass[];
   deadline: Deadline;
@@ -101,31 +108,27 @@ export class ImageWorkers {
 
   /** Runs one pass over one file. */
   transform(call: TransformCall): Work<TransformResult> {
-    return this.#counted('transform', call, this.#transform);
+    const { pass, paramOf = (passParam) => passParam } = call;
+    if (pass.encode.formats === undefined) return this.#counted('transform', call, this.#transform);
+    const { result, ended } = this.branch({ ...call, branches: [{ pass, paramOf }] });
+    return { result: result.then(onlyOutput), ended };
   }
 
-  /** Runs several passes over one file, which is decoded once. */
+  /** Runs several passes over one file, which is decoded once. A pass runs for each format that its result may have. */
   branch(call: BranchCall): Work<BranchResult> {
-    const { bytes, header } = call;
+    const { bytes } = call;
+    const { header = isStored(bytes) ? null : readHeader(bytes) } = call;
+    const { runs, smallest } = inEachFormat(call.branches);
+    const each = { ...call, header, branches: runs };
     const format = isStored(bytes) ? bytes.facts.format : header?.format;
-    return format === 'svg' ? this.#drawn(call) : this.#counted('branch', call, this.#branch);
-  }
-
-  /** Runs the passes over a drawing one after another, because each of them needs its own size of it. */
-  #drawn({ branches, ...call }: BranchCall): Work<BranchResult> {
-    const works: Work<TransformResult>[] = [];
-    const draw = async (branch: BranchPass) => {
-      // Bytes are handed over to the work.
-      const bytes = isStored(call.bytes) ? call.bytes : new Uint8Array(call.bytes);
-      const work = this.transform({ ...call, ...branch, bytes });
-      works.push(work);
-      return work.result.catch(asOutput);
+    const { result, ended } =
+      format === 'svg'
+        ? drawForEach(each, (pass) => this.transform(pass))
+        : this.#counted('branch', each, this.#branch);
+    return {
+      result: result.then((made) => ({ ...made, outputs: smallest(made.outputs) })),
+      ended,
     };
-    const result = inTurn(branches, draw).then(joined);
-    const ended = result.then(ignore, ignore).then(async () => {
-      await Promise.all(works.map((work) => work.ended));
-    });
-    return { result, ended };
   }
 
   /** Reads the facts and the metadata of an image, and measures a palette if the call asks for it. */
@@ -200,21 +203,23 @@ export class ImageWorkers {
     call: TransformCall,
     deadline: Deadline,
   ): Promise<Started<TransformResult>> => {
-    const { pass, layers, describes = false } = call;
+    const { pass, describes = false } = call;
     const source = await this.#read(call, call, drawingSizeOf(pass), [pass], deadline);
     foresee({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
-    const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
+    const layers = await this.#layersOf(call, deadline);
+    const makeTask = async ({ file, header }: Opened, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'transform',
       ...file,
       ...hintOf(header),
       ...readingsOf(header),
-      ...present({ layers }),
+      ...present({ layers: await layers?.read() }),
       ...(describes && { describes }),
       pass,
       threads: this.#pools.threadsFor(header, [pass]),
       deadlineMs,
     });
-    return this.#start('transform', call, { source, passes: [pass], deadline }, makeTask);
+    const reading = { source, passes: [pass], deadline, ...present({ layers }) };
+    return this.#start('transform', call, reading, makeTask);
   };
 
   readonly #branch = async (call: BranchCall, deadline: Deadline): Promise<Started<BranchResult>> => {
@@ -227,21 +232,19 @@ export class ImageWorkers {
     const fitting = passes.filter((_, index) => misfits[index] === undefined);
     const [first] = misfits;
     if (first !== undefined && fitting.length === 0) throw first;
-    const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
+    const layers = await this.#layersOf(call, deadline);
+    const makeTask = async ({ file, header }: Opened, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'branch',
       ...file,
       ...hintOf(header),
       ...readingsOf(header),
+      ...present({ layers: await layers?.read() }),
       passes: fitting,
       threads: this.#pools.threadsFor(header, fitting),
       deadlineMs,
     });
-    const { result, ended } = await this.#start(
-      'branch',
-      call,
-      { source, passes: fitting, deadline },
-      makeTask,
-    );
+    const reading = { source, passes: fitting, deadline, ...present({ layers }) };
+    const { result, ended } = await this.#start('branch', call, reading, makeTask);
     const outputs = result.then(({ outputs: ran, timings, queueMs }) => {
       const left = ran.values();
       const outputs = call.branches.map(({ paramOf }, index) => {
@@ -249,8 +252,7 @@ export class ImageWorkers {
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
         const isLate = output.details?.reason === 'deadline_exceeded';
-        if (isLate) throw deadline.refusal();
-        return refusalOf(output, paramOf);
+        return isLate ? deadline.refusal() : refusalOf(output, paramOf);
       });
       return { outputs, timings, queueMs };
     });
@@ -291,6 +293,17 @@ export class ImageWorkers {
     return { result: result.then((compared) => ({ ...compared, comparesFirstFrames })), ended };
   };
 
+  /** The second pictures of a call; undefined without any. */
+  async #layersOf(
+    call: ImageCall & { layers?: Layers },
+    deadline: Deadline,
+  ): Promise<OpenedLayers | undefined> {
+    if (call.layers === undefined) return undefined;
+    const read = (file: LayerFile, passes: readonly Pass[]) =>
+      this.#read(call, file, NATURAL_SIZE, passes, deadline);
+    return OpenedLayers.open(call.layers, read);
+  }
+
   /** The input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
   async #read(
     { accountId, work }: ImageCall,
@@ -321,22 +334,24 @@ export class ImageWorkers {
   async #start<K extends Kind>(
     kind: K,
     call: ImageCall,
-    { source, passes, deadline }: Reading,
+    { source, layers, passes, deadline }: Reading,
     makeTask: (opened: Opened, deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<Started<AnswerTo<K> & Queued>> {
     const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
-    const { header, heldBytes, prepare } = source;
+    const { header, prepare } = source;
+    const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);
+    const waitedMs = source.queueMs + (layers?.queueMs ?? 0);
     const alternatives = () => alternativesTo(header, passes, { paramOf, asJob });
     const run = await this.#pools.start(
       {
         ...{ kind, header, passes, accountId, work, incoming, inBatch, heldBytes, prepare },
-        ...{ deadline, alternatives },
+        ...{ deadline, alternatives, ...present({ layers: layers?.headers }) },
       },
       async (deadlineMs) => makeTask(await source.open(), deadlineMs),
     );
     const result = run.result.then((result) => {
       this.#selfTest.answered();
-      if (isAnswerTo(kind, result)) return { ...result, queueMs: run.queueMs + source.queueMs };
+      if (isAnswerTo(kind, result)) return { ...result, queueMs: run.queueMs + waitedMs };
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
       // A thread may notice the deadline before the clock here does: it is the same refusal.
       const isLate = result.details?.reason === 'deadline_exceeded';
@@ -348,28 +363,11 @@ export class ImageWorkers {
 
 function ignore(): void {}
 
-/** The refusal of one output; what ends the whole call is thrown. */
-function asOutput(error: unknown): ApiError {
-  if (error instanceof ApiError && error.status < 500) return error;
-  throw error;
-}
-
-async function inTurn<T, R>(values: readonly T[], work: (value: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const value of values) results.push(await work(value));
-  return results;
-}
-
-/** The results of several passes as one. */
-function joined(outputs: (TransformResult | ApiError)[]): BranchResult {
-  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
-  let queueMs = 0;
-  for (const output of outputs) {
-    if (output instanceof ApiError) continue;
-    queueMs += output.queueMs;
-    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) timings[part] += output.timings[part];
-  }
-  return { outputs, timings, queueMs };
+/** The result of the only pass. */
+function onlyOutput({ outputs: [output], queueMs }: BranchResult): TransformResult {
+  if (output === undefined) throw new Error('A pass has no result.');
+  if (output instanceof ApiError) throw output;
+  return { ...output, queueMs };
 }
 
 /** The refusal that a check throws; undefined if it passes. */

@@ -1,3 +1,4 @@
+import { passesOf } from '../../../workers/image/formats.ts';
 import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../workers/protocol.ts';
 import { drawnSizeOf } from '../../../workers/vector/drawn-size.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -33,13 +34,19 @@ type File = Pick<ImageCall, 'bytes' | 'header'>;
 export async function preview(file: File, passes: readonly BranchPass[]): Promise<(Preview | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
   for (const { pass } of passes) checkPixels(header, pass);
-  return passes.map((pass) => {
+  const previewOf = (pass: BranchPass): Preview | ApiError => {
     try {
       return previewed(header, bytes, file.bytes.length, pass);
     } catch (error) {
       if (error instanceof ApiError) return error;
       throw error;
     }
+  };
+  return passes.map(({ pass, paramOf }) => {
+    // Only the pixels tell which of several formats is the smallest: the first that is not refused stands for them.
+    const [first, ...others] = passesOf(pass).map((one) => previewOf({ pass: one, paramOf }));
+    if (first === undefined) throw new Error('Every pass has a format.');
+    return [first, ...others].find((one) => !(one instanceof ApiError)) ?? first;
   });
 }
 

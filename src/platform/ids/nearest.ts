@@ -80,6 +80,11 @@ export function meantWords([word]: readonly string[]): string {
   return word === undefined ? '' : ` Did you mean ${word}?`;
 }
 
+/** A message that lists many names, behind the hint to the right one. @param hint as `didYouMean` makes it. */
+export function hintFirst(hint: string, message: string): string {
+  return hint === '' ? message : `${hint.trimStart()} ${message}`;
+}
+
 /** `max_bytes`, `MaxBytes` and `max-bytes` are one name. */
 function plainOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_ ]/g, '');

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { encodesOf } from '../../../workers/image/formats.ts';
 import { rangeOf, SELECTING, selectsOneFrame } from '../../../workers/image/frames.ts';
 import { operationNamed } from '../../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
@@ -45,10 +47,19 @@ export function mergeFragments(fragments: readonly Fragment[]): Merged {
  */
 function overrule(earlier: Encode, later: Encode): Encode {
   const changed =
-    earlier.format !== undefined && later.format !== undefined && earlier.format !== later.format;
+    isFormatSet(earlier) && isFormatSet(later) && !isDeepStrictEqual(formatsOf(earlier), formatsOf(later));
   if (!changed) return { ...earlier, ...later };
   const { metadata, background, target } = earlier;
   return { ...present({ metadata, background, target }), ...later };
+}
+
+function isFormatSet({ format, formats }: Encode): boolean {
+  return format !== undefined || formats !== undefined;
+}
+
+/** The formats that the result may have. */
+function formatsOf(encode: Encode): string[] {
+  return encodesOf(encode).flatMap(({ format }) => format ?? []);
 }
 
 function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
@@ -93,14 +104,15 @@ function framesTwice(fragments: readonly Fragment[]): Conflict | undefined {
 }
 
 /** Several frames need an animated format, and steps that support each frame. */
-function allFrames(fragments: readonly Fragment[], { format }: Encode): Conflict | undefined {
+function allFrames(fragments: readonly Fragment[], encode: Encode): Conflict | undefined {
   const merged: Decode = Object.assign({}, ...fragments.map((fragment) => fragment.decode));
   const index = fragments.findIndex(({ decode }) => severalBy(decode) !== undefined);
   const { decode = {} } = fragments[index] ?? {};
   const key = severalBy(decode);
   if (key === undefined || selectsOneFrame(merged)) return undefined;
-  if (isStill(format)) {
-    const message = `${key} is ${decode[key]}, but the pass writes ${format}, which holds one picture: write gif or webp, or take one frame.`;
+  const still = formatsOf(encode).find(isStill);
+  if (still !== undefined) {
+    const message = `${key} is ${decode[key]}, but the pass writes ${still}, which holds one picture: write gif or webp, or take one frame.`;
     return { index, key, message };
   }
   const maker = fragments.flatMap(({ steps }) => steps).find(({ operation }) => makesOnePicture(operation));
@@ -121,7 +133,7 @@ function makesOnePicture(name: string): boolean {
 
 /** Settings of another format have been removed before; the rest were sent without a format. */
 function losslessInLossy(fragments: readonly Fragment[], encode: Encode): Conflict | undefined {
-  const lossy = lossyWriter(encode);
+  const [lossy] = encodesOf(encode).flatMap((one) => lossyWriter(one) ?? []);
   if (lossy === undefined) return undefined;
   const index = fragments.findLastIndex(({ encode }) => encode.lossless === true);
   const message = `lossless is true, but ${lossy}: have the pass write webp, avif or png.`;

@@ -58,6 +58,8 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
   jobType: 'process';
   syncEndpoint?: string;
   example: { parameters: Given };
+  /** The parameter that names a second picture, which the pass reads as well. */
+  readsSecondAsset?: string;
   /** The parameters that become an argument of the registry with a different name, the likeliest first. */
   renamed: Readonly<Record<string, readonly string[]>>;
   compile(params: Checked): Fragment;

@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox';
+import { encodesOf } from '../../../workers/image/formats.ts';
 import { operations } from '../../../workers/image/operations/index.ts';
 import { choice, lossyWriter, optional } from '../../../workers/image/operations/parameter.ts';
-import type { Decode, Encode } from '../../../workers/protocol.ts';
+import type { Decode, Encode, OutputFormat } from '../../../workers/protocol.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Given, Violation } from './op.ts';
 
@@ -44,24 +45,37 @@ export function isStill(format: string | undefined): boolean {
   return format !== undefined && !MOVING_FORMATS.includes(format);
 }
 
+/** A format, or several of which the smallest file is the result. */
+export type SentFormat = OutputFormat | readonly OutputFormat[];
+
 export type PassParameters = {
   [Name in keyof typeof PASS_PARAMETERS]?: Static<(typeof PASS_PARAMETERS)[Name]>;
 };
+type SentPassParameters = Omit<PassParameters, 'format'> & { format?: SentFormat };
 
 /** The part of a pass that the shared parameters determine. */
-export function passPartsOf(params: PassParameters): { decode: Decode; encode: Encode } {
+export function passPartsOf(params: SentPassParameters): { decode: Decode; encode: Encode } {
   const shared = Object.entries(params).filter(([name]) => name in PASS_PARAMETERS);
-  const { frame, frames, everyNth, maxFps, maxFrames, density, ...encode } = present<PassParameters>(
-    Object.fromEntries(shared),
-  );
-  return { decode: present({ frame, frames, everyNth, maxFps, maxFrames, density }), encode };
+  const { frame, frames, everyNth, maxFps, maxFrames, density, format, ...encode } =
+    present<SentPassParameters>(Object.fromEntries(shared));
+  return {
+    decode: present({ frame, frames, everyNth, maxFps, maxFrames, density }),
+    encode: { ...encode, ...writtenAs(format) },
+  };
+}
+
+function writtenAs(format: SentFormat | undefined): Pick<Encode, 'format' | 'formats'> {
+  const formats = [format ?? []].flat();
+  return formats.length > 1 ? { formats } : present({ format: formats[0] });
 }
 
 /**
  * Refuses combinations that no encoder supports. Those that depend on other steps of the pass are checked by the merge.
  */
 export function passRule(given: Given): Violation | undefined {
-  const lossy = lossyWriter(given as Encode);
+  const { format, ...settings } = given as Omit<Encode, 'format'> & { format?: SentFormat };
+  const encodes = encodesOf({ ...settings, ...writtenAs(format) });
+  const [lossy] = encodes.flatMap((encode) => lossyWriter(encode) ?? []);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
 }

@@ -1,6 +1,11 @@
 import type { TProperties } from '@sinclair/typebox';
 import { SELECTING } from '../../../workers/image/frames.ts';
-import { type ArgumentsOf, operations, type StepName } from '../../../workers/image/operations/index.ts';
+import {
+  type ArgumentsOf,
+  operations,
+  type StepName,
+  type StepOperation,
+} from '../../../workers/image/operations/index.ts';
 import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Step } from '../../../workers/protocol.ts';
 import { present } from '../../platform/values/present.ts';
@@ -15,14 +20,14 @@ interface PixelOpDefinition<N extends string, P extends TProperties> {
   example: Sent<P> & Shared<P>;
   /** A rule across several parameters. */
   rule?(given: Sent<P> & Shared<P>): Violation | undefined;
-  /** false: the op reads a second asset and runs in jobs only. */
-  sync?: boolean;
 }
 
 /** The definition of an op with its parameters, and with the function that compiles them to steps. */
 interface CompilablePixelOp<N extends string, P extends TProperties, S extends StepOf<object>>
   extends PixelOpDefinition<N, P> {
   description: string;
+  /** The parameter that names a second picture. Such an op has no synchronous form of its own. */
+  readsSecondAsset?: string | undefined;
   /** The op's own parameters; they replace a shared one of the same name. */
   parameters: P;
   /** The op's steps, and its encoder settings beyond the shared parameters. Defaults are filled in. */
@@ -55,7 +60,7 @@ type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
 export function pixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
   source: CompilablePixelOp<N, P, S> & Renamed<P, S>,
 ): PixelOp<N> {
-  const { op, description, rule, renamed = {}, compile, sync = true } = source;
+  const { op, description, rule, renamed = {}, compile, readsSecondAsset } = source;
   const filled = filler(source.parameters);
   return {
     op,
@@ -69,7 +74,7 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
     requiresAssets: true,
     requiresPrompt: false,
     jobType: 'process',
-    ...(sync && { syncEndpoint: TRANSFORM_ENDPOINT }),
+    ...(readsSecondAsset === undefined ? { syncEndpoint: TRANSFORM_ENDPOINT } : { readsSecondAsset }),
     example: { parameters: source.example as Given },
     renamed,
     compile(given: Checked) {
@@ -96,11 +101,12 @@ export function operationOp<const N extends string, O extends StepName>(
   operation: O,
   source: PixelOpDefinition<N, (typeof operations)[O]['declared']> & { description?: string },
 ): PixelOp<N> {
-  const { description, declared, rule } = operations[operation];
+  const { description, declared, rule, readsSecondAsset }: StepOperation = operations[operation];
   const own = Object.keys(declared);
   return pixelOp<N, TProperties, StepOf<object>>({
     description,
     parameters: declared,
+    readsSecondAsset,
     rule,
     ...(source as unknown as PixelOpDefinition<N, TProperties>),
     compile(params) {

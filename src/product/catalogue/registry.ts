@@ -2,6 +2,7 @@ import { operationNamed, operations } from '../../../workers/image/operations/in
 import type { Step } from '../../../workers/protocol.ts';
 import { mendsAt, type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { meantWord } from '../../platform/http/errors/violations.ts';
+import { hintFirst } from '../../platform/ids/nearest.ts';
 import { firstViolation } from './checks/contract.ts';
 import type { Fragment } from './op.ts';
 
@@ -21,8 +22,8 @@ export function checkRegistryStep(
     const allowed = Object.keys(operations);
     const field = at('operation');
     const { hint, mends } = meantWord(String(operation), allowed, field.path);
-    const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.${hint}`;
-    throw field.refuse(message, { received: operation, allowed }, mends);
+    const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
+    throw field.refuse(hintFirst(hint, message), { received: operation, allowed }, mends);
   }
   const violation = firstViolation(entry.parameters, params, String(operation));
   if (violation !== undefined) {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { tagOfData } from '../../platform/http/hooks/compression.ts';
+import { hintFirst } from '../../platform/ids/nearest.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Plan } from '../billing/plans.ts';
 import type { Models } from '../models/models.ts';
@@ -120,6 +121,9 @@ export function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition
 }
 
 function unknownOp(name: string): ApiError {
-  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.${meantOp(name, 'op').hint}`;
-  return new ApiError('not_found', message, { param: 'op', details: { allowed: OP_NAMES } });
+  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
+  return new ApiError('not_found', hintFirst(meantOp(name, 'op').hint, message), {
+    param: 'op',
+    details: { allowed: OP_NAMES },
+  });
 }

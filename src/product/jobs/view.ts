@@ -1,5 +1,5 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { didYouMean } from '../../platform/ids/nearest.ts';
+import { didYouMean, hintFirst } from '../../platform/ids/nearest.ts';
 import { INLINE_ITEMS, Job, JobSummary, type ViewQuery } from './schema.ts';
 
 /** What an answer shows of each job. */
@@ -27,8 +27,11 @@ export function readView(
   const names = new Set(fields.split(',').map((name) => name.trim()));
   const unknown = [...names].find((name) => !allowed.includes(name));
   if (unknown !== undefined) {
-    const message = `fields names ${JSON.stringify(unknown)}, which no job has: use names of ${allowed.join(', ')}, separated by commas.${didYouMean(unknown, allowed)}`;
-    throw invalidParam('fields', message, { received: unknown, allowed });
+    const message = `fields names ${JSON.stringify(unknown)}, which no job has: use names of ${allowed.join(', ')}, separated by commas.`;
+    throw invalidParam('fields', hintFirst(didYouMean(unknown, allowed), message), {
+      received: unknown,
+      allowed,
+    });
   }
   const showsItems = ['items', 'itemsTruncated', 'parameters'].some((name) => names.has(name));
   return { fields: names, maxItems: showsItems ? maxItems : 0 };

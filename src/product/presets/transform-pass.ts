@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { compile } from '../catalogue/plan/compile.ts';
 import { onePassOf } from '../catalogue/plan/plan.ts';
+import { presetRefusal } from '../catalogue/plan/preset-refusal.ts';
 import { savedSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Models } from '../models/models.ts';
@@ -44,7 +44,6 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
 
 function compilePass(steps: readonly PresetStep[], models: Models): PresetRun {
   const run = onePassOf(compile(savedSteps(steps, PARAM), models));
-  if (run.obstacle === undefined) return { pass: run.pass, warnings: warningsOf(run.steps) };
-  const message = `The preset has a step that ${run.obstacle.does}, so it runs only as a job: send it to POST /api/v1/jobs.`;
-  throw invalidParam(PARAM, message);
+  if (run.obstacle !== undefined) throw presetRefusal(run.obstacle, steps, PARAM);
+  return { pass: run.pass, warnings: warningsOf(run.steps) };
 }

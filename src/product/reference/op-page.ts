@@ -9,10 +9,13 @@ import {
   type Page,
   type Pictures,
   paragraph,
+  shell,
   type TrialInput,
 } from '../../platform/pages/page.ts';
 import { isShared } from '../catalogue/pages/guidelines.ts';
+import { TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
+import { isStepOfCalls } from '../catalogue/pages/sync-call.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
 import { type Call, callSamples } from './call.ts';
 import { commandSample } from './command-line.ts';
@@ -43,7 +46,8 @@ export function opPage(definition: OpDefinition, pictures: readonly Pictures[]):
     lead: description,
     blocks: [
       factsList(definition),
-      ...(call === undefined ? [paragraph('It runs in jobs only.')] : []),
+      ...(isStepOfCalls(op) ? stepBlocks(definition) : []),
+      ...(call === undefined && !isStepOfCalls(op) ? [paragraph('It runs in jobs only.')] : []),
       callSamples(call ?? jobCall(example), ...(command === undefined ? [] : [command])),
       ...pictures,
       ...(syncParams === undefined ? [] : [heading('Body'), fieldList(fieldsOf(Object.entries(syncParams)))]),
@@ -90,6 +94,18 @@ function syncCallOf({
     body: PHOTO,
     ...(produces === 'image' && { saves: `result.${syncExample.format ?? 'jpg'}` }),
   };
+}
+
+/** The call that sends an op as a step, with a second picture as a part of the body. */
+function stepBlocks({ op, example }: OpDefinition): Block[] {
+  const { layerAssetId: _, ...parameters } = (example?.parameters ?? {}) as Record<string, unknown>;
+  return [
+    paragraph('While you wait it runs as one of the steps of a transform, or of its outputs:'),
+    shell(
+      `curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg -F layer=@photo.png \\
+  -F 'steps=${JSON.stringify([{ op, parameters }])}' "$BASE/api/v1${TRANSFORM_ENDPOINT}" -o result.jpg`,
+    ),
+  ];
 }
 
 function jobCall(json: unknown): Call {

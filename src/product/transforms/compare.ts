@@ -6,7 +6,8 @@ import { isStored } from '../../imaging/images/stored-file.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { withParam } from '../../platform/http/errors/with-param.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type Source } from './input.ts';
@@ -110,11 +111,12 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
   using multipart = await openMultipart(request, body, {
     bodyLimitBytes: MAX_MULTIPART_BYTES,
     fileLimitBytes: MAX_IMAGE_BYTES,
-    second: 'other',
+    further: { name: 'other', keeps: (name) => name === 'other' },
   });
   const file = await readPart(multipart.file);
-  const other = await multipart.second();
-  if (other === null) throw missingOther();
+  const [other, second] = await multipart.further();
+  if (other === undefined) throw missingOther();
+  if (second !== undefined) throw invalidParam('other', 'other is given more than once: send it once.');
   const [field] = Object.keys(await multipart.fields());
   if (field !== undefined) throw unknownField(field);
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
@@ -141,10 +143,4 @@ function refuseMissing({ assetId, url }: typeof NAMES): never {
 function unknownField(name: string): ApiError {
   const message = `${name} is not a field of this call: it takes two images and nothing else.`;
   return invalidParam(name, message, { allowed: ['assetId', 'url', 'otherAssetId', 'otherUrl'] });
-}
-
-/** The same refusal for another parameter. */
-function withParam(error: unknown, param: string): unknown {
-  if (!(error instanceof ApiError) || error.status >= 500) return error;
-  return new ApiError(error.code, error.message, { param, details: error.details });
 }

@@ -3,7 +3,12 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
-import { concatenated, type FilePart, openMultipart } from '../../platform/http/bodies/multipart.ts';
+import {
+  concatenated,
+  type FilePart,
+  type FurtherFile,
+  openMultipart,
+} from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import type { SentCall } from '../../platform/http/errors/mends.ts';
@@ -39,8 +44,8 @@ export type Source =
   | { kind: 'url'; url: string }
   | { kind: 'asset'; assetId: string };
 
-/** The source of a call's image, and the fields of the body. */
-export type Input = Source & { fields: BodyFields };
+/** The source of a call's image, the fields of the body, and its files besides the image. */
+export type Input = Source & { fields: BodyFields; files: readonly FurtherFile[] };
 
 /** The contents of a body: where the image is, and for a call that changes it, the work. */
 type BodyContents = 'image' | 'image and work';
@@ -63,16 +68,18 @@ export async function readInput(
     using multipart = await openMultipart(request, body, {
       bodyLimitBytes: MAX_MULTIPART_BYTES,
       fileLimitBytes: MAX_IMAGE_BYTES,
+      ...(contents === 'image and work' && { further: LAYERS }),
     });
     const file = await readPart(multipart.file);
     const texts = await multipart.fields();
     request.body = texts;
-    const misplaced = multipart.skipped.find((name) => WORK_FIELDS.includes(name));
+    const misplaced = multipart.otherNames.find((name) => WORK_FIELDS.includes(name));
     if (misplaced !== undefined) throw fieldAsFile(misplaced);
-    return { kind: 'bytes', ...file, fields: multipartFields(texts, contents) };
+    const files = await multipart.further();
+    return { kind: 'bytes', ...file, fields: multipartFields(texts, contents), files };
   }
   const bytes = await collect(body, request, MAX_IMAGE_BYTES, 'file');
-  return { kind: 'bytes', bytes, declaredType: type, fields: {} };
+  return { kind: 'bytes', bytes, declaredType: type, fields: {}, files: [] };
 }
 
 /**
@@ -93,6 +100,9 @@ export async function readPart({ bytes, declaredType }: FilePart) {
 const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
+/** Which files are second pictures is known when the steps are, which may stand behind them. */
+const LAYERS = { name: 'layer', keeps: (name: string) => !WORK_FIELDS.includes(name) };
+
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters, steps and outputs. */
 function parseReference(body: unknown, contents: BodyContents): Input {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
@@ -103,7 +113,7 @@ function parseReference(body: unknown, contents: BodyContents): Input {
   if (other !== undefined) throw unknownFields([other, ...others], body, contents);
   const fields = checkedFields(work);
   const source = parseSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
-  if (source !== null) return { ...source, fields };
+  if (source !== null) return { ...source, fields, files: [] };
   throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
 }
 
@@ -168,7 +178,7 @@ function unknownFields(
  * The URL, with its scheme checked. The scheme is checked here, where the refusal can name an alternative; the fetcher
  * checks hosts.
  */
-function parseAddress(value: unknown, param: string): string {
+export function parseAddress(value: unknown, param: string): string {
   const url = parseText(param, value);
   if (/^https?:\/\//i.test(url)) return url;
   const message = /^data:/i.test(url)

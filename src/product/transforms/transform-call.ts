@@ -7,6 +7,7 @@ import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import { type MeantWord, mismatch } from '../../platform/http/errors/violations.ts';
+import { hintFirst } from '../../platform/ids/nearest.ts';
 import { present } from '../../platform/values/present.ts';
 import { checkParameters } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
@@ -15,6 +16,7 @@ import { findOp } from '../catalogue/index.ts';
 import { type Given, isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { compile } from '../catalogue/plan/compile.ts';
 import { onePassOf } from '../catalogue/plan/plan.ts';
+import { presetRefusal } from '../catalogue/plan/preset-refusal.ts';
 import { sentParamOf } from '../catalogue/plan/sent-param.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import { checkStepSizes } from '../catalogue/plan/sizes.ts';
@@ -23,6 +25,7 @@ import { parametersFromQuery } from '../catalogue/query.ts';
 import { meantOp } from '../catalogue/usual-words.ts';
 import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
+import { areAssets, bindLayers, type SentLayer } from './layers.ts';
 import { checkOutputs, type SentBranches } from './sent-outputs.ts';
 import { type SentOutput, SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
 
@@ -39,10 +42,12 @@ export interface CompiledCall {
   name: string;
   pass: Pass;
   warnings: readonly StepWarning[];
+  /** The second pictures that the pass reads. */
+  layers: readonly SentLayer[];
   /** The parameter of the call behind one of the pass. */
   paramOf: (passParam: string) => string;
-  /** The body of a job that does the same, without its assets. */
-  asJob: Record<string, unknown>;
+  /** The body of a job that does the same, without its assets; absent if a job cannot read all the pictures. */
+  asJob?: Record<string, unknown>;
 }
 
 /** One output of a call, compiled. */
@@ -103,7 +108,7 @@ export class CallCompiler {
     const query = sent.query as Query;
     refuseListsIn(query);
     const { op, preset } = namedIn(query, {});
-    if (op !== undefined && preset === undefined) checkKeys(syncOp(op), query);
+    if (op !== undefined && preset === undefined) checkKeys(loneOp(op, query, {}).op, query);
   }
 
   #compiled(query: Query, body: BodyFields): TransformCall {
@@ -122,7 +127,7 @@ export class CallCompiler {
         'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
       throw invalidParam('op', message, { allowed: transformOps() });
     }
-    const parameters = readParameters(syncOp(op), query, body);
+    const { parameters } = loneOp(op, query, body);
     return this.#onePass(op, [{ op, parameters, at: parameterIn(query, body) }], { op, parameters });
   }
 
@@ -139,10 +144,10 @@ export class CallCompiler {
     for (const [index, output] of outputs.entries()) {
       const where = `outputs[${index}]`;
       const own = await this.#readSteps(output, where, readPreset);
-      const { pass, warnings, steps } = this.#compiledPass([...first, ...own]);
+      const { steps, ...pass } = this.#compiledPass([...first, ...own]);
       const paramOf = (passParam: string) => sentParamOf(steps, passParam, where);
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
-      compiled.push({ name: output.name, op, pass, warnings, paramOf });
+      compiled.push({ name: output.name, op, ...pass, paramOf });
     }
     return compiled;
   }
@@ -157,28 +162,39 @@ export class CallCompiler {
       return sentSteps(steps, `${where}.steps`);
     }
     const param = `${where}.preset`;
-    if (preset !== undefined) return savedSteps(await readPreset(preset, param), param);
+    if (preset !== undefined) {
+      const stored = await readPreset(preset, param);
+      const { obstacle } = onePassOf(compile(savedSteps(stored, param), this.#models));
+      if (obstacle !== undefined) throw presetRefusal(obstacle, stored, param);
+      return savedSteps(stored, param);
+    }
     const at = (key: string) => sentAs(key === '' ? where : `${where}.${key}`);
-    const found = syncOp(op ?? '', at('op'));
+    const found = transformOp(op ?? '', at('op'));
     return [{ op: found.op, parameters: parametersInOwnSpelling(found, parameters), at }];
   }
 
   /** The single pass of these steps. */
-  #onePass(name: string, sent: readonly SentStep[], asJob: CompiledCall['asJob']): TransformCall {
-    const { pass, steps, warnings } = this.#compiledPass(sent);
+  #onePass(
+    name: string,
+    sent: readonly SentStep[],
+    asJob: NonNullable<CompiledCall['asJob']>,
+  ): TransformCall {
+    const { steps, ...pass } = this.#compiledPass(sent);
     const paramOf = (passParam: string) => sentParamOf(steps, passParam);
-    return { kind: 'pass', name, pass, warnings, paramOf, asJob };
+    return { kind: 'pass', name, ...pass, paramOf, ...(areAssets(pass.layers) && { asJob }) };
   }
 
   #compiledPass(sent: readonly SentStep[]) {
-    const run = onePassOf(compile(sent, this.#models));
+    const { steps: bound, layers } = bindLayers(sent);
+    const ids = layers.map(({ id }) => id);
+    const run = onePassOf(compile(bound, this.#models), ids);
     if (run.obstacle !== undefined) {
       const { does, step } = run.obstacle;
       const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
       throw step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
     }
     const { pass, steps } = run;
-    return { pass, steps, warnings: warningsOf(steps) };
+    return { pass, steps, layers, warnings: warningsOf(steps) };
   }
 }
 
@@ -288,15 +304,29 @@ function checkKeys(op: PixelOp, query: Query): void {
   }
 }
 
-/** The op of that name, which must run on this endpoint while the caller waits. */
-function syncOp(name: string, { path, refuse }: SentField = sentAs('op')): PixelOp {
+/**
+ * The op of a call that is one op, and its parameters.
+ * @throws ApiError invalid_param on op: one that reads a second picture is sent as a step, beside its picture.
+ */
+function loneOp(name: string, query: Query, body: BodyFields): { op: PixelOp; parameters: Given } {
+  const op = transformOp(name);
+  const parameters = readParameters(op, query, body);
+  if (op.readsSecondAsset === undefined) return { op, parameters };
+  const steps = [{ op: name, ...(Object.keys(parameters).length > 0 && { parameters }) }];
+  const message = `The op ${name} reads a second picture, so it runs in steps or outputs, or as a job: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
+  throw invalidParam('op', message, { received: name, allowed: transformOps(), instead: [{ steps }] });
+}
+
+/** The op of that name, which must run on this endpoint while the caller waits, at least as a step. */
+function transformOp(name: string, { path, refuse }: SentField = sentAs('op')): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
     const { hint, mends } = name.includes(',') ? SEVERAL_OPS : meantOp(name, path, transformOps());
-    const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.${hint}`;
-    throw refuse(message, { received: name, allowed: transformOps() }, mends);
+    const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
+    throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps() }, mends);
   }
-  if (isPixelOp(op) && op.syncEndpoint === TRANSFORM_ENDPOINT) return op;
+  if (isPixelOp(op) && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
+    return op;
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
     allowed: transformOps(),

@@ -147,7 +147,8 @@ function descriptionOf(uses: readonly Declared[]): string {
  * documentation pages that send calls fill in an example for any other op, which refuses it, and ask for a file when
  * they see a media type.
  */
-function inQuery({ examples: _, ...schema }: TSchema): TSchema {
+function inQuery({ examples: _, anyOf, ...schema }: TSchema): TSchema {
+  if (anyOf !== undefined) return { ...schema, anyOf: anyOf.map(inQuery) } as unknown as TSchema;
   return schema.type === 'array' ? Type.String() : (schema as TSchema);
 }
 

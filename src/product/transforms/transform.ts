@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Transformed } from '../../../workers/protocol.ts';
-import type { TransformResult } from '../../imaging/images/image-call.ts';
+import type { Layers, TransformResult } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
@@ -23,12 +23,14 @@ import {
 } from './estimates.ts';
 import { type FontOptions, textOf } from './fonts.ts';
 import { type Input, readFields, readInput, type Source } from './input.ts';
+import { checkParts, loadLayers } from './layers.ts';
 import {
   beginCall,
   type CallTerms,
   counted,
   countedEach,
   formatOf,
+  type LoadedImage,
   loadImage,
   type MeteredCallOptions,
   type SyncCall,
@@ -68,6 +70,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         body: 'stream',
         reference: transformReference(),
         formFields: FORM_FIELDS,
+        furtherFiles: ['layer'],
         responseType: ['image/*', MIXED, ZIP],
         check: checkBeforeBody,
         recheck,
@@ -75,7 +78,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       schema: {
         summary: 'Transform an image',
         description:
-          'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. Nothing is stored. With dryRun=true the call is checked and priced only.',
+          'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. A step that reads a second picture takes it of a multipart part `layer` (the next one of `layer2`), or by `layerUrl` or `layerAssetId` in its parameters. Nothing is stored. With dryRun=true the call is checked and priced only.',
         querystring: transformQuery(),
         response: { 200: envelopeOf(Answers) },
       },
@@ -90,19 +93,21 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       const call = calls.compile(request, input.fields);
       const open = { request, reply, underWay, terms, input };
       if (call.kind === 'outputs') return runOutputs(open, call);
-      const { name, pass, warnings, paramOf, ...work } = await compiled(call, caller);
+      const { name, pass, warnings, layers, paramOf, asJob } = await compiled(call, caller);
+      checkParts(layers, input.files);
       if (isDryRun(request)) {
-        const [estimate] = await estimated(open, [{ pass, warnings, paramOf }]);
+        const [estimate] = await estimated(open, [{ pass, warnings, layers, paramOf }]);
         if (estimate === undefined || estimate instanceof ApiError) throw estimate;
         return success(NOTHING_MADE, estimate);
       }
-      const asJob = { ...work.asJob, ...assetsOf(input) };
+      const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
       const done = await counted(options.allowance, caller, name, async () => {
         const image = await loadImage(input, options, terms);
+        const second = await loadLayers(layers, input.files, options, terms);
         const fetchMs = underWay.admittedMs();
-        const bytesIn = image.bytes.length;
+        const bytesIn = bytesSent(image, second);
         const result = await underWay.finish(
-          imageWorkers.transform({ ...image, ...terms, pass, paramOf, asJob }),
+          imageWorkers.transform({ ...image, ...second, ...terms, pass, paramOf, ...job }),
         );
         const link = request.query.response === 'url' ? await results.store(result) : null;
         return { fetchMs, bytesIn, link, ...result };
@@ -114,8 +119,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         ...(await fonts.findWarnings(textOf(pass))),
       ]);
       sendFindings(reply, done);
-      if (done.link !== null) return success('Image transformed.', resultLink(done.link, done));
       reply.header('x-service-format', formatOf(done));
+      if (done.link !== null) return success('Image transformed.', resultLink(done.link, done));
       return sendPicture(reply, done);
     },
   );
@@ -124,6 +129,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   async function runOutputs({ request, reply, underWay, terms, input }: OpenCall, sent: SentBranches) {
     const { caller } = underWay;
     const branches = await compiledOutputs(sent, caller);
+    const layers = branches.flatMap((branch) => branch.layers);
+    checkParts(layers, input.files);
     if (isDryRun(request)) {
       const names = branches.map(({ name }) => name);
       return answerOutputs(
@@ -135,9 +142,10 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     const ops = branches.map(({ op }) => op);
     const done = await countedEach(options.allowance, caller, ops, async () => {
       const image = await loadImage(input, options, terms);
+      const second = await loadLayers(layers, input.files, options, terms);
       const fetchMs = underWay.admittedMs();
-      const bytesIn = image.bytes.length;
-      const made = await underWay.finish(imageWorkers.branch({ ...image, ...terms, branches }));
+      const bytesIn = bytesSent(image, second);
+      const made = await underWay.finish(imageWorkers.branch({ ...image, ...second, ...terms, branches }));
       const succeeded = made.outputs.map((output) => !(output instanceof ApiError));
       const [first] = made.outputs;
       if (first instanceof ApiError && !succeeded.includes(true)) throw first;
@@ -161,6 +169,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   /** What the passes of a call would make and cost. */
   async function estimated({ reply, underWay, terms, input }: OpenCall, branches: ForeseenCall['branches']) {
     const image = await loadImage(input, options, terms);
+    const layers = branches.flatMap((branch) => branch.layers);
+    await loadLayers(layers, input.files, options, terms);
     const estimates = await estimatePasses({ image, branches, caller: underWay.caller }, options);
     addWarnings(reply, warningsIn(estimates));
     return estimates;
@@ -174,7 +184,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     const { reference } = call;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
     const run = await presetPass(accountId, reference);
-    return { ...run, name: 'preset', paramOf, asJob: { presetId: reference } };
+    return { ...run, name: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
   function checkBeforeBody(request: FastifyRequest): void {
@@ -218,6 +228,11 @@ function asOutput(
   if (made === undefined) throw new Error(`The output ${name} has no result.`);
   if (made instanceof ApiError) return { name, refusal: made };
   return { name, picture: made, warnings: [...warnings, ...(made.warnings ?? [])] };
+}
+
+/** The bytes of an image, and of the second pictures that its steps read. */
+function bytesSent({ bytes }: LoadedImage, { layers = {} }: { layers?: Layers }): number {
+  return Object.values(layers).reduce((sum, layer) => sum + layer.bytes.length, bytes.length);
 }
 
 function bytesOf(outputs: readonly Output[]): number {

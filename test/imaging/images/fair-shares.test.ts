@@ -6,7 +6,7 @@ import type { PoolMeter } from '../../../src/platform/metrics/pools.ts';
 import type { Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { pngOf, svgOf } from './files.ts';
-import { openStandIns } from './stand-ins.ts';
+import { GatedPass, openStandIns } from './stand-ins.ts';
 
 /** A pass that is estimated to take some milliseconds. */
 function quickCall(clock: ManualClock, accountId = 'b', behaviour = 'answer'): TransformCall {
@@ -40,8 +40,8 @@ function openMeasured(t: Test) {
     /** Runs a call in the thread that takes so much wall time, and so much CPU time. */
     async took(call: TransformCall, wallMs: number, ownMs: number, behaviour = 'work') {
       const gate = new Int32Array(new SharedArrayBuffer(4));
-      const pass = { ...call.pass, encode: { background: behaviour } };
-      const work = workers.transform({ ...call, pass, layers: { gate: new Uint8Array(gate.buffer) } });
+      const pass = new GatedPass({ ...call.pass, encode: { background: behaviour } }, gate);
+      const work = workers.transform({ ...call, pass });
       await turn();
       clock.advance(wallMs);
       cpuMs += ownMs;

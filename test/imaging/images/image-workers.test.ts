@@ -7,6 +7,7 @@ import type { Pass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 import { gifOf, pngOf, svgOf } from './files.ts';
+import { GatedPass } from './stand-ins.ts';
 
 const STAND_IN = new URL('./stand-in-thread.ts', import.meta.url);
 
@@ -56,7 +57,7 @@ function callOf(clock: ManualClock, behaviour = 'answer'): TransformCall {
 /** A call that keeps its thread until it is let go. */
 function heldCall(clock: ManualClock, behaviour: 'hold' | 'work' = 'hold') {
   const gate = new Int32Array(new SharedArrayBuffer(4));
-  const call = { ...callOf(clock, behaviour), layers: { gate: new Uint8Array(gate.buffer) } };
+  const call = { ...callOf(clock, behaviour), pass: new GatedPass(passOf(behaviour), gate) };
   const letGo = () => {
     Atomics.store(gate, 0, 1);
     Atomics.notify(gate, 0);

@@ -7,7 +7,7 @@ import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { pngOf } from './files.ts';
-import { openStandIns } from './stand-ins.ts';
+import { GatedPass, openStandIns } from './stand-ins.ts';
 
 const SHARPEN: Step = { operation: 'sharpen', params: { sigma: 2 } };
 
@@ -34,9 +34,8 @@ t.test('a pass beside another one has one thread', async (t) => {
   const { workers, clock } = openStandIns(t, { IMAGE_THREADS: 2 });
   const gate = new Int32Array(new SharedArrayBuffer(4));
   const held = callOf(clock, []);
-  const layers = { gate: new Uint8Array(gate.buffer) };
-  const pass = { ...held.pass, encode: { background: 'work' } };
-  const other = workers.transform({ ...held, pass, layers }).result;
+  const pass = new GatedPass({ ...held.pass, encode: { background: 'work' } }, gate);
+  const other = workers.transform({ ...held, pass }).result;
   const { width } = await workers.transform(callOf(clock, [SHARPEN])).result;
   t.equal(width, 1);
   Atomics.store(gate, 0, 1);

@@ -1,8 +1,9 @@
 import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.ts';
+import type { GatedPass } from './stand-ins.ts';
 
 /**
  * Stands in for the image thread: the background colour of a pass chooses what it does with the task. `hold` waits
- * until the first number of the shared layer `gate` is no longer 0, and `work` does so as sharp does: outside the
+ * until the first number behind the gate of its pass is no longer 0, and `work` does so as sharp does: outside the
  * thread's loop. `refuse` refuses after that. `threads` answers with the threads of libvips that the task may use, as
  * the width.
  */
@@ -58,6 +59,6 @@ async function work(task: ImageTask): Promise<void> {
 }
 
 function gateOf(task: ImageTask): Int32Array | null {
-  const gate = task.kind === 'transform' ? task.layers?.gate : undefined;
+  const gate = task.kind === 'transform' ? (task.pass as Partial<GatedPass>).gate : undefined;
   return gate === undefined ? null : new Int32Array(gate.buffer);
 }

@@ -3,6 +3,7 @@ import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { Deadline } from '../../../src/imaging/images/deadline.ts';
 import { RenderPool } from '../../../src/imaging/renders/pool.ts';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { manualClock } from '../../support/clock.ts';
 import { KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in-render-thread.ts';
 
@@ -38,7 +39,7 @@ function openPool({
     },
   });
   const draw = async (accountId: string, html: string, client = new AbortController()) => {
-    const late = () => new Error('The deadline has passed.');
+    const late = () => new ApiError('provider_unavailable', 'The deadline has passed.');
     const deadline = new Deadline({ deadlineMs: 1e12, client: client.signal, clock, late });
     try {
       const drawn = await pool.draw({ html, width: 1, height: 1, accountId, assets: {}, deadline });

@@ -149,6 +149,7 @@ t.test('parameters that do not fit each other are refused on one of them', (t) =
     ['normalize', { lower: 60, upper: 60 }, 'lower'],
     ['normalize', { lower: 99 }, 'lower'],
     ['overlay', { layerAssetId: 'ast_1', x: 5 }, 'y'],
+    ['overlay', { layerAssetId: 'ast_1', x: 5, y: 5, margin: 8 }, 'margin'],
     ['rotate', { angle: 90, frame: 'all', format: 'webp' }, undefined],
     ['convert', { format: 'jpeg', lossless: true }, 'lossless'],
     ['convert', { format: 'tiff', lossless: true, quality: 50 }, 'lossless'],

@@ -49,7 +49,7 @@ const OWN_PARAMETERS: Record<string, string[]> = {
   extract_frame: [],
   extract_channel: ['channel'],
   placeholder: ['kind'],
-  overlay: ['layerAssetId', 'position', 'x', 'y', 'scale', 'opacity', 'blend', 'tile'],
+  overlay: ['layerAssetId', 'position', 'margin', 'x', 'y', 'scale', 'opacity', 'blend', 'tile'],
 };
 const OTHER_PARAMETERS: Record<string, string[]> = {
   compare: ['otherAssetId'],

@@ -83,12 +83,14 @@ t.test('a list that is more than one pass on one image names the step that makes
     [[flip, { op: 'upscale' }, flip], 'runs a model', 'steps[1]'],
     [[flip, { op: 'overlay', parameters: { layerAssetId: 'ast_1' } }], 'reads a second asset', 'steps[1]'],
     [[{ operation: 'joinChannel', params: { assetId: 'ast_1' } }], 'reads a second asset', 'steps[0]'],
-    [[{ op: 'compare', parameters: { otherAssetId: 'ast_1' } }], 'reads a second asset', 'steps[0]'],
+    [[{ op: 'compare', parameters: { otherAssetId: 'ast_1' } }], 'answers JSON', 'steps[0]'],
   ];
   for (const [steps, does, name] of table) {
     const { obstacle } = onePassOf(compile(sentSteps(steps), models));
     t.equal(obstacle?.does, does);
     t.equal(obstacle?.step.at('').name, name);
   }
+  const overlay = sentSteps([{ op: 'overlay', parameters: { layerAssetId: 'part:logo' } }]);
+  t.equal(onePassOf(compile(overlay, models), ['part:logo']).obstacle, undefined, 'the call brings it');
   t.end();
 });

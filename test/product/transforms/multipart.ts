@@ -35,3 +35,27 @@ export function sendParts({ server, key }: Calls, query: string, parts: Part[]):
 export function filePart(value: Uint8Array, type = 'image/png'): Part {
   return { name: 'file', value, filename: 'a.png', type };
 }
+
+/** A part of a multipart answer. */
+export interface SentPart {
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** The parts of a multipart answer. */
+export function partsOf({ headers, bytes }: Answer): SentPart[] {
+  const boundary = /boundary=(\S+)/.exec(headers.get('content-type') ?? '')?.[1];
+  const text = bytes.toString('latin1');
+  return text
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => {
+      const [head = '', ...rest] = part.slice(2).split('\r\n\r\n');
+      const lines = head.split('\r\n').map((line) => line.split(': '));
+      const body = Buffer.from(rest.join('\r\n\r\n').slice(0, -2), 'latin1');
+      return {
+        headers: Object.fromEntries(lines.map(([name = '', value = '']) => [name.toLowerCase(), value])),
+        body,
+      };
+    });
+}

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import type { Answer } from '../../support/harness.ts';
 import { openCalls, pictureOf, pngOf, rasterOf, refusalOf } from './calls.ts';
-import { filePart, type Part, sendParts } from './multipart.ts';
+import { filePart, type Part, partsOf, type SentPart, sendParts } from './multipart.ts';
 
 const png = await pngOf(
   sharp({ create: { width: 60, height: 40, channels: 3, background: '#c04020' } }).composite([
@@ -24,29 +24,6 @@ const outside = {
   op: 'crop',
   parameters: { x: 500, y: 500, width: 10, height: 10 },
 };
-
-interface SentPart {
-  headers: Record<string, string>;
-  body: Buffer;
-}
-
-/** The parts of a multipart answer. */
-function partsOf({ headers, bytes }: Answer): SentPart[] {
-  const boundary = /boundary=(\S+)/.exec(headers.get('content-type') ?? '')?.[1];
-  const text = bytes.toString('latin1');
-  return text
-    .split(`--${boundary}`)
-    .slice(1, -1)
-    .map((part) => {
-      const [head = '', ...rest] = part.slice(2).split('\r\n\r\n');
-      const lines = head.split('\r\n').map((line) => line.split(': '));
-      const body = Buffer.from(rest.join('\r\n\r\n').slice(0, -2), 'latin1');
-      return {
-        headers: Object.fromEntries(lines.map(([name = '', value = '']) => [name.toLowerCase(), value])),
-        body,
-      };
-    });
-}
 
 /** The names of the files in the directory of an archive. */
 function namesIn(archive: Buffer): string[] {
@@ -130,6 +107,11 @@ t.test('the outputs come as an archive, or as links, if the caller asks for it',
   const { outputs } = links.json.data;
   t.match(outputs[0], { name: 'small', contentType: 'image/png', width: 30, height: 20 });
   t.match(outputs[2], { name: 'outside', error: { code: 'invalid_param' } });
+  const one = await server.call('/images/transform?op=convert&format=webp&response=url', {
+    key,
+    json: { assetId: asset },
+  });
+  t.match([one.json.data.contentType, one.headers.get('x-service-format')], ['image/webp', 'webp']);
   const stored = await fetch(outputs[1].url);
   t.equal((await rasterOf(Buffer.from(await stored.arrayBuffer()))).width, 60);
 });
@@ -168,7 +150,7 @@ t.test('what is wrong within outputs is named by its place', async (t) => {
     [
       [small, { name: 'wide', op: 'resize', parameters: { widht: 5 } }],
       'outputs[1].parameters.widht',
-      /Did you mean width/,
+      /^Did you mean width\? .* which takes /,
     ],
     [
       [small, { name: 'wide', steps: [{ op: 'flip' }, { op: 'upscale' }] }],

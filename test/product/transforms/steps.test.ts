@@ -74,14 +74,9 @@ t.test('what is wrong within steps is named by its place', async (t) => {
     [[{ op: 'resize', parameters: { width: '5' } }], 'steps[0].parameters.width', /without quotes/],
     [[resize, { op: 'upscale' }], 'steps[1].op', /runs a model.*POST \/api\/v1\/jobs/],
     [
-      [resize, { op: 'overlay', parameters: { layerAssetId: 'ast_1' } }],
+      [resize, { op: 'compare', parameters: { otherAssetId: 'ast_1' } }],
       'steps[1].op',
-      /reads a second asset.*POST \/api\/v1\/jobs/,
-    ],
-    [
-      [flip, { operation: 'composite', params: { layerAssetId: 'ast_1' } }],
-      'steps[1].operation',
-      /reads a second asset/,
+      /answers JSON.*POST \/api\/v1\/jobs/,
     ],
     [
       [flip, { op: 'crop', parameters: { x: 30, width: 20, height: 5 } }],

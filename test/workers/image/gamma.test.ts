@@ -131,7 +131,7 @@ t.test('compared and laid over, a picture has the same colours as by itself', as
     await drawn(16, 16, () => [0, 0, 0]),
     [['composite', { layerAssetId: 'one' }]],
     {
-      layers: { one: file },
+      layers: { one: { input: file } },
     },
   );
   t.ok(near(laid.at(8, 8), SHOWN), `${laid.at(8, 8)}`);

@@ -41,7 +41,7 @@ export async function compare(task: CompareTask): Promise<Compared | Failure> {
 }
 
 async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
-  const opened = raw === undefined ? await openFile(input) : sharp(input, { raw });
+  const [opened] = raw === undefined ? await openFile(input) : [sharp(input, { raw })];
   const { data, info } = await encodeLocalOutput(
     opened.autoOrient().toColourspace('srgb').ensureAlpha().raw(),
   );

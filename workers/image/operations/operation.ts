@@ -107,12 +107,13 @@ export interface PassContext {
   /** Colour of new areas: the pass's background, else transparent or, if the output has no alpha, white. */
   fill: Rgba;
   /**
-   * The pixels of a second asset.
-   * @param prepare processes the opened asset first.
+   * The pixels of a second picture.
+   * @param id of it in the task.
+   * @param prepare processes the opened picture first; it knows its size.
    * @throws BadArgument on `key`, the parameter that names it, when the task does not include it or it cannot be
    * decoded.
    */
-  layer(assetId: string, key: string, prepare: (opened: Sharp) => Sharp): Promise<Pixels>;
+  layer(id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels>;
   /** Facts that steps collect about the picture, for the answer. */
   found: { hashes?: PictureHashes; warnings: PassWarning[] };
 }

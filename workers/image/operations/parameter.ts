@@ -10,6 +10,7 @@ import {
   type TProperties,
   type TSchema,
   type TString,
+  type TUnion,
   type TUnsafe,
   Type,
 } from '@sinclair/typebox';
@@ -21,6 +22,8 @@ export { searchEffort, USUAL_EFFORT } from '../encode/effort.ts';
 export { lossyWriter } from '../encode/encoder.ts';
 export { movingEffort } from '../encode/moving-effort.ts';
 export { MAX_EDGE_PX, PLACE_NAMES } from '../pixels/geometry.ts';
+
+const MAX_MARGIN_PX = 4096;
 
 /**
  * The default of a parameter, or none. It is part of the schema's type, which says the arguments that may be left out.
@@ -120,6 +123,21 @@ export function position<const D extends Default<Place> = NoDefault>(
   options?: D,
 ): TUnsafe<Place> & D {
   return choice(PLACE_NAMES, description, options);
+}
+
+/** The distance of a placed thing from the edges: in pixels, or as a share of the shorter side. See `marginPx`. */
+export function margin<const D extends { readonly default: number }>(
+  description: string,
+  options: D,
+): TUnion<[TInteger, TString]> & D {
+  const schema = Type.Union(
+    [
+      Type.Integer({ minimum: 0, maximum: MAX_MARGIN_PX }),
+      Type.String({ pattern: '^(100|[1-9]?[0-9](\\.[0-9]+)?)%$', examples: ['5%'] }),
+    ],
+    { description, ...options },
+  );
+  return schema as TUnion<[TInteger, TString]> & D;
 }
 
 export type Gravity = Place | 'attention' | 'entropy';

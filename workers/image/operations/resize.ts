@@ -31,7 +31,7 @@ export const resize = defineStep({
     enlarge: flag('Whether a picture smaller than asked for is scaled up.', { default: false }),
     linear: optional(
       flag(
-        'Whether the picture is made smaller in linear light, which keeps the brightness of fine patterns and takes longer; false when left out.',
+        'Whether the picture is made smaller in linear light, which keeps the brightness of fine patterns and takes longer.',
       ),
     ),
     background: optional(colour('Colour of the padding with contain.')),

@@ -2,12 +2,12 @@ import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebo
 import { parseColour, type Rgba, TRANSPARENT } from '../colour/colour.ts';
 import { escaped, printable } from '../markup.ts';
 import { overlay } from '../overlay.ts';
-import { MAX_AREA_PX, type Place, place } from '../pixels/geometry.ts';
+import { MAX_AREA_PX, marginPx, type Place, placeWithin, roomWithin, type Size } from '../pixels/geometry.ts';
 import { type Pixels, readPixels } from '../pixels/pixels.ts';
 import { turned } from '../pixels/turn.ts';
 import { BadArgument } from '../refusal.ts';
 import { defineStep, type PassContext } from './operation.ts';
-import { colour, integer, number, optional, position, text as words } from './parameter.ts';
+import { colour, margin, number, optional, position, text as words } from './parameter.ts';
 
 const MAX_SIZE_PX = 1000;
 
@@ -23,13 +23,13 @@ export const text = defineStep({
       ],
       {
         description:
-          'Height of the letters in pixels, or as a share of the width of the picture, such as 4%; at most 1000 pixels.',
+          'Height of the letters in pixels, or as a share of the width of the picture; at most 1000 pixels.',
         default: 32 as const,
       },
     ) as TUnion<[TInteger, TString]> & { readonly default: 32 },
     color: colour('Colour of the letters.', { default: '#ffffff' }),
     position: position('Position of the text; its lines are aligned with it.', { default: 'southeast' }),
-    margin: integer(0, 4096, 'Distance from the edges in pixels.', { default: 16 }),
+    margin: margin('Distance from the edges in pixels, or as a share of the shorter side.', { default: 16 }),
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
   },
@@ -38,28 +38,23 @@ export const text = defineStep({
   alphaAfter: 'kept',
   changesNothing: ({ opacity }) => opacity === 0,
   cpuMsPerMegapixel: 20,
-  fits({ width }, { text, size: asked, margin }) {
-    const size = sizePx(asked, width);
-    return linesFault(drawable(text), size, lineWidth(size, roomAlong(width, margin)));
+  fits(picture, { text, size: asked, margin }) {
+    const size = sizePx(asked, picture.width);
+    return linesFault(drawable(text), size, lineWidth(size, picture, margin));
   },
   async apply(picture, { text, font = 'sans', size: asked, color, position, margin, opacity, rotate }, pass) {
     const written = drawable(text);
     if (written.trim() === '') return;
     const size = sizePx(asked, picture.width);
     const colour = parseColour(color, 'color');
-    const room = {
-      width: roomAlong(picture.width, margin),
-      height: roomAlong(picture.height, margin),
-    };
-    const lines = { width: lineWidth(size, room.width), align: alignAt(position) };
+    const lines = { width: lineWidth(size, picture, margin), align: alignAt(position) };
     const layout = { ...lines, font: `${drawable(font)} ${size}` };
     const ink = { ...colour, alpha: colour.alpha * opacity };
     const flat = hasEmoji(written)
       ? await drawColoured(written, layout, ink, pass)
       : inked(await drawMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turned(flat, rotate, TRANSPARENT, pass.sharp);
-    const spot = place(label, room, position);
-    await overlay(picture, label, { left: spot.left + margin, top: spot.top + margin });
+    await overlay(picture, label, placeWithin(label, picture, position, margin));
   },
 });
 
@@ -83,14 +78,9 @@ function alignAt(position: Place): Align {
   return position.endsWith('west') ? 'left' : 'centre';
 }
 
-/** The room for the text along an edge. */
-function roomAlong(edgePx: number, marginPx: number): number {
-  return Math.max(1, edgePx - 2 * marginPx);
-}
-
 /** The width at which lines break. */
-function lineWidth(sizePx: number, roomPx: number): number {
-  return Math.max(roomPx, sizePx);
+function lineWidth(sizePx: number, picture: Size, margin: number | string): number {
+  return Math.max(roomWithin(picture, marginPx(margin, picture)).width, sizePx);
 }
 
 /** The fault of a text that needs more space than any picture has, wherever its lines break. */

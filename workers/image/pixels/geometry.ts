@@ -83,6 +83,27 @@ export function place(inner: Size, outer: Size, at: Anchor): Box {
   return { ...inner, left, top };
 }
 
+/**
+ * The position of a box in an area, at a distance from the edges. In the centre the distance makes no difference.
+ * @param margin in pixels, or as a share of the shorter side, such as `5%`.
+ */
+export function placeWithin(inner: Size, outer: Size, at: Place, margin: number | string): Box {
+  const distance = marginPx(margin, outer);
+  const { left, top, ...size } = place(inner, roomWithin(outer, distance), at);
+  return { ...size, left: left + distance, top: top + distance };
+}
+
+/** A margin in whole pixels. @param margin in pixels, or as a share of the shorter side, such as `5%`. */
+export function marginPx(margin: number | string, { width, height }: Size): number {
+  if (typeof margin === 'number') return margin;
+  return Math.round((Number.parseFloat(margin) / 100) * Math.min(width, height));
+}
+
+/** What a margin leaves of an area, at least a pixel. */
+export function roomWithin({ width, height }: Size, distance: number): Size {
+  return { width: Math.max(1, width - 2 * distance), height: Math.max(1, height - 2 * distance) };
+}
+
 /** The part of the box within the area; undefined if they do not overlap. */
 export function intersect(box: Box, area: Size): Box | undefined {
   const left = Math.max(0, box.left);

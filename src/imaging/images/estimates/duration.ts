@@ -3,7 +3,7 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import { movingEffort, searchEffort, USUAL_EFFORT } from '../../../../workers/image/operations/parameter.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
-import { encodeOf, framesOf, sizesOf, skippingBatches } from './following.ts';
+import { encodeOf, framesOf, type LayerHeaders, layersOf, sizesOf, skippingBatches } from './following.ts';
 
 /*
  * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35). The time of an
@@ -71,12 +71,14 @@ function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
 /**
  * CPU time that passes over one file may take, in milliseconds; none is a description. A still picture is decoded once
  * for all of them.
+ * @param layers the second pictures that they read, each decoded for each step that reads it.
  */
-export function estimatedMs(header: Header, passes: readonly Pass[]): number {
+export function estimatedMs(header: Header, passes: readonly Pass[], layers: LayerHeaders = {}): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
   const decodings = passes.map((pass) => decodingMs(header, readFrames(header, pass)));
   const decodeMs = header.animated ? sumOf(decodings) : Math.max(...decodings);
-  return decodeMs + sumOf(passes.map((pass) => changingMs(header, pass)));
+  const layerMs = passes.flatMap((pass) => layersOf(pass, layers).map((layer) => decodingMs(layer, 1)));
+  return decodeMs + sumOf(layerMs) + sumOf(passes.map((pass) => changingMs(header, pass)));
 }
 
 /** CPU time of a pass after its decoding. */

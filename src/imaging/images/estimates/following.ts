@@ -18,6 +18,18 @@ export interface Size {
   height: number;
 }
 
+/** The headers of second pictures, by the id in the steps. */
+export type LayerHeaders = Readonly<Record<string, Header>>;
+
+/** The second pictures that the steps of a pass read, one for each such step. */
+export function layersOf({ steps }: Pass, layers: LayerHeaders): Header[] {
+  return steps.flatMap(({ operation: name, params }) => {
+    const operation = operationNamed(name);
+    const key = operation?.kind === 'step' ? operation.readsSecondAsset : undefined;
+    return key === undefined ? [] : (layers[String(params[key])] ?? []);
+  });
+}
+
 /** The size of a frame, as displayed, before the first step and after each: one more than there are steps. */
 export function sizesOf(header: Header, { steps }: Pass): Size[] {
   const sizes = [upright(header)];

@@ -2,7 +2,15 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import type { OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { Header } from '../header/header.ts';
-import { encodeOf, framesOf, type Size, sizesOf, skippingBatches } from './following.ts';
+import {
+  encodeOf,
+  framesOf,
+  type LayerHeaders,
+  layersOf,
+  type Size,
+  sizesOf,
+  skippingBatches,
+} from './following.ts';
 
 /*
  * Bytes per pixel, as measured with files of 25 megapixels (sharp 0.35, one thread): a thumbnail of a JPEG, WebP or PNG
@@ -23,22 +31,26 @@ const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   tiff: 2,
 };
 
+/** A second picture is decoded as a whole, with transparency. */
+const LAYER_BYTES_PER_PIXEL = 4;
+
 /**
  * Memory that passes over one file, one after another, are estimated to take at their peak; none is a description.
+ * @param layers the second pictures that they read.
  */
-export function estimatedBytes(header: Header, passes: readonly Pass[]): number {
+export function estimatedBytes(header: Header, passes: readonly Pass[], layers: LayerHeaders = {}): number {
   if (passes.length === 0) return BASE_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
-  const peak = Math.max(...passes.map((pass) => peakBytes(header, pass)));
+  const peak = Math.max(...passes.map((pass) => peakBytes(header, pass) + layerBytes(pass, layers)));
   return passes.length === 1 ? peak : peak + sharedBytes(header, passes);
 }
 
-/** What several passes hold beside the running one: the shared picture, a copy of it, and the files that are done. */
+/** What several passes hold beside the running one: the shared picture, and the files that are done. */
 function sharedBytes(header: Header, passes: readonly Pass[]): number {
   const files = passes.map((pass) => {
     const { width, height } = sizesOf(header, pass).at(-1) ?? header;
     return width * height * framesOf(header, pass) * FILE_BYTES_PER_PIXEL;
   });
-  const shared = 2 * header.width * header.height * bytesPerPixel(header);
+  const shared = header.width * header.height * bytesPerPixel(header);
   return shared + files.reduce((sum, bytes) => sum + bytes, 0);
 }
 
@@ -49,6 +61,14 @@ function peakBytes(header: Header, pass: Pass): number {
   const last = sizes.at(-1) ?? header;
   const encode = last.width * last.height * ENCODE_BYTES_PER_PIXEL[encodeOf(header, pass).format];
   return decode + skipping + largestCopies(header, pass, sizes) + encode;
+}
+
+/** The largest second picture while it is decoded: the others are laid over before it or after it. */
+function layerBytes(pass: Pass, layers: LayerHeaders): number {
+  const each = layersOf(pass, layers).map(
+    (layer) => decodeBytes(layer) + layer.width * layer.height * LAYER_BYTES_PER_PIXEL,
+  );
+  return Math.max(0, ...each);
 }
 
 function decodeBytes(header: Header): number {

@@ -11,7 +11,7 @@ import { imageMemoryBudgets } from '../budgets.ts';
 import type { imagesSettings } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
-import { encodeOf } from '../estimates/following.ts';
+import { encodeOf, type LayerHeaders } from '../estimates/following.ts';
 import { estimatedBytes } from '../estimates/memory.ts';
 import { capacity as poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
 import type { Header } from '../header/header.ts';
@@ -43,6 +43,8 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   header: Header;
   /** None for a description and a comparison. */
   passes: readonly Pass[];
+  /** The headers of the second pictures that the passes read. */
+  layers?: LayerHeaders;
   /** Whether it is an item of a large job. */
   inBatch: boolean;
   deadline: Deadline;
@@ -141,7 +143,7 @@ export class Pools {
     call: PassCall,
     makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<StartedWork<ImageResult>> {
-    const { header, passes, accountId, work, deadline } = call;
+    const { header, passes, layers, accountId, work, deadline } = call;
     const { clock, lateWork } = this.#options;
     const waitSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
     const wasLate = waitSeconds > 0;
@@ -150,7 +152,7 @@ export class Pools {
     const askedMs = clock.nowMs();
     const run = await this.#startIn(
       choice.name,
-      { ...call, bytes: estimatedBytes(header, passes) },
+      { ...call, bytes: estimatedBytes(header, passes, layers) },
       makeTask,
     );
     deadline.begin(() => tookTooLong(LATE_SECONDS, call.alternatives()));
@@ -206,7 +208,7 @@ export class Pools {
   }
 
   #choose(call: PassCall, wasLate: boolean): Choice {
-    const estimateMs = estimatedMs(call.header, call.passes);
+    const estimateMs = estimatedMs(call.header, call.passes, call.layers);
     const paceKind = paceKindOf(call);
     const expectedMs = this.#pace.corrected(paceKind, estimateMs);
     const reason = this.#lowReasonOf(call, expectedMs, wasLate);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ChildProcessTask, ProcessAnswer } from '../../../../workers/protocol.ts';
+import type { ChildProcessTask, ProcessAnswer, Raster } from '../../../../workers/protocol.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/oom-score.ts';
 import { DATA_PIPE, freeNow, readBytes } from '../../../../workers/transport/pipe.ts';
 
@@ -29,6 +29,12 @@ export interface TaskProcessOptions {
   niceness: number;
   /** CPU milliseconds of a process by its id, null if they are not known; absent: as the system reports them. */
   processCpuMs?: ((pid: number) => number | null) | undefined;
+}
+
+/** The bytes of a task, which are sent apart from the rest of it. */
+export interface TaskFiles {
+  input: Uint8Array;
+  layers?: Readonly<Record<string, Raster>>;
 }
 
 interface ProcessEnd {
@@ -82,16 +88,18 @@ export class TaskProcess {
   }
 
   /**
-   * Sends a task and reads its answer. One at a time. The task's input is handed over, and freed once it is written.
+   * Sends a task and reads its answer. One at a time. The task's input and its second pictures are handed over, and
+   * freed once they are written.
    * @throws ProcessDeath
    */
-  async ask<Task extends { input: Uint8Array }, Reply>({ input, ...task }: Task) {
+  async ask<Task extends TaskFiles, Reply>({ input, layers = {}, ...task }: Task) {
     const { signal } = this.#died;
     this.#begunAtMs = this.#usedMs();
     try {
-      const message: ChildProcessTask<Task> = { task, sizeBytes: input.length };
+      const message: ChildProcessTask<Task> = { task, sizeBytes: input.length, layers: sizesOf(layers) };
       this.#child.send(message, (error) => error !== null && this.#child.kill('SIGKILL'));
-      this.#pipe.write(input, (error) => (error ? undefined : freeNow(input)));
+      for (const file of [input, ...Object.values(layers).map((layer) => layer.input)])
+        this.#pipe.write(file, (error) => (error ? undefined : freeNow(file)));
       const [answer] = (await once(this.#child, 'message', { signal })) as [ProcessAnswer<Reply>];
       const { reply, sizeBytes, cpuMs } = answer;
       return { reply, data: await readBytes(this.#pipe, sizeBytes, signal), cpuMs };
@@ -111,6 +119,14 @@ export class TaskProcess {
   #usedMs(): number | null {
     return this.#child.pid === undefined ? null : this.#processCpuMs(this.#child.pid);
   }
+}
+
+function sizesOf(layers: Readonly<Record<string, Raster>>): ChildProcessTask<unknown>['layers'] {
+  return Object.entries(layers).map(([id, { input, ...raster }]) => ({
+    id,
+    sizeBytes: input.length,
+    ...raster,
+  }));
 }
 
 /**

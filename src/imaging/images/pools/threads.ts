@@ -83,7 +83,9 @@ export class Threads implements Workers<ImageTask, ImageResult> {
   /** Rejects when its thread died. */
   #ask(task: ImageTask): Promise<ImageResult> {
     this.#pool ??= this.#start();
-    const answer = this.#pool.run(task, { transferList: [task.input.buffer] });
+    const layers = 'layers' in task ? Object.values(task.layers ?? {}) : [];
+    const files = [task.input, ...layers.map(({ input }) => input)];
+    const answer = this.#pool.run(task, { transferList: files.map(({ buffer }) => buffer) });
     const tasks = this.#running.get(this.#pool) ?? new Set();
     this.#running.set(this.#pool, tasks);
     tasks.add(answer);

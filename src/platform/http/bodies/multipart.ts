@@ -8,8 +8,8 @@ import { announcedBytes, drop, tooLarge, within } from './streamed-body.ts';
 
 const MAX_FIELD_BYTES = MEGABYTE;
 const MAX_FIELDS = 64;
-/** The most files of other names, which are skipped. */
-const MAX_OTHER_FILES = 8;
+/** The most files of other names. */
+const MAX_OTHER_FILES = 31;
 
 /** The stream of a `file` part. When it is disposed of early, the rest of the part is read and dropped. */
 export interface FilePart extends Disposable {
@@ -19,14 +19,26 @@ export interface FilePart extends Disposable {
   filename: string | null;
 }
 
-interface MultipartLimits {
+/** A whole file besides the first one. */
+export interface FurtherFile {
+  name: string;
+  bytes: Uint8Array<ArrayBuffer>;
+  /** As that of the first file. */
+  declaredType: string | null;
+}
+
+interface MultipartOptions {
   /** For each file of the body. */
   bodyLimitBytes: number;
   fileLimitBytes: number;
   /** The most parts named `file`; one unless told. */
   maxFiles?: number;
-  /** The name of a second file to read. */
-  second?: string;
+  /** The files that are kept besides `file`. Absent: none. */
+  further?: {
+    /** The name that the refusal of a second `file` suggests. */
+    name: string;
+    keeps(name: string): boolean;
+  };
 }
 
 /**
@@ -43,18 +55,18 @@ interface Multipart extends Disposable {
    * @throws ApiError for a fault after the file.
    */
   fields(): Promise<Record<string, string>>;
-  /** The names of the files that were skipped; complete when `fields` resolves. */
-  skipped: readonly string[];
+  /** The names of the files besides `file`; complete when `fields` resolves. */
+  otherNames: readonly string[];
   /**
-   * The whole second file, before or after the first; null without one. Resolves like `fields`.
-   * @throws ApiError payload_too_large on its name, or as `fields`.
+   * The files that are kept, in the order sent, before or after the first. Resolves like `fields`.
+   * @throws ApiError payload_too_large on the name of one, or as `fields`.
    */
-  second(): Promise<{ bytes: Uint8Array<ArrayBuffer>; declaredType: string | null } | null>;
+  further(): Promise<FurtherFile[]>;
 }
 
 /**
  * Reads a multipart body up to its `file` part; the rest is read while the file is read. Files of other names are
- * skipped.
+ * skipped, except for those to keep.
  * @throws ApiError invalid_param on `file` without one or with too many, on a field given twice, or on `body` when
  *   malformed or of too many parts; payload_too_large on `file` or `body`. A fault that is found while the file is read
  *   ends its stream with the same error.
@@ -62,7 +74,7 @@ interface Multipart extends Disposable {
 export async function openMultipart(
   request: FastifyRequest,
   body: Readable,
-  { bodyLimitBytes, fileLimitBytes, second, maxFiles = 1 }: MultipartLimits,
+  { bodyLimitBytes, fileLimitBytes, further, maxFiles = 1 }: MultipartOptions,
 ): Promise<Multipart> {
   if ((announcedBytes(request) ?? 0) > maxFiles * bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
   const parser = openParser(request, { fileLimitBytes, maxFiles });
@@ -75,7 +87,7 @@ export async function openMultipart(
   // After an error of the file, the caller does not await the fields.
   ended.promise.catch(() => undefined);
   const otherNames: string[] = [];
-  let secondPart: { bytes: Promise<Buffer[]>; declaredType: string | null } | null = null;
+  const kept: (Omit<FurtherFile, 'bytes'> & { chunks: Promise<Buffer[]> })[] = [];
   const parts: Readable[] = [];
   let hasFailed = false;
   let received = 0;
@@ -111,20 +123,20 @@ export async function openMultipart(
     stream.on('error', () => undefined);
     // A part without a type is text/plain; if the type is not of an image, the bytes decide.
     const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
-    if (name === second && secondPart === null) {
-      const bytes = Array.fromAsync(within(stream, fileLimitBytes, name));
-      bytes.catch(fail);
-      secondPart = { bytes, declaredType };
-      return;
-    }
     if (name !== 'file' || hasFailed) {
       otherNames.push(name);
-      stream.resume();
+      if (hasFailed || further?.keeps(name) !== true) {
+        stream.resume();
+        return;
+      }
+      const chunks = Array.fromAsync(within(stream, fileLimitBytes, name));
+      chunks.catch(fail);
+      kept.push({ name, declaredType, chunks });
       return;
     }
     if (parts.length === maxFiles) {
       stream.resume();
-      fail(maxFiles === 1 ? secondFile(second) : tooManyFiles(maxFiles));
+      fail(maxFiles === 1 ? secondFile(further?.name) : tooManyFiles(maxFiles));
       return;
     }
     const file = {
@@ -156,12 +168,12 @@ export async function openMultipart(
     file: await found.promise,
     otherFiles,
     fields: () => ended.promise.then(() => fields),
-    skipped: otherNames,
-    async second() {
+    otherNames,
+    async further() {
       await ended.promise;
-      return (
-        secondPart && { bytes: concatenated(await secondPart.bytes), declaredType: secondPart.declaredType }
-      );
+      const files: FurtherFile[] = [];
+      for (const { chunks, ...file } of kept) files.push({ ...file, bytes: concatenated(await chunks) });
+      return files;
     },
     [Symbol.dispose]: () => leave(),
   };
@@ -215,9 +227,9 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   );
 }
 
-/** @param second the name of the second file, for calls with two. */
-function secondFile(second: string | undefined): ApiError {
-  const remedy = second === undefined ? 'send one image per call' : `name the second one "${second}"`;
+/** @param further the name of a second file, for calls that take more than one. */
+function secondFile(further: string | undefined): ApiError {
+  const remedy = further === undefined ? 'send one image per call' : `name the second one "${further}"`;
   return invalidParam('file', `The multipart body has more than one part named "file": ${remedy}.`);
 }
 
@@ -227,7 +239,7 @@ function tooManyFiles(limit: number): ApiError {
 }
 
 function tooManyParts(): ApiError {
-  const message = `The multipart body has too many parts: send at most ${MAX_FIELDS} fields, and no other files.`;
+  const message = `The multipart body has too many parts: send at most ${MAX_FIELDS} fields, and ${MAX_OTHER_FILES} files besides file.`;
   return invalidParam('body', message, { limit: MAX_FIELDS });
 }
 

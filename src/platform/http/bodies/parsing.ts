@@ -22,6 +22,8 @@ declare module 'fastify' {
     formFields?: Record<string, TSchema>;
     /** The name of the second file of the multipart form. The route accepts only this form and JSON then. */
     secondFile?: string;
+    /** The names of files that the multipart form may have besides the first one, for OpenAPI. */
+    furtherFiles?: readonly string[];
     /**
      * The route that accepts the bytes of an image, as `METHOD /path`, for the refusal of bytes that are sent to this
      * one.

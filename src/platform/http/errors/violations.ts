@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
-import { likely, meantWords, nearest } from '../../ids/nearest.ts';
+import { hintFirst, likely, meantWords, nearest } from '../../ids/nearest.ts';
 import { isObject } from '../../values/json.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
 import { besideIn, type Mend } from './mends.ts';
@@ -128,10 +128,10 @@ export function undeclared(
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
   const message =
     typeof schema.elsewhere === 'string'
-      ? `${param} is not a field here: ${schema.elsewhere}.${hint}`
-      : `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.${hint}`;
+      ? `${param} is not a field here: ${schema.elsewhere}.`
+      : `${param} is not a ${contract.noun} of ${contract.owner}, which ${takes}.`;
   const suggest = first?.words ?? [];
-  return { message, mends, ...(suggest.length > 1 && { suggest }) };
+  return { message: hintFirst(hint, message), mends, ...(suggest.length > 1 && { suggest }) };
 }
 
 function replacedBy(param: string, instead: Instead): Diagnosis {

@@ -143,12 +143,15 @@ function bodyOf({ config = {} }: RouteOptions): Node {
   if (config.body !== 'stream') return {};
   const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES }]));
   if (config.reference === undefined) return { body: { content: bytes } };
-  const { secondFile, formFields = {} } = config;
+  const { secondFile, furtherFiles = [], formFields = {} } = config;
   const files = secondFile === undefined ? ['file'] : ['file', secondFile];
   const form = {
     type: 'object',
     required: files,
-    properties: { ...Object.fromEntries(files.map((name) => [name, BYTES])), ...formFields },
+    properties: {
+      ...Object.fromEntries([...files, ...furtherFiles].map((name) => [name, BYTES])),
+      ...formFields,
+    },
     additionalProperties: true,
   };
   const json = { 'application/json': { schema: config.reference } };

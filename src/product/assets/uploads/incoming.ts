@@ -110,7 +110,7 @@ async function openParts(request: FastifyRequest, body: Readable): Promise<Incom
     images: images(),
     async end() {
       const fields = await multipart.fields();
-      return [...Object.keys(fields), ...multipart.skipped];
+      return [...Object.keys(fields), ...multipart.otherNames];
     },
     [Symbol.dispose]: () => multipart[Symbol.dispose](),
   };

@@ -101,11 +101,10 @@ function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: str
   if (schema.format === 'css-color') return colourHint(value);
   if (schema.type === 'array' || schema.type === 'object')
     return { says: ' In a URL or a form it is JSON text.' };
-  const words: unknown[] = schema.enum ?? [];
-  const choosesFormat = value.toLowerCase() === 'auto' && words.includes('jpeg');
+  const choosesFormat = value.toLowerCase() === 'auto' && wordsOf(schema).includes('jpeg');
   if (!choosesFormat) return { says: '' };
   return {
-    says: ' No format is chosen by the service: leave it out for the format of the input, or see the op compress.',
+    says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
   };
 }
 
@@ -120,8 +119,14 @@ function colourHint(value: string): { says: string; suggest?: string[] } {
   return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), suggest };
 }
 
+/** The words that a schema allows, itself or as one of its alternatives. */
+function wordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
+  return [...words.map(String), ...(anyOf ?? []).flatMap(wordsOf)];
+}
+
 /** The accepted values, as data that a program can act on. */
 function boundsOf(schema: TSchema): Record<string, unknown> {
-  const { enum: allowed, minimum: min, maximum: max, pattern } = schema;
-  return present({ allowed, min, max, pattern });
+  const { minimum: min, maximum: max, pattern } = schema;
+  const words = wordsOf(schema);
+  return present({ allowed: words.length === 0 ? undefined : words, min, max, pattern });
 }

@@ -54,11 +54,13 @@ export function stepInOwnSpelling<S extends { op?: string; parameters?: Given }>
 
 /** Normalizes the text of a parameter that has several spellings. */
 function inOwnSpelling(schema: TSchema | undefined, value: unknown): unknown {
-  if (schema === undefined || typeof value !== 'string') return value;
+  if (schema === undefined) return value;
+  if (schema.anyOf?.some(isChoiceOfFormats)) return formatsInOwnSpelling(value);
+  if (typeof value !== 'string') return value;
   if (schema.type === 'boolean') return readFlag(value);
   if (schema.format === 'css-color') return readColour(value);
+  if (isChoiceOfFormats(schema)) return formatInOwnSpelling(value);
   const words: unknown[] = schema.enum ?? [];
-  if (words.includes('jpeg')) return formatInOwnSpelling(value);
   return words.includes('northwest') ? readPosition(value) : value;
 }
 
@@ -70,6 +72,18 @@ function readFlag(text: string): unknown {
 function readColour(text: string): string {
   const word = text.toLowerCase();
   return BARE_HEX.test(word) ? `#${word}` : word;
+}
+
+function isChoiceOfFormats({ enum: words = [] }: TSchema): boolean {
+  return words.includes('jpeg');
+}
+
+/** One format, or several as a list or separated by commas. */
+function formatsInOwnSpelling(value: unknown): unknown {
+  if (typeof value === 'string' && !value.includes(',')) return formatInOwnSpelling(value);
+  const list: unknown = typeof value === 'string' ? value.split(',') : value;
+  if (!Array.isArray(list)) return value;
+  return list.map((one) => (typeof one === 'string' ? formatInOwnSpelling(one.trim()) : one));
 }
 
 /** The main name of a format: `JPG`, `image/jpeg` and `jpeg` are jpeg. Any other text is put in lower case. */

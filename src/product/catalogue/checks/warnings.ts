@@ -51,10 +51,10 @@ export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
 }
 
 function formatShadowed(pass: PassSteps): StepWarning[] {
-  const setting = pass.filter(({ fragment }) => fragment.encode.format !== undefined);
+  const setting = pass.filter((step) => formatSetBy(step) !== undefined);
   return setting.slice(0, -1).map((step, index) => {
     const later = setting[index + 1] ?? step;
-    const format = step.fragment.encode.format;
+    const format = formatSetBy(step);
     const message = `Step ${step.index} sets the format ${format}, but step ${later.index} of the same pass sets it again.`;
     return { code: 'format_shadowed', message, steps: [step.index, later.index] };
   });
@@ -178,9 +178,15 @@ export function callWarningsOf(warnings: readonly StepWarning[]): Warning[] {
 
 /** The last step that sets the format, and this format. */
 function writerOf(pass: PassSteps) {
-  const step = pass.findLast(({ fragment }) => fragment.encode.format !== undefined);
-  const format = step?.fragment.encode.format;
+  const step = pass.findLast((one) => formatSetBy(one) !== undefined);
+  const format = step && formatSetBy(step);
   return step === undefined || format === undefined ? undefined : { index: step.index, format };
+}
+
+/** The format that a step sets, or all of several; undefined if it sets none. */
+function formatSetBy({ fragment }: DeterministicStep): string | undefined {
+  const { format, formats } = fragment.encode;
+  return formats?.join(', ') ?? format;
 }
 
 /** The operations of a pass, each with the index of its step. */

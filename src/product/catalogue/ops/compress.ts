@@ -1,30 +1,45 @@
+import { Type } from '@sinclair/typebox';
 import { integer, number, optional } from '../../../../workers/image/operations/parameter.ts';
+import { OUTPUT_FORMATS, type SentFormat } from '../pass-parameters.ts';
 import { pixelOp } from '../pixel-op.ts';
 
 /** Exactly one of these is the target. */
 const TARGETS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
 const LIKENESSES = ['minSsim', 'ssimulacra2'] as const;
 
+const oneFormat = { type: 'string', enum: [...OUTPUT_FORMATS] };
+const severalFormats = {
+  type: 'array',
+  items: oneFormat,
+  minItems: 1,
+  maxItems: OUTPUT_FORMATS.length,
+  uniqueItems: true,
+};
+
 export const compress = pixelOp({
   op: 'compress',
   description:
-    'Finds the smallest file that reaches a target: a size in bytes, or a likeness to the original. The answer says in X-Service-Quality, X-Service-Ssim or X-Service-Ssimulacra2, and X-Service-Trials what was reached and by how many trials.',
+    'Finds the smallest file that reaches one target: a size in bytes, or a likeness to the original. X-Service-Quality, X-Service-Ssim or X-Service-Ssimulacra2, and X-Service-Trials say what was reached.',
   parameters: {
-    maxBytes: optional(
-      integer(100, 26_214_400, 'Largest size of the result in bytes; instead of minSsim and ssimulacra2.'),
+    format: optional(
+      Type.Unsafe<SentFormat>({
+        anyOf: [oneFormat, severalFormats],
+        description: 'One, or several (avif,webp): of these the smallest file, which X-Service-Format names.',
+      }),
     ),
+    maxBytes: optional(integer(100, 26_214_400, 'Largest size of the result in bytes.')),
     minSsim: optional(
       number(
         0.8,
         1,
-        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); needs format, instead of maxBytes and ssimulacra2.',
+        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); needs format.',
       ),
     ),
     ssimulacra2: optional(
       number(
         30,
         100,
-        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs format, instead of maxBytes and minSsim. For results of 8 pixels per edge to 4 megapixels.',
+        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs format. For results of 8 pixels per edge to 4 megapixels.',
       ),
     ),
   },

@@ -14,7 +14,7 @@ import {
 import { PASS_PARAMETERS } from '../pass-parameters.ts';
 import type { Guidelines, OpDefinition } from '../schema.ts';
 import { parameterLine } from './parameter-words.ts';
-import { syncCall } from './sync-call.ts';
+import { isStepOfCalls, syncCall } from './sync-call.ts';
 
 const LEAD =
   'Put the address of the service (BASE) before paths. Send `Authorization: ApiKey <key>` with every call.';
@@ -137,8 +137,8 @@ function opSection(definition: OpDefinition): Block[] {
   ];
 }
 
-function jobsOnly({ endpoint, syncEndpoint }: OpDefinition): boolean {
-  return endpoint === undefined && syncEndpoint === undefined;
+function jobsOnly({ op, endpoint, syncEndpoint }: OpDefinition): boolean {
+  return endpoint === undefined && syncEndpoint === undefined && !isStepOfCalls(op);
 }
 
 /** Whether the parameter is one that every op which writes an image has, with the same meaning. */

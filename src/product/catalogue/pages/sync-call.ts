@@ -1,4 +1,12 @@
+import { findOp } from '../index.ts';
+import { isPixelOp } from '../op.ts';
 import type { OpDefinition } from '../schema.ts';
+
+/** Whether the op runs while its caller waits, but only within steps, because it reads a second picture. */
+export function isStepOfCalls(name: string): boolean {
+  const op = findOp(name);
+  return op !== undefined && isPixelOp(op) && op.readsSecondAsset !== undefined;
+}
 
 /**
  * The synchronous call of an op as `POST /path?query`, with the image as its body; for a render, followed by its JSON

@@ -1,6 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
 import { contract } from '../../../../workers/image/operations/parameter.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
+import { hintFirst } from '../../../platform/ids/nearest.ts';
 import { present } from '../../../platform/values/present.ts';
 import { chosenModel } from '../../models/choice.ts';
 import { leastAnswerProblem } from '../../models/least-answer.ts';
@@ -57,7 +58,8 @@ function stepOp(name: string, { path, refuse }: SentField): PixelOp | AiOp {
   const allowed = stepOps.map((candidate) => candidate.op);
   const problem = op === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
   const { hint, mends } = op === undefined ? meantOp(name, path, allowed) : { hint: '', mends: [] };
-  throw refuse(`${problem}: use one of ${allowed.join(', ')}.${hint}`, { received: name, allowed }, mends);
+  const message = hintFirst(hint, `${problem}: use one of ${allowed.join(', ')}.`);
+  throw refuse(message, { received: name, allowed }, mends);
 }
 
 function isStepOp(op: Op): op is PixelOp | AiOp {

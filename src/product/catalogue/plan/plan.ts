@@ -120,18 +120,29 @@ interface OnePass {
   obstacle?: never;
 }
 
-/** The first step that runs in jobs only. `does` completes the sentence "has a step that …". */
-interface Obstacle {
-  obstacle: { does: string; step: CompiledStep };
+/** What a step does whose second picture the call does not bring. */
+export const READS_SECOND = 'reads a second asset';
+
+/** The first step that cannot run. `does` completes the sentence "has a step that …". */
+export interface Obstacle {
+  obstacle: { does: 'runs a model' | 'answers JSON' | typeof READS_SECOND; step: CompiledStep };
 }
 
-/** The plan of a synchronous call: the single pass of a compiled list, or the step that cannot run in one. */
-export function onePassOf(compiled: readonly CompiledStep[]): OnePass | Obstacle {
+/**
+ * The plan of a synchronous call: the single pass of a compiled list, or the step that cannot run in one.
+ * @param layers the ids of the second pictures that the call brings.
+ */
+export function onePassOf(
+  compiled: readonly CompiledStep[],
+  layers: readonly string[] = [],
+): OnePass | Obstacle {
   const steps: DeterministicStep[] = [];
   for (const step of compiled) {
     if (step.kind === 'ai') return { obstacle: { does: 'runs a model', step } };
-    if (step.fragment.reads !== undefined) return { obstacle: { does: 'answers JSON', step } };
-    if (readsSecondAsset(step)) return { obstacle: { does: 'reads a second asset', step } };
+    const { reads, compareWith, steps: operations } = step.fragment;
+    if (reads !== undefined || compareWith !== undefined) return { obstacle: { does: 'answers JSON', step } };
+    if (layersOf(operations).some(({ assetId }) => !layers.includes(assetId)))
+      return { obstacle: { does: READS_SECOND, step } };
     steps.push(step);
   }
   return { pass: mergedPass(steps).pass, steps };
@@ -151,10 +162,6 @@ export function requirePrice(models: Models, segment: Segment): number {
 /** The field with an argument of a deterministic step. */
 export function argumentOf({ op, at }: DeterministicStep, key: string): SentField {
   return at(op === undefined ? 'params' : `parameters.${key}`);
-}
-
-function readsSecondAsset({ fragment: { steps, compareWith } }: DeterministicStep): boolean {
-  return compareWith !== undefined || layersOf(steps).length > 0;
 }
 
 function modelSegment(step: AiStep, index: number): ModelSegment {

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
+import { hintFirst } from '../../../platform/ids/nearest.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { present } from '../../../platform/values/present.ts';
 import { parametersInOwnSpelling } from '../checks/spelling.ts';
@@ -87,7 +88,7 @@ function opNamed(name: string): JobOp {
       ? `There is no op ${JSON.stringify(name)}`
       : `${name} is not a job: POST ${op.endpoint} answers it`;
   const { hint, mends } = op === undefined ? meantOp(name, 'op', allowed) : { hint: '', mends: [] };
-  const message = `${problem}; the ops that run as jobs are ${allowed.join(', ')}.${hint}`;
+  const message = hintFirst(hint, `${problem}; the ops that run as jobs are ${allowed.join(', ')}.`);
   throw invalidParam('op', message, { received: name, allowed }, mends);
 }
 

@@ -1,4 +1,4 @@
-import type { TransformCall, TransformResult } from '../../../imaging/images/image-call.ts';
+import type { LayerFile, TransformCall, TransformResult } from '../../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Readers } from '../../../imaging/readers/readers.ts';
 import type { Reading } from '../../../imaging/readers/reading.ts';
@@ -53,8 +53,8 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     options: Pick<TransformCall, 'describes'> = {},
   ): Promise<TransformResult> {
     const { accountId } = call.job;
-    const files: Record<string, Uint8Array> = {};
-    for (const { assetId } of layers) files[assetId] ??= await readSecond(accountId, assetId);
+    const files: Record<string, LayerFile> = {};
+    for (const { assetId } of layers) files[assetId] ??= { bytes: await readSecond(accountId, assetId) };
     const bytesIn = bytes.length;
     const second = layers.length > 0 ? { layers: files } : {};
     const result = await imageWorkers.transform({ ...terms(call), bytes, pass, ...second, ...options })

@@ -83,7 +83,9 @@ export async function taskOf(fact: Fact): Promise<TransformTask> {
     input,
     pass: fragment,
     ...readingsIn(input),
-    ...(fact.other !== undefined && { layers: { [OTHER]: await pictureNamed(fact.other) } }),
+    ...(fact.other !== undefined && {
+      layers: { [OTHER]: { input: new Uint8Array(await pictureNamed(fact.other)) } },
+    }),
     deadlineMs: Date.now() + 60_000,
   };
 }

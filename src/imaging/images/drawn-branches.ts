@@ -1,0 +1,55 @@
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import type { BranchCall, BranchResult, TransformCall, TransformResult, Work } from './image-call.ts';
+import { isStored } from './stored-file.ts';
+
+/** Runs passes over a drawing one after another, because each of them needs its own size of it. */
+export function drawForEach(
+  { branches, ...call }: BranchCall,
+  transform: (call: TransformCall) => Work<TransformResult>,
+): Work<BranchResult> {
+  const works: Work<TransformResult>[] = [];
+  const drawAll = async () => {
+    const outputs: (TransformResult | ApiError)[] = [];
+    for (const branch of branches) {
+      const work = transform({ ...call, ...branch, ...copiedFiles(call) });
+      works.push(work);
+      outputs.push(await work.result.catch(asOutput));
+    }
+    return joined(outputs);
+  };
+  const result = drawAll();
+  const ended = result.then(ignore, ignore).then(async () => {
+    await Promise.all(works.map((work) => work.ended));
+  });
+  return { result, ended };
+}
+
+/** The files of a call, for one work: bytes are handed over to it. */
+function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
+  const copyOf = (file: BranchCall['bytes']) => (isStored(file) ? file : new Uint8Array(file));
+  const copies = Object.entries(layers ?? {}).map(([id, layer]) => [
+    id,
+    { ...layer, bytes: copyOf(layer.bytes) },
+  ]);
+  return { bytes: copyOf(bytes), ...(layers !== undefined && { layers: Object.fromEntries(copies) }) };
+}
+
+function ignore(): void {}
+
+/** The refusal of one output; what ends the whole call is thrown. */
+function asOutput(error: unknown): ApiError {
+  if (error instanceof ApiError && error.status < 500) return error;
+  throw error;
+}
+
+/** The results of several passes as one. */
+function joined(outputs: (TransformResult | ApiError)[]): BranchResult {
+  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  let queueMs = 0;
+  for (const output of outputs) {
+    if (output instanceof ApiError) continue;
+    queueMs += output.queueMs;
+    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) timings[part] += output.timings[part];
+  }
+  return { outputs, timings, queueMs };
+}

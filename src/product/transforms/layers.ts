@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import type { Layers } from '../../imaging/images/image-call.ts';
+import type { FurtherFile } from '../../platform/http/bodies/multipart.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
+import { withParam } from '../../platform/http/errors/with-param.ts';
+import { isObject } from '../../platform/values/json.ts';
+import type { Given } from '../catalogue/op.ts';
+import { type SentStep, secondPictureIn } from '../catalogue/plan/sent-step.ts';
+import { MAX_MULTIPART_BYTES, parseAddress, type Source } from './input.ts';
+import { type CallTerms, loadImage, type MeteredCallOptions } from './metered-call.ts';
+
+/** A second picture that steps of a call read. */
+export interface SentLayer {
+  /** By which the steps of the pass name it. */
+  id: string;
+  source: { kind: 'part'; name: string } | Exclude<Source, { kind: 'bytes' }>;
+  /** The field of the call, or the part, that a refusal names. */
+  param: string;
+}
+
+/** The part that a step reads if it names no second picture; the next such step reads `layer2`. */
+const USUAL_PART = 'layer';
+/** An unused part of such a name is a mistake, and not one of the other parts that a form may have. */
+const LAYER_PART = /^layer/i;
+const PART_NAME = /^[a-z][a-z0-9_-]{0,39}$/i;
+
+/**
+ * Reads where the second pictures of steps come from: an asset, a URL, or a part of the body. In the steps that are
+ * returned, the parameter of a job names each of them by its id.
+ * @throws ApiError invalid_param on `layer`, `layerUrl` or the parameter of the asset, in the step at fault.
+ */
+export function bindLayers(sent: readonly SentStep[]): { steps: SentStep[]; layers: SentLayer[] } {
+  const layers: SentLayer[] = [];
+  let unnamed = 0;
+  const steps = sent.map((step): SentStep => {
+    const place = secondPictureIn(step);
+    if (place === undefined) return step;
+    const { field, key } = place;
+    const { [field]: given = {}, at } = step;
+    if (!isObject(given)) return step;
+    const { layer: _, layerUrl: __, ...others } = given;
+    const named = namedLayer(given, key, (name) => at(`${field}.${name}`));
+    if (named === undefined) unnamed += 1;
+    const layer = named ?? partLayer(unnamed === 1 ? USUAL_PART : `${USUAL_PART}${unnamed}`);
+    layers.push(layer);
+    const ofLayer = sentAs(layer.param);
+    return {
+      ...step,
+      [field]: { ...others, [key]: layer.id },
+      at: (name) => (name === `${field}.${key}` ? ofLayer : at(name)),
+    };
+  });
+  return { steps, layers };
+}
+
+/** The second picture that a step names; undefined if it names none. */
+function namedLayer(given: Given, key: string, at: (name: string) => SentField): SentLayer | undefined {
+  const [name, second] = [key, 'layer', 'layerUrl'].filter((one) => given[one] !== undefined);
+  if (name === undefined) return undefined;
+  if (second !== undefined)
+    throw at(second).refuse(`${name} and ${second} exclude each other: send one of them.`);
+  const { param, refuse } = at(name);
+  const value = given[name];
+  if (name === 'layerUrl') {
+    const url = parseAddress(value, param);
+    return { id: `url:${createHash('sha1').update(url).digest('hex')}`, source: { kind: 'url', url }, param };
+  }
+  if (typeof value !== 'string' || value === '')
+    throw refuse(`${name} must be a text that is not empty.`, { received: value });
+  if (name === key) return { id: value, source: { kind: 'asset', assetId: value }, param };
+  if (value !== 'file' && PART_NAME.test(value)) return partLayer(value);
+  const message = `${name} is ${JSON.stringify(value)}, but the name of a multipart part is expected, such as layer2: letters, digits, - and _, at most 40, and not file.`;
+  throw refuse(message, { received: value });
+}
+
+function partLayer(name: string): SentLayer {
+  return { id: `part:${name}`, source: { kind: 'part', name }, param: name };
+}
+
+/** Whether a job can read the second pictures as well: it reads assets alone. */
+export function areAssets(layers: readonly SentLayer[]): boolean {
+  return layers.every(({ source }) => source.kind === 'asset');
+}
+
+/**
+ * Checks that the body has each part that steps read, once, and no other second picture.
+ * @throws ApiError invalid_param on the part.
+ */
+export function checkParts(layers: readonly SentLayer[], files: readonly FurtherFile[]): void {
+  const sent = files.map(({ name }) => name);
+  const read = layers.flatMap(({ source }) => (source.kind === 'part' ? [source.name] : []));
+  const missing = read.find((name) => !sent.includes(name));
+  if (missing !== undefined) {
+    const message = `A step reads the second picture ${missing}, which is missing: send it as a multipart part (curl: -F ${missing}=@logo.png), or name layerUrl or layerAssetId in the step.`;
+    throw invalidParam(missing, message, { missing: [missing] });
+  }
+  const repeated = read.find((name) => sent.indexOf(name) !== sent.lastIndexOf(name));
+  if (repeated !== undefined)
+    throw invalidParam(repeated, `${repeated} is given more than once: send it once, or name another part.`);
+  const unused = sent.find((name) => LAYER_PART.test(name) && !read.includes(name));
+  if (unused === undefined) return;
+  const message = `No step reads the second picture ${unused}: leave it out, or name it by layer in the parameters of a step such as overlay.`;
+  throw invalidParam(unused, message, { received: unused });
+}
+
+/**
+ * Gets the second pictures of a call, one after another. Together they have at most as many bytes as a body may have.
+ * @throws ApiError as `loadImage`, on the field or the part of the picture; payload_too_large.
+ */
+export async function loadLayers(
+  sent: readonly SentLayer[],
+  files: readonly FurtherFile[],
+  options: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
+  terms: CallTerms,
+): Promise<{ layers?: Layers }> {
+  if (sent.length === 0) return {};
+  const layers: Record<string, Layers[string]> = {};
+  let sizeBytes = 0;
+  for (const { id, source, param } of sent) {
+    if (layers[id] !== undefined) continue;
+    const image = await loadImage(sourceOf(source, files), options, terms).catch((error: unknown) => {
+      throw withParam(error, param);
+    });
+    sizeBytes += image.bytes.length;
+    if (sizeBytes > MAX_MULTIPART_BYTES) throw tooLargeTogether(param);
+    layers[id] = { ...image, param };
+  }
+  return { layers };
+}
+
+function sourceOf(source: SentLayer['source'], files: readonly FurtherFile[]): Source {
+  if (source.kind !== 'part') return source;
+  const file = files.find(({ name }) => name === source.name);
+  if (file === undefined) throw new Error(`The part ${source.name} was not checked.`);
+  return { kind: 'bytes', ...file };
+}
+
+function tooLargeTogether(param: string): ApiError {
+  const message = `The second pictures of a call have at most ${MAX_MULTIPART_BYTES} bytes together: send smaller ones.`;
+  return new ApiError('payload_too_large', message, { param, details: { limit: MAX_MULTIPART_BYTES } });
+}

@@ -1,0 +1,126 @@
+// needs: server, browser
+import sharp from 'sharp';
+import t from 'tap';
+import type { Answer } from '../../support/harness.ts';
+import { openCalls, pictureOf, refusalOf } from './calls.ts';
+import { filePart, type Part, partsOf, sendParts } from './multipart.ts';
+
+/** A picture with soft and hard edges and a little noise, 180 × 120. */
+const [width, height] = [180, 120];
+const pixels = Uint8Array.from({ length: width * height * 3 }, (_, at) => {
+  const [x, y] = [Math.floor(at / 3) % width, Math.floor(at / 3 / width)];
+  return [x, (y * 2) % 256, x < 90 ? 60 : 200][at % 3] as number;
+});
+const png = new Uint8Array(
+  await sharp(pixels, { raw: { width, height, channels: 3 } })
+    .png()
+    .toBuffer(),
+);
+const calls = await openCalls(t);
+const { server, key } = calls;
+const FORMATS = ['avif', 'webp', 'jpeg', 'png'];
+const INVALID = { status: 400, code: 'invalid_param', retryable: false };
+const field = (name: string, value: unknown): Part => ({ name, value: JSON.stringify(value) });
+
+function ok(answer: Answer): Answer {
+  if (answer.status !== 200) throw new Error(answer.bytes.toString('utf8', 0, 400));
+  return answer;
+}
+
+const formatOf = ({ headers }: Answer) => headers.get('x-service-format');
+
+for (const target of [{ minSsim: 0.97 }, { ssimulacra2: 70 }, { maxBytes: 3_000 }]) {
+  t.test(`of several formats the smallest file is answered: ${JSON.stringify(target)}`, async (t) => {
+    const alone: { format: string; answer: Answer }[] = [];
+    for (const format of FORMATS) {
+      const answer = await calls.transform({ op: 'compress', format, ...target }, png);
+      if (answer.status === 200) alone.push({ format, answer });
+    }
+    alone.sort((one, other) => one.answer.bytes.length - other.answer.bytes.length);
+    const [smallest] = alone;
+    const parameters = { format: FORMATS, ...target };
+    const query = ok(await calls.transform({ op: 'compress', ...target, format: FORMATS.join(',') }, png));
+    t.equal(formatOf(query), smallest?.format);
+    t.ok(query.bytes.equals(smallest?.answer.bytes as Buffer), 'the bytes of the format alone');
+    t.equal((await pictureOf(query)).width, width);
+    for (const name of ['quality', 'ssim', 'ssimulacra2'])
+      t.equal(
+        query.headers.get(`x-service-${name}`),
+        smallest?.answer.headers.get(`x-service-${name}`),
+        name,
+      );
+    const steps = [{ op: 'compress', parameters }];
+    const inSteps = ok(await sendParts(calls, '', [field('steps', steps), filePart(png)]));
+    t.ok(inSteps.bytes.equals(query.bytes), 'as a step');
+    const outputs = [
+      { name: 'thumb', op: 'resize', parameters: { width: 20 } },
+      { name: 'small', op: 'compress', parameters },
+    ];
+    const several = ok(await sendParts(calls, '', [field('outputs', outputs), filePart(png)]));
+    const [, small] = partsOf(several);
+    t.ok(small?.body.equals(query.bytes), 'as an output');
+    t.equal(small?.headers['x-service-format'], smallest?.format);
+  });
+}
+
+t.test('a job and a preset take several formats too', async (t) => {
+  const parameters = { format: ['webp', 'jpeg'], minSsim: 0.95 };
+  const asset = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data.id;
+  const call = ok(
+    await server.call('/images/transform', { key, json: { assetId: asset, op: 'compress', parameters } }),
+  );
+  const job = await server.call('/jobs', {
+    key,
+    json: { op: 'compress', assetIds: [asset], parameters, wait: 30 },
+  });
+  const [item] = job.json.data.items;
+  t.match(item, { status: 'COMPLETED', achieved: { ssim: Number } }, JSON.stringify(job.json));
+  const made = await server.call(`/assets/${item.resultAssetId}/content`, { key });
+  t.ok(made.bytes.equals(call.bytes));
+  const steps = [
+    { op: 'resize', parameters: { width: 90 } },
+    { op: 'compress', parameters: { ...parameters, format: 'WEBP, jpg' } },
+  ];
+  const saved = await server.call('/presets', { key, json: { name: 'Small', slug: 'small', steps } });
+  t.same(saved.json.data.steps[1].parameters.format, ['webp', 'jpeg']);
+  t.equal((await pictureOf(await sendParts(calls, '?preset=small', [filePart(png)]))).width, 90);
+});
+
+t.test('a drawing is drawn for each format', async (t) => {
+  const svg = Buffer.from(
+    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><circle cx="20" cy="15" r="9" fill="red"/></svg>',
+  );
+  const answer = ok(
+    await calls.transform({ op: 'compress', format: 'webp,png', minSsim: 0.98 }, svg, 'image/svg+xml'),
+  );
+  const [red, , , alpha] = (await pictureOf(answer)).at(20, 15);
+  t.ok(red > 200 && alpha > 200);
+});
+
+t.test('formats that keep no promise are left out; where none keeps it, the nearest is told', async (t) => {
+  const query = { op: 'compress', maxBytes: 2_000 };
+  const one = await calls.transform({ ...query, format: 'png' }, png);
+  const both = await calls.transform({ ...query, format: 'tiff,webp' }, png);
+  t.equal(formatOf(ok(both)), 'webp');
+  t.type(one.status, 'number');
+  const none = refusalOf(await calls.transform({ ...query, format: 'jpeg,webp', maxBytes: 120 }, png));
+  t.match(none, { ...INVALID, param: 'maxBytes' });
+});
+
+t.test('a list with another word, and one that the parameters exclude, is refused', async (t) => {
+  for (const [query, param, message] of [
+    [{ format: 'avif,bmp', minSsim: 0.9 }, 'format', /list/],
+    [{ format: 'webp,webp', minSsim: 0.9 }, 'format', /list/],
+    [{ format: 'webp,', minSsim: 0.9 }, 'format', /list/],
+    [{ format: 'webp,jpeg', minSsim: 0.9, lossless: true }, 'lossless', /jpeg has no lossless/],
+    [{ format: 'webp,jpeg', minSsim: 0.9, frame: 'all' }, 'frame', /jpeg/],
+    [{ format: 'webpp', minSsim: 0.9 }, 'format', /^Did you mean webp\?/],
+  ] as const)
+    t.match(refusalOf(await calls.transform({ op: 'compress', ...query }, png)), {
+      ...INVALID,
+      param,
+      message,
+    });
+  const other = refusalOf(await calls.transform({ op: 'convert', format: 'webp,jpeg' }, png));
+  t.match(other, { ...INVALID, param: 'format' }, 'only compress chooses');
+});
