@@ -40,8 +40,8 @@ export interface Encode {
   /** Absent: the format of the input when it can be written, else png. */
   format?: OutputFormat;
   /**
-   * In place of `format`: the result is the smallest file of these formats. A thread gets a pass for each of them (see
-   * image/formats.ts).
+   * In place of `format`: the result is the smallest file of these formats. The sender makes a pass for each of them,
+   * so that no thread gets several.
    */
   formats?: readonly OutputFormat[];
   quality?: number;

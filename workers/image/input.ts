@@ -169,7 +169,7 @@ export function openOptions(
   };
 }
 
-/** Opens a still picture whose header was not read before: upright, and in the colours of sRGB. Returns its size too. */
+/** Opens a still picture whose header was not read before, upright and in the colours of sRGB, and tells its size. */
 export async function openFile(file: Uint8Array<ArrayBuffer>): Promise<[opened: Sharp, size: Size]> {
   const { input } = await readableFile(file);
   const opened = sharp(input, { ...STRICT, autoOrient: true });

@@ -232,7 +232,10 @@ export class Picture {
     this.hasAlpha = pixels.channels === 4;
   }
 
-  /** Continues from pixels of another pass. @param areShared whether a third one reads them: they are not freed then. */
+  /**
+   * Continues from pixels of another pass.
+   * @param areShared whether a third pass reads them too, so that they are not freed with this picture.
+   */
   continueFrom(pixels: Pixels | DeepPixels, areShared: boolean): void {
     this.replace(pixels);
     if (areShared) this.#pixels = undefined;

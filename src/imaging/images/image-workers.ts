@@ -10,8 +10,8 @@ import { alternativesTo } from './alternatives.ts';
 import { assertSameSize, foresee } from './bounds.ts';
 import { Deadline } from './deadline.ts';
 import { drawForEach } from './drawn-branches.ts';
-import { inEachFormat } from './each-format.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
+import { FormatRuns } from './format-runs.ts';
 import { readHeader } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
 import type {
@@ -118,15 +118,15 @@ export class ImageWorkers {
   branch(call: BranchCall): Work<BranchResult> {
     const { bytes } = call;
     const { header = isStored(bytes) ? null : readHeader(bytes) } = call;
-    const { runs, smallest } = inEachFormat(call.branches);
-    const each = { ...call, header, branches: runs };
+    const formats = new FormatRuns(call.branches);
+    const each = { ...call, header, branches: formats.runs };
     const format = isStored(bytes) ? bytes.facts.format : header?.format;
     const { result, ended } =
       format === 'svg'
         ? drawForEach(each, (pass) => this.transform(pass))
         : this.#counted('branch', each, this.#branch);
     return {
-      result: result.then((made) => ({ ...made, outputs: smallest(made.outputs) })),
+      result: result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) })),
       ended,
     };
   }
@@ -206,7 +206,7 @@ export class ImageWorkers {
     const { pass, describes = false } = call;
     const source = await this.#read(call, call, drawingSizeOf(pass), [pass], deadline);
     foresee({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
-    const layers = await this.#layersOf(call, deadline);
+    const layers = await this.#openLayers(call, deadline);
     const makeTask = async ({ file, header }: Opened, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'transform',
       ...file,
@@ -232,7 +232,7 @@ export class ImageWorkers {
     const fitting = passes.filter((_, index) => misfits[index] === undefined);
     const [first] = misfits;
     if (first !== undefined && fitting.length === 0) throw first;
-    const layers = await this.#layersOf(call, deadline);
+    const layers = await this.#openLayers(call, deadline);
     const makeTask = async ({ file, header }: Opened, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'branch',
       ...file,
@@ -294,7 +294,7 @@ export class ImageWorkers {
   };
 
   /** The second pictures of a call; undefined without any. */
-  async #layersOf(
+  async #openLayers(
     call: ImageCall & { layers?: Layers },
     deadline: Deadline,
   ): Promise<OpenedLayers | undefined> {

@@ -1,10 +1,10 @@
-import { passesOf } from '../../../workers/image/formats.ts';
 import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../workers/protocol.ts';
 import { drawnSizeOf } from '../../../workers/vector/drawn-size.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { foresee } from './bounds.ts';
 import { encodeOf } from './estimates/following.ts';
 import { refusalOf } from './failures.ts';
+import { passesOf } from './formats.ts';
 import type { Header } from './header/header.ts';
 import { naturalSizeIn } from './header/svg.ts';
 import type { BranchPass, ImageCall } from './image-call.ts';
@@ -34,7 +34,7 @@ type File = Pick<ImageCall, 'bytes' | 'header'>;
 export async function preview(file: File, passes: readonly BranchPass[]): Promise<(Preview | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
   for (const { pass } of passes) checkPixels(header, pass);
-  const previewOf = (pass: BranchPass): Preview | ApiError => {
+  const tryPreview = (pass: BranchPass): Preview | ApiError => {
     try {
       return previewed(header, bytes, file.bytes.length, pass);
     } catch (error) {
@@ -44,7 +44,7 @@ export async function preview(file: File, passes: readonly BranchPass[]): Promis
   };
   return passes.map(({ pass, paramOf }) => {
     // Only the pixels tell which of several formats is the smallest: the first that is not refused stands for them.
-    const [first, ...others] = passesOf(pass).map((one) => previewOf({ pass: one, paramOf }));
+    const [first, ...others] = passesOf(pass).map((one) => tryPreview({ pass: one, paramOf }));
     if (first === undefined) throw new Error('Every pass has a format.');
     return [first, ...others].find((one) => !(one instanceof ApiError)) ?? first;
   });

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { encodesOf } from '../../../workers/image/formats.ts';
 import { rangeOf, SELECTING, selectsOneFrame } from '../../../workers/image/frames.ts';
 import { operationNamed } from '../../../workers/image/operations/index.ts';
 import { lossyWriter } from '../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode, Pass } from '../../../workers/protocol.ts';
+import { encodesOf } from '../../imaging/images/formats.ts';
 import type { Reading } from '../../imaging/readers/reading.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Fragment } from './op.ts';

@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox';
-import { encodesOf } from '../../../workers/image/formats.ts';
 import { operations } from '../../../workers/image/operations/index.ts';
 import { choice, lossyWriter, optional } from '../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode, OutputFormat } from '../../../workers/protocol.ts';
+import { encodesOf } from '../../imaging/images/formats.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Given, Violation } from './op.ts';
 

@@ -119,7 +119,7 @@ export async function loadLayers(
   let sizeBytes = 0;
   for (const { id, source, param } of sent) {
     if (layers[id] !== undefined) continue;
-    const image = await loadImage(sourceOf(source, files), options, terms).catch((error: unknown) => {
+    const image = await loadImage(takeSource(source, files), options, terms).catch((error: unknown) => {
       throw withParam(error, param);
     });
     sizeBytes += image.bytes.length;
@@ -129,7 +129,7 @@ export async function loadLayers(
   return { layers };
 }
 
-function sourceOf(source: SentLayer['source'], files: readonly FurtherFile[]): Source {
+function takeSource(source: SentLayer['source'], files: readonly FurtherFile[]): Source {
   if (source.kind !== 'part') return source;
   const file = files.find(({ name }) => name === source.name);
   if (file === undefined) throw new Error(`The part ${source.name} was not checked.`);

@@ -313,7 +313,7 @@ function loneOp(name: string, query: Query, body: BodyFields): { op: PixelOp; pa
   const parameters = readParameters(op, query, body);
   if (op.readsSecondAsset === undefined) return { op, parameters };
   const steps = [{ op: name, ...(Object.keys(parameters).length > 0 && { parameters }) }];
-  const message = `The op ${name} reads a second picture, so it runs in steps or outputs, or as a job: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
+  const message = `The op ${name} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
   throw invalidParam('op', message, { received: name, allowed: transformOps(), instead: [{ steps }] });
 }
 

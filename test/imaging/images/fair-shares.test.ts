@@ -6,7 +6,8 @@ import type { PoolMeter } from '../../../src/platform/metrics/pools.ts';
 import type { Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { pngOf, svgOf } from './files.ts';
-import { GatedPass, openStandIns } from './stand-ins.ts';
+import { GatedPass } from './gated-pass.ts';
+import { openStandIns } from './stand-ins.ts';
 
 /** A pass that is estimated to take some milliseconds. */
 function quickCall(clock: ManualClock, accountId = 'b', behaviour = 'answer'): TransformCall {

@@ -7,7 +7,7 @@ import type { Pass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 import { gifOf, pngOf, svgOf } from './files.ts';
-import { GatedPass } from './stand-ins.ts';
+import { GatedPass } from './gated-pass.ts';
 
 const STAND_IN = new URL('./stand-in-thread.ts', import.meta.url);
 

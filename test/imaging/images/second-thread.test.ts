@@ -7,7 +7,8 @@ import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { pngOf } from './files.ts';
-import { GatedPass, openStandIns } from './stand-ins.ts';
+import { GatedPass } from './gated-pass.ts';
+import { openStandIns } from './stand-ins.ts';
 
 const SHARPEN: Step = { operation: 'sharpen', params: { sigma: 2 } };
 

@@ -1,5 +1,5 @@
 import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.ts';
-import type { GatedPass } from './stand-ins.ts';
+import type { GatedPass } from './gated-pass.ts';
 
 /**
  * Stands in for the image thread: the background colour of a pass chooses what it does with the task. `hold` waits

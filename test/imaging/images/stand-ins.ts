@@ -1,7 +1,6 @@
 import type { Test } from 'tap';
 import { ImageWorkers, type ImageWorkersOptions } from '../../../src/imaging/images/image-workers.ts';
 import type { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
-import type { Pass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 
@@ -18,27 +17,6 @@ const SETTINGS: ImageWorkersOptions['settings'] = {
   VECTOR_TIMEOUT_MS: 10_000,
   VECTOR_MEMORY_MEGABYTES: 2_048,
 };
-
-/** A pass that is held until the first number of its gate, which threads share, is no longer 0. */
-export class GatedPass implements Pass {
-  readonly decode: Pass['decode'];
-  readonly steps: Pass['steps'];
-  readonly encode: Pass['encode'];
-  readonly gate: DataView;
-
-  constructor({ decode, steps, encode }: Pass, gate: Int32Array) {
-    this.decode = decode;
-    this.steps = steps;
-    this.encode = encode;
-    this.gate = new DataView(gate.buffer);
-  }
-
-  /** The same text as without a gate, because the pools know work by it. */
-  toJSON(): Pass {
-    const { gate: _, ...pass } = this;
-    return pass;
-  }
-}
 
 /** Pixels whose thread and processes are stand-ins that each task controls, on a clock that the test moves. */
 export function openStandIns(

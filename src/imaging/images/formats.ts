@@ -1,4 +1,4 @@
-import type { Encode, Pass } from '../protocol.ts';
+import type { Encode, Pass } from '../../../workers/protocol.ts';
 
 /** The settings of a result, once for each format that it may have. */
 export function encodesOf({ formats, ...encode }: Encode): Encode[] {

@@ -1,31 +1,32 @@
-import { passesOf } from '../../../workers/image/formats.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import { passesOf } from './formats.ts';
 import type { BranchPass, PassOutput } from './image-call.ts';
 
 /** Passes that run once for each format that their results may have. */
-interface FormatRuns {
-  runs: BranchPass[];
-  /** The result of each pass, by those of the runs. */
-  smallest(outputs: readonly PassOutput[]): PassOutput[];
-}
+export class FormatRuns {
+  readonly #groups: readonly { pass: Pass; runs: BranchPass[] }[];
 
-export function inEachFormat(branches: readonly BranchPass[]): FormatRuns {
-  const groups = branches.map(({ pass, paramOf }) => ({
-    pass,
-    runs: passesOf(pass).map((one) => ({ pass: one, paramOf })),
-  }));
-  return {
-    runs: groups.flatMap(({ runs }) => runs),
-    smallest(outputs) {
-      let end = 0;
-      return groups.map(({ pass, runs }) => {
-        const start = end;
-        end += runs.length;
-        return smallestOutput(pass, outputs.slice(start, end));
-      });
-    },
-  };
+  constructor(branches: readonly BranchPass[]) {
+    this.#groups = branches.map(({ pass, paramOf }) => ({
+      pass,
+      runs: passesOf(pass).map((one) => ({ pass: one, paramOf })),
+    }));
+  }
+
+  get runs(): BranchPass[] {
+    return this.#groups.flatMap(({ runs }) => runs);
+  }
+
+  /** The result of each pass, by those of its runs. */
+  smallest(outputs: readonly PassOutput[]): PassOutput[] {
+    let end = 0;
+    return this.#groups.map(({ pass, runs }) => {
+      const start = end;
+      end += runs.length;
+      return smallestOutput(pass, outputs.slice(start, end));
+    });
+  }
 }
 
 /** The smallest file. Where there is none, the refusal of the search that came nearest to its target, or any. */
