@@ -22,14 +22,13 @@ export const text = defineStep({
         Type.String({ pattern: '^(100|[1-9][0-9]?(\\.[0-9]+)?|0\\.[0-9]*[1-9])%$', examples: ['4%'] }),
       ],
       {
-        description:
-          'Height of the letters in pixels, or as a share of the width of the picture; at most 1000 pixels.',
+        description: 'Height of the letters in pixels or as a share of the width, at most 1000 pixels.',
         default: 32 as const,
       },
     ) as TUnion<[TInteger, TString]> & { readonly default: 32 },
     color: colour('Colour of the letters.', { default: '#ffffff' }),
     position: position('Position of the text; its lines are aligned with it.', { default: 'southeast' }),
-    margin: margin('Distance from the edges in pixels, or as a share of the shorter side.', { default: 16 }),
+    margin: margin('Distance from the edges, in pixels or as a share of the shorter side.', { default: 16 }),
     opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
     rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
   },

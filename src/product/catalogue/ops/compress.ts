@@ -19,21 +19,17 @@ const severalFormats = {
 export const compress = pixelOp({
   op: 'compress',
   description:
-    'Finds the smallest file that reaches one target: a size in bytes, or a likeness to the original. X-Service-Quality, X-Service-Ssim or X-Service-Ssimulacra2, and X-Service-Trials say what was reached.',
+    'Finds the smallest file that reaches one target: a size, or a likeness to the original. X-Service-Quality, -Ssim, -Ssimulacra2 and -Trials say what was reached.',
   parameters: {
     format: optional(
       Type.Unsafe<SentFormat>({
         anyOf: [oneFormat, severalFormats],
-        description: 'One, or several (avif,webp): of these the smallest file, which X-Service-Format names.',
+        description: 'One, or several (avif,webp): the smallest, which X-Service-Format names.',
       }),
     ),
     maxBytes: optional(integer(100, 26_214_400, 'Largest size of the result in bytes.')),
     minSsim: optional(
-      number(
-        0.8,
-        1,
-        'Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); needs format.',
-      ),
+      number(0.8, 1, 'Least SSIM (Wang et al., on luma) to the uncompressed picture; needs format.'),
     ),
     ssimulacra2: optional(
       number(
