@@ -12,8 +12,8 @@ import {
   shell,
   type TrialInput,
 } from '../../platform/pages/page.ts';
-import { isShared } from '../catalogue/pages/guidelines.ts';
 import { TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
+import { isShared } from '../catalogue/pages/guidelines.ts';
 import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
 import { isStepOfCalls } from '../catalogue/pages/sync-call.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
