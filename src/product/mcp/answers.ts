@@ -32,8 +32,8 @@ export function isFault(thrown: unknown): boolean {
 
 function errorOf(thrown: unknown): ServiceError {
   if (thrown instanceof Refusal) return thrown.error;
-  const { code, message, param, retryable, details } = asApiError(thrown);
-  return { code, message, param, retryable, details };
+  const { code, message, param, retryable, details, retryAfterSeconds } = asApiError(thrown);
+  return { code, message, param, retryable, details, retryAfterSeconds };
 }
 
 /** The arguments of the tools, by the parameter of the interface that they become. */

@@ -46,15 +46,20 @@ export async function openInput(
   { service, files }: InputSource,
   argument = 'input',
 ): Promise<Image> {
+  const assetId = assetIn(input);
+  if (assetId !== null) return { assetId };
   if (ADDRESS.test(input)) {
     const [result] = RESULT_LINK.exec(input) ?? [];
-    if (result !== undefined) return { bytes: await service.read(result) };
-    const [, linked] = ASSET_LINK.exec(input) ?? [];
-    return linked === undefined ? { url: input } : { assetId: linked };
+    return result === undefined ? { url: input } : { bytes: await service.read(result) };
   }
-  if (ASSET.test(input)) return { assetId: input };
   if (files === null) throw noPath(argument);
   return { assetId: await files.upload(input, argument, service) };
+}
+
+/** The id of the asset that an argument names by its id or by a link; null for any other image. */
+export function assetIn(input: string): string | null {
+  if (ASSET.test(input)) return input;
+  return (ADDRESS.test(input) && ASSET_LINK.exec(input)?.[1]) || null;
 }
 
 /** The asset of an image, which is uploaded unless it is one. */

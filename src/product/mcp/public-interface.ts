@@ -30,6 +30,8 @@ export interface ServiceError {
   retryable: boolean;
   details?: Record<string, unknown> | undefined;
   requestId?: string;
+  /** When the same call may be made again, if the service says so. */
+  retryAfterSeconds?: number | undefined;
 }
 
 /** A call that the interface refused. */
@@ -116,9 +118,13 @@ async function encoded({
 }
 
 /** The error of a refusal; one of the same form for a response of something before the service, such as a proxy. */
-function errorOf({ status, bytes }: ServiceResponse): ServiceError {
+function errorOf({ status, headers, bytes }: ServiceResponse): ServiceError {
   const envelope = parsed(bytes);
-  if (isObject(envelope) && isObject(envelope.error)) return envelope.error as unknown as ServiceError;
+  if (isObject(envelope) && isObject(envelope.error)) {
+    const retryAfter = headers.get('retry-after');
+    const error = envelope.error as unknown as ServiceError;
+    return { ...error, ...(retryAfter !== null && { retryAfterSeconds: Number(retryAfter) }) };
+  }
   const message = `The response has the status ${status}, and is not one of this service: check its address.`;
   return { code: 'internal_error', message, retryable: status >= 500 };
 }

@@ -71,6 +71,8 @@ t.test('what is no message gets the error of JSON-RPC that says so', async (t) =
     t.ok(answer.status >= 400 && answer.status < 500, `${body}: ${answer.status}`);
     t.type(answer.json?.error?.code, 'number', body);
   }
+  const ping = await post({ ...LIST, method: 'ping' });
+  t.same(eventIn(ping.bytes), { jsonrpc: '2.0', id: 1, result: {} });
   const unknown = await post({ ...LIST, method: 'resources/list' });
   t.match(eventIn(unknown.bytes) ?? unknown.json, { id: 1, error: { code: -32_601 } });
   const noTool = await post({ ...LIST, method: 'tools/call', params: { name: 'rm', arguments: {} } });
@@ -175,6 +177,9 @@ for (const revision of REVISIONS) {
     };
     const waiting = Array.from({ length: JOB_WAITS }, wait);
     t.ok(await eventually(async () => (await direct()) === 429), 'all waits of the account are open');
+    const other = await connectedTo(t, server.url, caller.key);
+    const refused = await call(other, 'job', { action: 'get', id, wait: 1 });
+    t.match(refused.data.error, { code: 'rate_limited', retryable: true, retryAfterSeconds: 1 });
     // Without sessions, a notice of 2025-11-25 finds no call: its client ends one with the connection.
     if (revision === '2025-11-25') await client.close();
     else cancel.abort('The user pressed stop.');

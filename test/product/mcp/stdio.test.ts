@@ -34,13 +34,14 @@ for (const revision of REVISIONS) {
     t.match((await call(client, 'look', { input: made.data.link })).data, { width: 64 });
     const { meta } = (await server.call('/assets', { key })).json;
     t.equal(meta.total, 1, 'the file was uploaded once');
+    const inputs = ['photo.jpg', 'other.jpg'];
     const job = await call(client, 'job', {
       action: 'submit',
       op: 'flip',
-      inputs: ['photo.jpg'],
+      inputs,
       dryRun: true,
     });
-    t.match(job.data, { totalItems: 1 });
+    t.match(job.data, { totalItems: 2 }, 'a dry run uploads nothing');
     for (const input of ['nothing.jpg', directory, 'notes.txt']) {
       const refused = await call(client, 'look', { input });
       t.match(refused, { isError: true, data: { error: { param: 'input' } } }, input);

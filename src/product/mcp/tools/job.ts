@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Job, JobItem } from '../../jobs/schema.ts';
-import { ensureAsset, type InputSource, openInput } from '../inputs.ts';
+import { assetIn, ensureAsset, type InputSource, openInput } from '../inputs.ts';
 import { AnyObject, Tool, type ToolResult } from '../tool.ts';
 
 /** Shorter than the time that clients wait for a tool, which is a minute in most of them. */
@@ -80,8 +80,8 @@ export const job = Tool.of({
 async function submit(args: Arguments, source: InputSource): Promise<ToolResult> {
   const { action: _, id, inputs, preset, template, dryRun, wait, key, ...request } = args;
   if (id !== undefined) throw invalidParam('id', 'A new job has no id yet: leave it out, or use action get.');
-  const assetIds = inputs && (await ensureAssets(inputs, source));
-  const json = present({ ...request, assetIds, presetId: preset, templateId: template });
+  const images = dryRun === true ? countImages(inputs) : await ensureAssets(inputs, source);
+  const json = present({ ...request, ...images, presetId: preset, templateId: template });
   const path = `/jobs?${queryOf({ dryRun, wait })}`;
   const { data } = await source.service.call<Job | object>('POST', path, { json, ...withKey(key) });
   return { structured: 'id' in data ? viewOf(data as Job) : { ...data } };
@@ -123,11 +123,20 @@ function withKey(key: string | undefined) {
 }
 
 /** The assets of a job, which takes nothing else: other images are uploaded one after the other. */
-async function ensureAssets(inputs: readonly string[], source: InputSource): Promise<string[]> {
-  const ids: string[] = [];
+async function ensureAssets(inputs: readonly string[] | undefined, source: InputSource) {
+  if (inputs === undefined) return {};
+  const assetIds: string[] = [];
   for (const [index, input] of inputs.entries())
-    ids.push(await ensureAsset(await openInput(input, source, `inputs[${index}]`), source.service));
-  return ids;
+    assetIds.push(await ensureAsset(await openInput(input, source, `inputs[${index}]`), source.service));
+  return { assetIds };
+}
+
+/** The same for a dry run, which uploads nothing: images that are no assets yet are priced by their number. */
+function countImages(inputs: readonly string[] | undefined) {
+  if (inputs === undefined) return {};
+  const assetIds = inputs.flatMap((input) => assetIn(input) ?? []);
+  const imageCount = inputs.length - assetIds.length;
+  return { assetIds, ...(imageCount > 0 && { imageCount }) };
 }
 
 /** The fields of a job that lead to the next call. */
