@@ -47,7 +47,9 @@ t.test('the Python client keeps its promises, and its README runs', async (t) =>
     DELIVERY: JSON.stringify({ body, secret, headers, now: signedAt.getTime() / 1000 }),
   };
   const python = (args: readonly string[]) =>
-    run(httpx.python, args, { cwd, env, timeout: MAX_RUN_MS }).catch((error: { stdout: string; stderr: string }) => error);
+    run(httpx.python, args, { cwd, env, timeout: MAX_RUN_MS }).catch(
+      (error: { stdout: string; stderr: string }) => error,
+    );
 
   const tested = await python(['-m', 'pytest', '-q', '-p', 'no:cacheprovider', TESTS]);
   t.match(tested.stdout, /^\d+ passed/m, tested.stdout);
