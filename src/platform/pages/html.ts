@@ -127,16 +127,26 @@ function fieldHtml({ name, takes, note, fallback, description }: Field): string 
 }
 
 function samplesHtml({ samples }: Samples, group: number): string {
+  const panels = samples.map(
+    ({ label, language, code }) =>
+      `<pre tabindex="0" role="group" aria-label="${escaped(label)}"><code>${highlighted(code, language)}</code></pre>`,
+  );
+  const [only, ...others] = samples;
+  const bar =
+    only !== undefined && others.length === 0
+      ? `<div class="bar"><span>${escaped(only.label)}</span></div>`
+      : tabsHtml(samples, group);
+  return `<div class="samples">${bar}${panels.join('')}</div>`;
+}
+
+/** A radio button per language: the style sheet shows the sample of the chosen one. */
+function tabsHtml(samples: Samples['samples'], group: number): string {
   const tabs = samples.map(({ label }, index) => {
     const id = `tab-${group}-${index}`;
     const checked = index === 0 ? ' checked' : '';
     return `<input type="radio" name="tabs-${group}" id="${id}" value="${escaped(label)}"${checked}><label for="${id}">${escaped(label)}</label>`;
   });
-  const panels = samples.map(
-    ({ label, language, code }) =>
-      `<pre tabindex="0" role="group" aria-label="${escaped(label)}"><code>${highlighted(code, language)}</code></pre>`,
-  );
-  return `<div class="samples"><div class="bar" role="radiogroup" aria-label="Language of the sample">${tabs.join('')}</div>${panels.join('')}</div>`;
+  return `<div class="bar" role="radiogroup" aria-label="Language of the sample">${tabs.join('')}</div>`;
 }
 
 function pictureHtml({ label, address, alt }: Picture): string {

@@ -56,7 +56,7 @@ function fieldLine({ name, takes, note, fallback, description }: Field): string 
 }
 
 function pictureText({ label, address, alt }: Picture): string {
-  return `![${label}: ${alt}](${address})`;
+  return `![${alt}](${address}) ${label}`;
 }
 
 function proseText(text: Prose): string {

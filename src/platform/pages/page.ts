@@ -79,7 +79,7 @@ export interface Pictures {
 }
 
 export interface Picture {
-  /** The word under it, such as `before`. */
+  /** The words under it, such as `Before`. */
   label: string;
   address: string;
   /** What it shows, for those who do not see it. */

@@ -1,13 +1,19 @@
 import type { Sample } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 
+/** The longest command that stands in one line. */
+const MAX_LINE_CHARACTERS = 64;
+
 /**
  * The op by the command line `darkroom`, which reads the address and the key from DARKROOM_URL and DARKROOM_KEY.
  * Undefined for an op without a command of its own.
  */
 export function commandSample(definition: OpDefinition): Sample | undefined {
   const words = commandWords(definition);
-  return words && { label: 'Command line', language: 'sh', code: words.join(' \\\n  ') };
+  if (words === undefined) return undefined;
+  const line = words.join(' ');
+  const code = line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');
+  return { label: 'Command line', language: 'sh', code };
 }
 
 function commandWords({

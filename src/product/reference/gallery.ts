@@ -23,7 +23,10 @@ export function picturesFor(op: string, files: StaticFiles): Pictures[] {
         : [{ label: 'Before', address: files.addressFor(source), alt: `The picture before ${op}` }];
     return {
       kind: 'pictures',
-      pictures: [...before, { label: after, address: files.addressFor(picture), alt: caption }],
+      pictures: [
+        ...before,
+        { label: after, address: files.addressFor(picture), alt: `The picture after ${op}` },
+      ],
     };
   });
 }

@@ -90,10 +90,15 @@ t.test('a page as HTML: every text is escaped, and a heading can be linked', asy
   t.notMatch(html, '<b>');
 });
 
-t.test('two groups of samples have names of their own', async (t) => {
-  const html = htmlOf({ title: '', lead: '', blocks: [shell('a'), shell('b')] });
+t.test('groups of samples have names of their own, and a single sample has no choice', async (t) => {
+  const both = samples(
+    { label: 'curl', language: 'sh', code: 'a' },
+    { label: 'Python', language: 'python', code: 'b' },
+  );
+  const html = htmlOf({ title: '', lead: '', blocks: [both, both, shell('c')] });
   const ids = [...html.matchAll(/ id="(tab[^"]+)"/g)].map(([, id]) => id);
-  t.equal(new Set(ids).size, 2);
+  t.equal(new Set(ids).size, 4);
+  t.equal(html.match(/radiogroup/g)?.length, 2);
 });
 
 t.test('a description is paragraphs, with samples between fences', async (t) => {

@@ -28,7 +28,8 @@ function copyButton(bar: HTMLElement): HTMLElement {
   button.textContent = 'Copy';
   button.addEventListener('click', async () => {
     const chosen = [...bar.querySelectorAll('input')].findIndex(({ checked }) => checked);
-    const text = bar.parentElement?.querySelectorAll('pre')[chosen]?.textContent ?? '';
+    // A sample of one language has no choice.
+    const text = bar.parentElement?.querySelectorAll('pre')[Math.max(chosen, 0)]?.textContent ?? '';
     await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
     setTimeout(() => (button.textContent = 'Copy'), SHOWN_MS);
