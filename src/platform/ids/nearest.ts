@@ -3,10 +3,10 @@ const MAX_NAME_CHARACTERS = 40;
 
 /** Our names, each with the ones that other services use for it. They come before names of a similar spelling. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
-  width: ['w'],
-  height: ['h'],
+  width: ['w', 'maxwidth'],
+  height: ['h', 'maxheight'],
   quality: ['q', 'level'],
-  format: ['f', 'fmt', 'ext', 'output', 'type'],
+  format: ['f', 'fm', 'fmt', 'ext', 'output', 'outputformat', 'type', 'to'],
   background: ['bg', 'fill'],
   color: ['fill', 'fontcolor', 'textcolor'],
   angle: ['deg', 'degrees', 'rotation'],
@@ -28,6 +28,11 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   text: ['label', 'message', 'watermark'],
   overlay: ['watermark'],
   axis: ['direction'],
+  horizontal: ['h', 'x'],
+  vertical: ['v', 'y'],
+  enlarge: ['upscale', 'allowupscale', 'upsize'],
+  url: ['src', 'uri', 'link', 'imageurl'],
+  data: ['variables', 'vars', 'values', 'payload', 'row'],
   attention: ['face', 'faces', 'smart', 'auto'],
   grayscale: ['grey', 'greyscale'],
   resize: ['scale'],

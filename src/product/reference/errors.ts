@@ -293,6 +293,9 @@ export function errorsPage(): Page {
       paragraph(
         'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
       ),
+      paragraph(
+        'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words of which one was probably meant.',
+      ),
       paragraph(`${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.`),
       table(['code', 'HTTP', 'retryable', 'what to do'], rows),
     ],

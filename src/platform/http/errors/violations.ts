@@ -190,8 +190,12 @@ interface Remedy {
  */
 function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (value === null) return { says: ' Leave it out instead of sending null.' };
-  if (isListOfText(schema) && typeof value === 'string')
+  if (isListOf(schema, 'string') && typeof value === 'string')
     return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
+  if (isListOf(schema, 'object') && isObject(value))
+    return { says: ' Send a list of one.', replace: [value] };
+  if (typeof schema.pattern === 'string' && typeof value === 'string')
+    return separatorRemedy(value, schema.pattern);
   if (schema.type === 'boolean') return flagRemedy(value);
   const number = alternativesOf(schema).find(({ type }) => NUMBERS.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
@@ -246,8 +250,21 @@ function flagRemedy(value: unknown): Remedy {
   return flag === undefined ? { says: '' } : { says: ` Send ${flag}.`, replace: flag };
 }
 
-function isListOfText({ type, items }: TSchema): boolean {
-  return type === 'array' && [items?.type, items?.documented?.type].includes('string');
+function isListOf({ type, items }: TSchema, entry: 'string' | 'object'): boolean {
+  return type === 'array' && [items?.type, items?.documented?.type].includes(entry);
+}
+
+const TWO_NUMBERS = /^\s*(\d+)\s*(?:[x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
+/** Signs that patterns have between two numbers. */
+const SEPARATORS = [':', '..', 'x'];
+
+/** Two numbers with another sign between them, such as 16/9 for 16:9. */
+function separatorRemedy(value: string, pattern: string): Remedy {
+  const [, first, second] = TWO_NUMBERS.exec(value) ?? [];
+  const accepted = new RegExp(pattern);
+  const written = SEPARATORS.map((sign) => `${first}${sign}${second}`);
+  const replace = first === undefined ? undefined : written.find((text) => accepted.test(text));
+  return replace === undefined ? { says: '' } : { says: ` Send ${replace}.`, replace };
 }
 
 const NUMBERS = ['integer', 'number'];

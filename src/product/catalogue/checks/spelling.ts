@@ -6,7 +6,7 @@ import type { Given, Op } from '../op.ts';
 /** Other names of formats, in lower case and without `image/`. */
 const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
 
-/** Other names of positions, in lower case and with `-` between words. */
+/** Other names of positions, in lower case and without signs between words. */
 const POSITIONS = new Map<string, string>(
   Object.entries({
     centre: 'center',
@@ -15,18 +15,18 @@ const POSITIONS = new Map<string, string>(
     bottom: 'south',
     left: 'west',
     right: 'east',
-    'top-left': 'northwest',
-    'top-right': 'northeast',
-    'bottom-left': 'southwest',
-    'bottom-right': 'southeast',
-    'left-top': 'northwest',
-    'right-top': 'northeast',
-    'left-bottom': 'southwest',
-    'right-bottom': 'southeast',
-    'north-west': 'northwest',
-    'north-east': 'northeast',
-    'south-west': 'southwest',
-    'south-east': 'southeast',
+    topleft: 'northwest',
+    topright: 'northeast',
+    bottomleft: 'southwest',
+    bottomright: 'southeast',
+    lefttop: 'northwest',
+    righttop: 'northeast',
+    leftbottom: 'southwest',
+    rightbottom: 'southeast',
+    northwest: 'northwest',
+    northeast: 'northeast',
+    southwest: 'southwest',
+    southeast: 'southeast',
   }),
 );
 
@@ -93,6 +93,6 @@ export function formatInOwnSpelling(text: string): string {
 }
 
 function readPosition(text: string): string {
-  const word = text.toLowerCase().replaceAll(/[ _]/g, '-');
-  return POSITIONS.get(word) ?? word;
+  const word = text.toLowerCase();
+  return POSITIONS.get(word.replaceAll(/[-_ ]/g, '')) ?? word;
 }

@@ -1,0 +1,265 @@
+// needs: server
+import sharp from 'sharp';
+import t from 'tap';
+import { type Answer, startServer } from '../../support/harness.ts';
+import { asSent, type Call, type Mend, mendedBy } from './wrong-calls.ts';
+
+const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const { key } = await server.account();
+const create = { width: 300, height: 200, channels: 3, background: 'red' } as const;
+const png = new Uint8Array(await sharp({ create }).png().toBuffer());
+const assetId: string = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data
+  .id;
+
+function send({ path, query, json }: Call): Promise<Answer> {
+  const address = `${path}?${new URLSearchParams({ ...(query as Record<string, string>), dryRun: 'true' })}`;
+  if (json !== undefined) return server.call(address, { method: 'POST', key, json });
+  return server.call(address, { method: 'POST', key, body: png, type: 'image/png' });
+}
+
+const transform = (query: object): Call => ({ path: '/images/transform', query: { ...query } });
+const reference = (json: object): Call => ({
+  path: '/images/transform',
+  query: {},
+  json: { assetId, ...json },
+});
+const job = (json: object): Call => ({ path: '/jobs', query: {}, json: { ...json } });
+const render = (json: object): Call => ({ path: '/images/render', query: {}, json: { ...json } });
+const page = { html: '<p>a</p>', width: 90, height: 40 };
+const region = { left: 1, top: 2, w: 3, h: 4 };
+
+/** What people send because other services take it, and what mends it. */
+const MENDED: Array<[what: string, call: Call, fix: Mend[]]> = [
+  ['radius of a blur', transform({ op: 'blur', radius: 5 }), [{ param: 'radius', rename: 'sigma' }]],
+  [
+    'left and top of a crop',
+    transform({ op: 'crop', left: 0, top: 0, width: 5, height: 5 }),
+    [
+      { param: 'left', rename: 'x' },
+      { param: 'top', rename: 'y' },
+    ],
+  ],
+  ['ssim', transform({ op: 'compress', ssim: 0.98, format: 'webp' }), [{ param: 'ssim', rename: 'minSsim' }]],
+  [
+    'a target in kB',
+    transform({ op: 'compress', target: '100kb', format: 'webp' }),
+    [
+      { param: 'target', rename: 'maxBytes' },
+      { param: 'maxBytes', replace: 100_000 },
+    ],
+  ],
+  [
+    'bytes with a unit',
+    transform({ op: 'compress', maxBytes: '200KB' }),
+    [{ param: 'maxBytes', replace: 200_000 }],
+  ],
+  [
+    'the size of a font',
+    transform({ op: 'text', text: 'a', fontSize: 40 }),
+    [{ param: 'fontSize', rename: 'size' }],
+  ],
+  [
+    'fit=crop',
+    transform({ op: 'resize', width: 9, height: 9, fit: 'crop' }),
+    [{ param: 'fit', replace: 'cover' }],
+  ],
+  [
+    'fit=scale-down',
+    transform({ op: 'resize', width: 9, fit: 'scale-down' }),
+    [{ param: 'fit', replace: 'inside' }],
+  ],
+  [
+    'regions by other names',
+    transform({ op: 'redact', regions: [region] }),
+    [
+      { param: 'regions[0].left', rename: 'regions[0].x' },
+      { param: 'regions[0].top', rename: 'regions[0].y' },
+      { param: 'regions[0].w', rename: 'regions[0].width' },
+      { param: 'regions[0].h', rename: 'regions[0].height' },
+    ],
+  ],
+  ['800px', transform({ op: 'resize', width: '800px' }), [{ param: 'width', replace: 800 }]],
+  [
+    'w and h',
+    transform({ op: 'resize', w: 80, h: 60 }),
+    [
+      { param: 'w', rename: 'width' },
+      { param: 'h', rename: 'height' },
+    ],
+  ],
+  [
+    'quality 0.8',
+    transform({ op: 'convert', format: 'webp', quality: 0.8 }),
+    [{ param: 'quality', replace: 80 }],
+  ],
+  ['opacity in per cent', transform({ op: 'alpha', opacity: '50%' }), [{ param: 'opacity', replace: 0.5 }]],
+  ['Resize', transform({ op: 'Resize', width: 9 }), [{ param: 'op', replace: 'resize' }]],
+  [
+    'a flag in words',
+    transform({ op: 'resize', width: 9, enlarge: 'yes' }),
+    [{ param: 'enlarge', replace: true }],
+  ],
+  [
+    'degrees',
+    transform({ op: 'rotate', degrees: '90deg' }),
+    [
+      { param: 'degrees', rename: 'angle' },
+      { param: 'angle', replace: 90 },
+    ],
+  ],
+  [
+    'a mirror',
+    transform({ op: 'flip', direction: 'h' }),
+    [
+      { param: 'direction', rename: 'axis' },
+      { param: 'axis', replace: 'horizontal' },
+    ],
+  ],
+  ['16/9', transform({ op: 'crop', aspect: '16/9' }), [{ param: 'aspect', replace: '16:9' }]],
+  [
+    'frames 0-9',
+    transform({ op: 'convert', format: 'webp', frames: '0-0' }),
+    [{ param: 'frames', replace: '0..0' }],
+  ],
+  [
+    'parameters beside the op in JSON',
+    reference({ op: 'resize', width: '80', fit: 'Crop' }),
+    [
+      { param: 'width', rename: 'parameters.width' },
+      { param: 'fit', rename: 'parameters.fit' },
+      { param: 'parameters.width', replace: 80 },
+      { param: 'parameters.fit', replace: 'cover' },
+    ],
+  ],
+  ['params', reference({ op: 'resize', params: { width: 9 } }), [{ param: 'params', rename: 'parameters' }]],
+  [
+    'every fault of every step',
+    reference({
+      steps: [
+        { op: 'resize', parameters: { widht: 9 } },
+        { op: 'blr', parameters: { sigma: '2px' } },
+        { op: 'convert', format: 'webp' },
+      ],
+    }),
+    [
+      { param: 'steps[2].format', rename: 'steps[2].parameters.format' },
+      { param: 'steps[0].parameters.widht', rename: 'steps[0].parameters.width' },
+      { param: 'steps[1].op', replace: 'blur' },
+      { param: 'steps[1].parameters.sigma', replace: 2 },
+    ],
+  ],
+  [
+    'faults of outputs',
+    reference({
+      outputs: [
+        { name: 'a', op: 'resize', parameters: { with: 9 } },
+        { name: 'b', steps: [{ op: 'thumbnail', parameters: { size: '64px' } }] },
+      ],
+    }),
+    [
+      { param: 'outputs[0].parameters.with', rename: 'outputs[0].parameters.width' },
+      { param: 'outputs[1].steps[0].parameters.size', replace: 64 },
+    ],
+  ],
+  [
+    'one asset under the name of one',
+    job({ op: 'flip', assetId }),
+    [
+      { param: 'assetId', rename: 'assetIds' },
+      { param: 'assetIds', replace: [assetId] },
+    ],
+  ],
+  ['n', job({ op: 'generate', prompt: 'a', n: 2 }), [{ param: 'n', rename: 'count' }]],
+  [
+    'steps as an object',
+    job({ assetIds: [assetId], steps: { op: 'flip' } }),
+    [{ param: 'steps', replace: [{ op: 'flip' }] }],
+  ],
+  [
+    'a parameter that the variants inherit',
+    job({
+      op: 'resize',
+      assetIds: [assetId],
+      parameters: { widht: 9 },
+      variants: [{}, { parameters: { hieght: 5 } }],
+    }),
+    [
+      { param: 'parameters.widht', rename: 'parameters.width' },
+      { param: 'variants[1].parameters.hieght', rename: 'variants[1].parameters.height' },
+    ],
+  ],
+  [
+    'a template by another name',
+    render({ template: 'social-card' }),
+    [{ param: 'template', rename: 'templateId' }],
+  ],
+  [
+    'the size of a page in text',
+    render({ ...page, width: '90px', format: 'jepg' }),
+    [
+      { param: 'width', replace: 90 },
+      { param: 'format', replace: 'jpeg' },
+    ],
+  ],
+  ['null', render({ ...page, css: null }), [{ param: 'css', remove: true }]],
+];
+
+t.test('a mistake that has one mend is answered with it, and the call passes with it', async (t) => {
+  for (const [what, call, fix] of MENDED) {
+    const sent = asSent(call);
+    const { status, json } = await send(sent);
+    t.equal(status, 400, what);
+    t.same(json.error?.details?.fix, fix, `${what}: ${json.error?.message}`);
+    const passed = await send(mendedBy(sent, json.error?.details?.fix ?? []));
+    t.equal(passed.status, 200, `${what}: ${passed.json?.error?.message}`);
+  }
+});
+
+t.test('several likely words are suggested, and nothing is mended', async (t) => {
+  const rows: Array<[what: string, call: Call, suggest: string[]]> = [
+    ['a colour', transform({ op: 'tint', color: 'reddish' }), ['red']],
+    [
+      'a place between two',
+      transform({ op: 'text', text: 'a', position: 'southaest' }),
+      ['southeast', 'southwest'],
+    ],
+    ['a name between two', transform({ op: 'sepia', fort: 'png' }), ['format', 'effort']],
+  ];
+  for (const [what, call, suggest] of rows) {
+    const { json } = await send(asSent(call));
+    t.match(json.error, { code: 'invalid_param', details: { suggest, fix: undefined } }, what);
+  }
+});
+
+t.test('what has no certain mend is refused without one', async (t) => {
+  const rows: Array<[what: string, call: Call]> = [
+    ['a share of a width', transform({ op: 'resize', width: '50%' })],
+    ['an extra', transform({ op: 'resize', widht: 9, token: 'a' })],
+    ['a name beside the right one', transform({ op: 'resize', width: 9, widht: 8 })],
+    ['a value out of bounds', transform({ op: 'resize', widht: 99_999 })],
+    ['a collection of inputs', job({ op: 'flip', collection: 'a' })],
+    ['work that is not named', reference({ parameters: { width: 9 } })],
+  ];
+  for (const [what, call] of rows) {
+    const { status, json } = await send(asSent(call));
+    t.match({ status, code: json.error?.code }, { status: 400, code: 'invalid_param' }, what);
+    t.equal(json.error.details?.fix, undefined, what);
+  }
+});
+
+t.test('the short name of a built-in template is taken, and every error names its page', async (t) => {
+  t.equal((await send(render({ templateId: 'social-card' }))).status, 200);
+  const { json } = await send(render({ templateId: 'nothing' }));
+  t.equal(json.error.docUrl, '/docs/errors/not_found');
+  const { json: unauthorized } = await server.call('/account');
+  t.equal(unauthorized.error.docUrl, '/docs/errors/unauthorized');
+});
+
+t.test('a dry run refuses a key of idempotency that the submit would refuse', async (t) => {
+  const headers = { 'idempotency-key': 'k'.repeat(300) };
+  const { status, json } = await server.call('/jobs?dryRun=true', {
+    ...{ key, headers },
+    json: { op: 'flip', assetIds: [assetId] },
+  });
+  t.match({ status, param: json.error?.param }, { status: 400, param: 'Idempotency-Key' });
+});
