@@ -42,6 +42,7 @@ t.test('the menu names every op, every endpoint, every error and the guides', as
       'jobs',
       'webhooks',
       'models',
+      'agents',
       'cluster',
     ].map((name) => `/docs/guides/${name}`),
   ];

@@ -1,4 +1,5 @@
 import type { Page } from '../../../platform/pages/page.ts';
+import { agents } from './agents.ts';
 import { cluster } from './cluster.ts';
 import { firstPicture } from './first-picture.ts';
 import { jobs } from './jobs.ts';
@@ -20,5 +21,6 @@ export const GUIDES: Readonly<Record<string, Page>> = {
   jobs,
   webhooks,
   models,
+  agents,
   cluster,
 };

@@ -1,0 +1,47 @@
+import { heading, list, type Page, paragraph, samples, shell } from '../../../platform/pages/page.ts';
+
+export const agents: Page = {
+  title: 'Tools for agents',
+  lead: 'The service speaks the Model Context Protocol (MCP): nine tools by task, over the same interface, key and limits.',
+  blocks: [
+    heading('Connect a host'),
+    paragraph(
+      'The address is `/mcp`, and the key is a header. Clients of the revisions 2025-11-25 and 2026-07-28 are served, without sessions. In VS Code:',
+    ),
+    samples({
+      label: '.vscode/mcp.json',
+      language: 'json',
+      code: `{
+  "inputs": [{ "id": "key", "type": "promptString", "description": "API key", "password": true }],
+  "servers": {
+    "darkroom": {
+      "type": "http",
+      "url": "https://darkroom.example.com/mcp",
+      "headers": { "Authorization": "Bearer \${input:key}" }
+    }
+  }
+}`,
+    }),
+    paragraph(
+      'A host that starts a process reads your files too, and uploads them by itself: `node src/host/darkroom.ts mcp` in the folder of the service, with `DARKROOM_URL` and `DARKROOM_KEY`.',
+    ),
+    heading('What the tools are'),
+    list(
+      '`run` does 1 to 12 steps, or several outputs, on one image: one call, one pass, one run. It answers facts and a link.',
+      '`look` shows an image or a region of it, at most 512 px. No other tool answers pixels unless a preview is asked for.',
+      '`ops` lists the ops and their parameters; `facts` measures and reads; `compare`, `render`, `job` and `presets` are the calls of these names.',
+      '`ticket` makes an address for one upload, so that pictures never pass through the model.',
+    ),
+    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  -H "Accept: application/json, text/event-stream" \\
+  -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' "$BASE/mcp"`),
+    heading('Upload by a ticket'),
+    paragraph('The address takes one image, within 15 minutes, from whoever has it: no key is sent.'),
+    shell(`TICKET=$(curl --fail-with-body -X POST -H "Authorization: ApiKey $KEY" "$BASE/api/v1/upload-tickets")
+curl --fail-with-body -F file=@photo.jpg "$(grep -o 'http[^"]*upload-tickets[^"]*' <<< "$TICKET")"`),
+    heading('When a tool fails'),
+    paragraph(
+      'The answer is marked `isError` and has the error of the interface: `error.param` is the argument to mend, and `error.details` says what is allowed.',
+    ),
+  ],
+};
