@@ -32,8 +32,12 @@ export const firstPicture: Page = {
     paragraph(
       'The headers have the size and the format of the result, and where the time went. `X-Service-Warnings` names what succeeded and should be looked at: a picture that was not enlarged, a parameter that nothing reads.',
     ),
-    shell(`curl -sS -D - -o small.jpg -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" \\
-  --data-binary @photo.jpg "$BASE/api/v1/images/transform?op=resize&width=300"`),
+    shell(`curl -sS -D - \\
+  -o small.jpg \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: image/jpeg" \\
+  --data-binary @photo.jpg \\
+  "$BASE/api/v1/images/transform?op=resize&width=300"`),
     heading('When it fails'),
     paragraph(
       'A failure is JSON with a code of a closed set, the field to fix and a sentence that says how. With `--fail-with-body` curl ends with an error, and still prints it. Repeat a call only if `retryable` is true. ',

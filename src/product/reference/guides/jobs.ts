@@ -8,21 +8,30 @@ export const jobs: Page = {
     paragraph(
       'A job works on assets: pictures that the account keeps. Upload each once; equal bytes are one asset. The commands below take its id from ASSET.',
     ),
-    shell(`ASSET=$(curl -sS --fail-with-body -H "Authorization: ApiKey $KEY" -F file=@photo.jpg \\
+    shell(`ASSET=$(curl -sS --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -F file=@photo.jpg \\
   "$BASE/api/v1/assets/upload" | jq -r .data.id)`),
     heading('The price first'),
     paragraph(
       'With `dryRun=true` the same body answers every refusal and the price, and runs nothing. `maxCredits` in the body is the most that the job may cost.',
     ),
     shell(`JOB='{"op": "resize", "assetIds": ["'$ASSET'"], "parameters": {"width": 64}}'
-curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"`),
     heading('Submit it'),
     paragraph(
       'An accepted job finishes even if a process of the service crashes. Send an Idempotency-Key: when the answer is lost, the same call with the same key answers the first job again.',
     ),
-    shell(`ID=$(curl -sS --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: thumbnails-1" -d "$JOB" "$BASE/api/v1/jobs" | jq -r .data.id)`),
+    shell(`ID=$(curl -sS --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: thumbnails-1" \\
+  -d "$JOB" \\
+  "$BASE/api/v1/jobs" \\
+  | jq -r .data.id)`),
     heading('Wait for it'),
     paragraph(
       '`wait` holds the answer until the job ends, at most 60 seconds. A program that must not poll registers a ',
@@ -30,16 +39,26 @@ curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: applicat
       '.',
     ),
     shell(
-      `curl --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/jobs/$ID?wait=60&fields=id,status,outcome"`,
+      `curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  "$BASE/api/v1/jobs/$ID?wait=60&fields=id,status,outcome"`,
     ),
     heading('Take the results'),
     paragraph(
       'Each item has a `resultAssetId`, or an `errorCode` and whether it is retryable. All pictures of a job are one archive.',
     ),
-    shell(`RESULT=$(curl -sS --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/jobs/$ID" \\
+    shell(`RESULT=$(curl -sS --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  "$BASE/api/v1/jobs/$ID" \\
   | jq -r '.data.items[0].resultAssetId')
-curl --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$RESULT/content" -o small.jpg
-curl --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/jobs/$ID/results.zip" -o results.zip`),
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  "$BASE/api/v1/assets/$RESULT/content" \\
+  -o small.jpg
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  "$BASE/api/v1/jobs/$ID/results.zip" \\
+  -o results.zip`),
     heading('When some items fail'),
     list(
       '`outcome` of an ended job is `all`, `some` or `none` of its items completed.',

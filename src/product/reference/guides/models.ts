@@ -11,15 +11,21 @@ export const models: Page = {
     shell('curl --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/ai-models"'),
     heading('A picture from words'),
     paragraph('`generate` takes a prompt. `wait` holds the answer of a job of one item.'),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"op": "generate", "prompt": "A lighthouse at dusk"}' "$BASE/api/v1/jobs?wait=30"`),
     heading('A picture that is changed'),
     paragraph(
       'The other ops take assets. A job may also be a chain: deterministic steps before and after a model are one job, and only the model costs credits.',
     ),
-    shell(`ASSET=$(curl -sS --fail-with-body -H "Authorization: ApiKey $KEY" -F file=@photo.jpg \\
+    shell(`ASSET=$(curl -sS --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -F file=@photo.jpg \\
   "$BASE/api/v1/assets/upload" | jq -r .data.id)
-curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"assetIds": ["'$ASSET'"], "steps": [
         {"op": "remove_background"},
         {"op": "resize", "parameters": {"width": 400, "format": "png"}}]}' "$BASE/api/v1/jobs?wait=30"`),

@@ -6,28 +6,45 @@ export const presets: Page = {
   blocks: [
     heading('A built-in preset'),
     paragraph('`builtin-web-optimized` makes a picture ready for a page. GET /api/v1/presets lists all.'),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" \\
-  --data-binary @photo.jpg "$BASE/api/v1/images/transform?preset=builtin-web-optimized" -o web.webp`),
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: image/jpeg" \\
+  --data-binary @photo.jpg \\
+  "$BASE/api/v1/images/transform?preset=builtin-web-optimized" \\
+  -o web.webp`),
     heading('One of your own'),
     paragraph(
       'A preset has a name, a slug and steps. They are checked when it is saved, so that a run never finds a wrong parameter.',
     ),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"name": "Avatar", "slug": "avatar", "steps": [
         {"op": "thumbnail", "parameters": {"size": 256}},
         {"op": "round_corners", "parameters": {"radius": "50%", "format": "webp"}}]}' \\
   "$BASE/api/v1/presets"
-curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" \\
-  --data-binary @photo.jpg "$BASE/api/v1/images/transform?preset=avatar" -o avatar.webp`),
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: image/jpeg" \\
+  --data-binary @photo.jpg \\
+  "$BASE/api/v1/images/transform?preset=avatar" \\
+  -o avatar.webp`),
     heading('Versions'),
     paragraph(
       'PUT changes a preset, and keeps the version before it. `avatar` is the current version; `avatar@1` stays what it was.',
     ),
-    shell(`curl --fail-with-body -X PUT -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`curl --fail-with-body \\
+  -X PUT \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"steps": [{"op": "thumbnail", "parameters": {"size": 128, "format": "webp"}}]}' \\
   "$BASE/api/v1/presets/avatar"
-curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" \\
-  --data-binary @photo.jpg "$BASE/api/v1/images/transform?preset=avatar@1" -o first-avatar.webp`),
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: image/jpeg" \\
+  --data-binary @photo.jpg \\
+  "$BASE/api/v1/images/transform?preset=avatar@1" \\
+  -o first-avatar.webp`),
     heading('Where they run'),
     list(
       'While you wait: `preset` in the query of a transform, or in an output.',

@@ -8,7 +8,9 @@ export const severalResults: Page = {
     paragraph(
       'Send `steps` instead of `op`. They run in their order, as one pass and one run: nothing is encoded between them.',
     ),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -F file=@photo.jpg \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -F file=@photo.jpg \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}},
              {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]' \\
   "$BASE/api/v1/images/transform" -o avatar.png`),
@@ -16,7 +18,10 @@ export const severalResults: Page = {
     paragraph(
       'Send `outputs`: up to 20, each with a name, and an op, steps or a preset. Each is one run. The answer is `multipart/mixed`, or a ZIP archive if the Accept header prefers it.',
     ),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Accept: application/zip" -F file=@photo.jpg \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Accept: application/zip" \\
+  -F file=@photo.jpg \\
   -F 'outputs=[{"name": "small", "op": "resize", "parameters": {"width": 320, "format": "webp"}},
                {"name": "large", "op": "resize", "parameters": {"width": 1280, "format": "webp"}},
                {"name": "square", "op": "thumbnail", "parameters": {"size": 96}}]' \\
@@ -25,7 +30,9 @@ export const severalResults: Page = {
     paragraph(
       'With `response=url` each result is stored for five minutes, and the answer is JSON with a link to each. The links need no key.',
     ),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -F file=@photo.jpg \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -F file=@photo.jpg \\
   -F 'outputs=[{"name": "small", "op": "resize", "parameters": {"width": 320}},
                {"name": "grey", "op": "grayscale"}]' \\
   "$BASE/api/v1/images/transform?response=url"`),

@@ -8,7 +8,9 @@ export const templates: Page = {
     paragraph(
       'A render takes a template and one row of data. `social-card` is built in; GET /api/v1/templates lists the others with their variables. The first render of a process starts a browser, which takes some seconds.',
     ),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"templateId": "social-card",
        "data": {"eyebrow": "Hello", "title": "It works", "author": "You", "site": "example.com"}}' \\
   "$BASE/api/v1/images/render" -o card.png`),
@@ -21,7 +23,9 @@ export const templates: Page = {
       language: 'html',
       code: '<main>\n  <img src="asset://ast_…">\n  <h1>{{ title }}</h1>\n</main>',
     }),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"html": "<h1>{{ title }}</h1>", "css": "h1 { font: 700 48px sans-serif; margin: 40px }",
        "width": 600, "height": 200, "data": {"title": "Our own page"}}' \\
   "$BASE/api/v1/images/render" -o own.png`),
@@ -29,15 +33,21 @@ export const templates: Page = {
     paragraph(
       'Save it once with a slug. A change makes a new version; `receipt@1` names the first one for ever.',
     ),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"name": "Receipt", "slug": "receipt", "html": "<h1>{{ shop }}</h1><p>{{ total }}</p>",
        "width": 400, "height": 300}' "$BASE/api/v1/templates"
-curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"templateId": "receipt@1", "data": {"shop": "Corner shop", "total": "12.50"}}' \\
   "$BASE/api/v1/images/render" -o receipt.png`),
     heading('Many rows'),
     paragraph('A job draws one picture per row of `items`, up to 10,000.'),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"op": "render_template", "templateId": "receipt",
        "items": [{"shop": "Corner shop", "total": "12.50"}, {"shop": "Book shop", "total": "30.00"}]}' \\
   "$BASE/api/v1/jobs"`),

@@ -17,16 +17,25 @@ export const webhooks: Page = {
     paragraph(
       'HOOK is an https address of yours. The answer has the secret that signs the deliveries, only this once. On your own machine start the service with `OUTBOUND_ALLOW_HTTP=true OUTBOUND_ALLOWED_SUBNETS=127.0.0.0/8`, and an address such as `http://127.0.0.1:9900/hook` will do.',
     ),
-    shell(`ENDPOINT=$(curl -sS --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shell(`ENDPOINT=$(curl -sS --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
   -d '{"url": "'$HOOK'", "events": ["job.completed", "job.failed"]}' \\
-  "$BASE/api/v1/webhook-endpoints" | tee endpoint.json | jq -r .data.id)
+  "$BASE/api/v1/webhook-endpoints" \\
+  | tee endpoint.json \\
+  | jq -r .data.id)
 SECRET=$(jq -r .data.secret endpoint.json)`),
     heading('Send a delivery'),
     paragraph(
       'A test delivery is signed and sent as any other. The list of deliveries says what became of it.',
     ),
-    shell(`curl --fail-with-body -X POST -H "Authorization: ApiKey $KEY" "$BASE/api/v1/webhook-endpoints/$ENDPOINT/test"
-curl --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/webhook-endpoints/$ENDPOINT/deliveries"`),
+    shell(`curl --fail-with-body \\
+  -X POST \\
+  -H "Authorization: ApiKey $KEY" \\
+  "$BASE/api/v1/webhook-endpoints/$ENDPOINT/test"
+curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  "$BASE/api/v1/webhook-endpoints/$ENDPOINT/deliveries"`),
     heading('Verify it'),
     ...describedBlocks(VERIFICATION),
     heading('Answer it'),
