@@ -183,6 +183,14 @@ t.test('/llms-full.txt has every guide and every op, and fits into one reading',
   }
 });
 
+t.test('a skill has a name, a description and the guidelines', async (t) => {
+  const text = await textAt('/docs/skill.md');
+  const [, name, description = ''] = /^---\nname: (\S+)\ndescription: (.+)\n---\n/.exec(text) ?? [];
+  t.equal(name, 'darkroom');
+  t.ok(description.length <= 1_024);
+  t.match(text, (await textAt('/docs/guidelines.md')).trim());
+});
+
 t.test('the page of each error has its status, and an answer as the service gives it', async (t) => {
   for (const [code, { status, retryable }] of Object.entries(ERROR_CODES)) {
     const page = await textAt(`/docs/errors/${code}.md`);

@@ -1,5 +1,6 @@
 import { type Node, operationsOf } from '../../platform/http/openapi/document.ts';
 import { markdownOf } from '../../platform/pages/markdown.ts';
+import type { Page } from '../../platform/pages/page.ts';
 import { GUIDES } from './guides/index.ts';
 import type { Library } from './library.ts';
 
@@ -54,4 +55,19 @@ export function llmsFullText(library: Library): string {
   return [...pages, ...(errors === undefined ? [] : [errors])]
     .map((page) => markdownOf(page, { isShort: true }))
     .join('\n');
+}
+
+/**
+ * The guidelines as a skill: a file that agents with a shell keep, and read when its description fits their task.
+ * @see https://agentskills.io/specification
+ */
+export function skillText(guidelines: Page): string {
+  return `---
+name: darkroom
+description: Edits, converts, compresses, measures, reads, draws and generates pictures by calls of a Darkroom service. Use it for work on image files where DARKROOM_URL and DARKROOM_KEY are set.
+---
+
+Before the first command: \`BASE=$DARKROOM_URL KEY=$DARKROOM_KEY\`. Tell nobody the key.
+
+${markdownOf(guidelines)}`;
 }

@@ -3,7 +3,7 @@ import { markdownOf } from '../../platform/pages/markdown.ts';
 import { GALLERY_FILES, picturesFor } from './gallery.ts';
 import { documentOf } from './layout.ts';
 import { Library, type Sources } from './library.ts';
-import { llmsFullText, llmsText } from './llms.ts';
+import { llmsFullText, llmsText, skillText } from './llms.ts';
 import { searchIndex } from './search-index.ts';
 
 const FILES = [
@@ -50,6 +50,11 @@ export class Reference {
   /** The index of the search, as JSON. */
   search(): string {
     return this.#kept('search.json', () => JSON.stringify(searchIndex(this.#library)));
+  }
+
+  /** The skill for agents with a shell. */
+  skill(): string {
+    return this.#kept('skill.md', () => skillText(this.#sources.guidelines));
   }
 
   /** The map for language models. */

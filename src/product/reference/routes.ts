@@ -91,6 +91,9 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
     { config: { compress: true }, schema: { hide: true } },
     async (_request, reply) => sendStatic(reply, JSON_TYPE, (await reference()).search()),
   );
+  app.get('/docs/skill.md', pages, async (_request, reply) =>
+    sendStatic(reply, MARKDOWN, (await reference()).skill()),
+  );
   app.get(
     '/llms.txt',
     {

@@ -39,6 +39,11 @@ export const agents: Page = {
     paragraph('The address takes one image, within 15 minutes, from whoever has it: no key is sent.'),
     shell(`TICKET=$(curl --fail-with-body -X POST -H "Authorization: ApiKey $KEY" "$BASE/api/v1/upload-tickets")
 curl --fail-with-body -F file=@photo.jpg "$(grep -o 'http[^"]*upload-tickets[^"]*' <<< "$TICKET")"`),
+    heading('Without MCP'),
+    paragraph(
+      'An agent with a shell needs no tools: its skill is a file with the guidelines, and the key and the address come from its environment.',
+    ),
+    shell(`curl --fail-with-body --create-dirs -o .claude/skills/darkroom/SKILL.md "$BASE/docs/skill.md"`),
     heading('When a tool fails'),
     paragraph(
       'The answer is marked `isError` and has the error of the interface: `error.param` is the argument to mend, and `error.details` says what is allowed.',
