@@ -18,7 +18,7 @@ export interface Scene {
  * source of this name, uploaded as an asset. The text that /images/read-text reads is shown as boxes over the source.
  */
 export interface Call {
-  path: '/images/transform' | '/images/render' | '/images/read-text' | '/jobs';
+  path: '/images/transform' | '/images/render' | '/images/read-text';
   query?: Readonly<Record<string, string | number>>;
   json?: Readonly<Record<string, unknown>>;
 }
@@ -189,14 +189,18 @@ export const SCENES: readonly Scene[] = [
     op: 'overlay',
     source: 'mustang.jpg',
     call: {
-      path: '/jobs',
+      path: '/images/transform',
       json: {
-        op: 'overlay',
-        assetIds: ['{mustang.jpg}'],
-        parameters: { layerAssetId: '{logo.png}', position: 'northeast', scale: 0.24, opacity: 0.9 },
+        assetId: '{mustang.jpg}',
+        steps: [
+          {
+            op: 'overlay',
+            parameters: { layerAssetId: '{logo.png}', position: 'northeast', scale: 0.2, margin: '4%' },
+          },
+        ],
       },
     },
-    caption: 'A logo is laid over it, at a quarter of its width.',
+    caption: 'A logo is laid over it, at a fifth of its width and with a margin.',
   },
   {
     picture: 'read-text.webp',

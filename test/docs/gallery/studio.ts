@@ -33,22 +33,13 @@ export class Studio {
   /** @throws Error when a call is refused, with the message of the refusal. */
   async take(scene: Scene): Promise<Buffer> {
     const answer = await this.#send(scene);
-    switch (scene.call.path) {
-      case '/images/read-text':
-        return this.#drawBoxes(scene.source ?? '', answer.json.data.lines);
-      case '/jobs':
-        return (await this.#call(`/assets/${answer.json.data.items[0].resultAssetId}/content`)).bytes;
-      default:
-        return answer.bytes;
-    }
+    if (scene.call.path !== '/images/read-text') return answer.bytes;
+    return this.#drawBoxes(scene.source ?? '', answer.json.data.lines);
   }
 
   async #send({ source = '', call: { path, query = {}, json } }: Scene): Promise<Answer> {
-    const fields = Object.entries({ ...query, ...(path === '/jobs' && { wait: 30 }) });
-    const search = new URLSearchParams(
-      fields.map(([name, value]): [string, string] => [name, String(value)]),
-    );
-    const address = `${path}?${search}`;
+    const fields = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+    const address = `${path}?${new URLSearchParams(fields)}`;
     if (json !== undefined) return this.#call(address, { json: await this.#withIds(json) });
     return this.#call(address, { body: sourceOf(source), type: typeOf(source) });
   }
