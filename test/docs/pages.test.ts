@@ -136,6 +136,20 @@ t.test('the form runs an op on a file of the reader, and says where the time wen
   await page.close();
 });
 
+t.test('the form of an op that runs in jobs uploads the file, and shows the result of the job', async (t) => {
+  await writeFile(join(reader.directory, 'mine.jpg'), reader.photo);
+  const { page, wrong } = await openPage('ops/upscale');
+  const form = page.locator('form.trial');
+  await form.locator('[name="key"]').fill(reader.key);
+  await form.locator('[name="file"]').setInputFiles(join(reader.directory, 'mine.jpg'));
+  await form.getByRole('button', { name: 'Run' }).click();
+  await form.getByAltText('After').waitFor();
+  const width = await form.getByAltText('After').evaluate((image) => Reflect.get(image, 'naturalWidth'));
+  t.equal(width, 1_280, 'twice the width of the photo');
+  t.same(wrong, []);
+  await page.close();
+});
+
 t.test('the menu of a phone opens and closes by a key', async (t) => {
   const { page } = await openPage('ops/resize', { viewport: { width: 390, height: 800 } });
   const menu = page.locator('#menu');

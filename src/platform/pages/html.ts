@@ -165,9 +165,13 @@ function cardsHtml({ cards }: Cards): string {
 }
 
 function trialHtml({ path, sends, inputs }: Trial): string {
-  const file =
-    sends === 'file' ? '<label>File <input type="file" name="file" accept="image/*" required></label>' : '';
-  return `<form class="trial" data-path="${escaped(path)}" data-sends="${sends}" hidden>
+  const job = typeof sends === 'object' ? ` data-op="${escaped(sends.op)}"` : '';
+  const needsFile = typeof sends === 'object' ? sends.needsFile : sends === 'file';
+  const file = needsFile
+    ? '<label>File <input type="file" name="file" accept="image/*" required></label>'
+    : '';
+  const kind = typeof sends === 'object' ? 'job' : sends;
+  return `<form class="trial" data-path="${escaped(path)}" data-sends="${kind}"${job} hidden>
 <h2 id="try-it">Try it</h2>
 <div class="inputs"><label>API key <input type="password" name="key" autocomplete="off" spellcheck="false" placeholder="drk_…" required></label>${file}
 <fieldset><legend>Parameters</legend>${inputs.map(inputHtml).join('')}</fieldset>
@@ -175,8 +179,8 @@ function trialHtml({ path, sends, inputs }: Trial): string {
 <div class="result" aria-live="polite"></div></form>`;
 }
 
-function inputHtml({ name, value, choices, isJson }: TrialInput): string {
-  const attributes = `data-parameter="${escaped(name)}"${isJson ? ' data-json' : ''}`;
+function inputHtml({ name, value, choices, isJson, isField = false }: TrialInput): string {
+  const attributes = `data-parameter="${escaped(name)}"${isJson ? ' data-json' : ''}${isField ? ' data-field' : ''}`;
   const control =
     choices === undefined
       ? `<input ${attributes} value="${escaped(value)}" autocomplete="off" spellcheck="false">`

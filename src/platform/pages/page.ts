@@ -96,8 +96,11 @@ export interface Cards {
 export interface Trial {
   kind: 'trial';
   path: string;
-  /** Whether a file of the reader is sent, or the fields as JSON. */
-  sends: 'file' | 'json';
+  /**
+   * How the call is made: with a file of the reader as its body, with the fields as JSON, or as a job of this op over a
+   * file that is uploaded first.
+   */
+  sends: 'file' | 'json' | { op: string; needsFile: boolean };
   inputs: readonly TrialInput[];
 }
 
@@ -109,6 +112,8 @@ export interface TrialInput {
   choices?: readonly string[];
   /** Whether the value is JSON and not text, in a body. */
   isJson: boolean;
+  /** Whether a job takes it beside its parameters. */
+  isField?: boolean;
 }
 
 export function heading(text: string, level: 2 | 3 = 2): Block {

@@ -17,6 +17,7 @@ import { isShared } from '../catalogue/pages/guidelines.ts';
 import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
 import { isStepOfCalls } from '../catalogue/pages/sync-call.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
+import { JobRequest } from '../jobs/schema.ts';
 import { type Call, callSamples } from './call.ts';
 import { commandSample } from './command-line.ts';
 
@@ -137,34 +138,47 @@ function sharedFields(shared: readonly [name: string, parameter: OpParameter][])
   return { kind: 'fields', folded, fields: fieldsOf(shared) };
 }
 
-/** The form that runs the op on a picture of the reader. An op that runs in jobs only has none. */
+/** The form that runs the op on a picture of the reader. An op that needs a second asset has none. */
 function trialOf(definition: OpDefinition): Block[] {
-  const { params, endpoint, syncEndpoint, syncParams, syncExample = {} } = definition;
+  const { op, kind, params, requiresAssets, endpoint, syncEndpoint, syncParams, syncExample } = definition;
   const path = endpoint ?? syncEndpoint;
+  if (kind === 'ai') {
+    const { parameters = {}, ...fields } = definition.example as { parameters?: object };
+    const inputs = Object.entries(params).filter(([name]) => name !== 'assetIds');
+    const trial = inputs.map((one) => inputOf(one, { ...fields, ...parameters }));
+    return [
+      { kind: 'trial', path: `${JOBS}?wait=60`, sends: { op, needsFile: requiresAssets }, inputs: trial },
+    ];
+  }
   if (path === undefined) return [];
-  const { op, ...values } = syncExample;
+  const { op: named, ...values } = syncExample ?? {};
   const ownFirst = Object.entries(syncParams ?? params).toSorted(
     ([one], [other]) => Number(isShared(definition, one)) - Number(isShared(definition, other)),
   );
-  const inputs = ownFirst.map(([name, parameter]): TrialInput => {
-    const value = values[name];
-    const choices = parameter.type === 'string' ? parameter.enum?.map(String) : undefined;
-    return {
-      name,
-      value: typeof value === 'object' ? JSON.stringify(value) : String(value ?? ''),
-      ...(choices !== undefined && { choices }),
-      isJson: !parameter.type.includes('string'),
-    };
-  });
-  const query = op === undefined ? '' : `?op=${op}`;
   return [
     {
       kind: 'trial',
-      path: `/api/v1${path}${query}`,
+      path: `/api/v1${path}${named === undefined ? '' : `?op=${named}`}`,
       sends: syncParams === undefined ? 'file' : 'json',
-      inputs,
+      inputs: ownFirst.map((one) => inputOf(one, values)),
     },
   ];
+}
+
+/** @param values the values at first, by name. */
+function inputOf(
+  [name, parameter]: [name: string, parameter: OpParameter],
+  values: Readonly<Record<string, unknown>>,
+): TrialInput {
+  const value = values[name];
+  const choices = parameter.type === 'string' ? parameter.enum?.map(String) : undefined;
+  return {
+    name,
+    value: typeof value === 'object' ? JSON.stringify(value) : String(value ?? ''),
+    ...(choices !== undefined && { choices }),
+    isJson: !parameter.type.includes('string'),
+    isField: name in JobRequest.properties,
+  };
 }
 
 function errorsList({ kind }: OpDefinition): Block {

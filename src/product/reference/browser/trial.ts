@@ -40,16 +40,51 @@ async function call(form: HTMLFormElement): Promise<Shown> {
   const { path = '', sends } = form.dataset;
   const url = new URL(path, location.origin);
   const headers = new Headers({ authorization: `ApiKey ${keyOf(form)}` });
+  if (sends === 'job') return callJob(form, url, headers);
   if (sends === 'json') {
     headers.set('content-type', 'application/json');
-    return readAnswer(await fetch(url, { method: 'POST', headers, body: bodyOf(form) }), []);
+    return readAnswer(
+      await fetch(url, { method: 'POST', headers, body: JSON.stringify(valuesOf(filled(form))) }),
+      [],
+    );
   }
   for (const [name, value] of queryOf(form)) url.searchParams.set(name, value);
-  const file = form.querySelector<HTMLInputElement>('[name="file"]')?.files?.[0];
-  if (file === undefined) throw new Error('choose a file');
+  const file = readFile(form);
   headers.set('content-type', file.type);
   const response = await fetch(url, { method: 'POST', headers, body: file });
   return readAnswer(response, [{ label: 'Before', bytes: file }]);
+}
+
+/** Uploads the file, runs a job over it, and shows its result, or the job if it has no picture. */
+async function callJob(form: HTMLFormElement, url: URL, headers: Headers): Promise<Shown> {
+  const needsFile = form.querySelector('[name="file"]') !== null;
+  const before = needsFile ? [{ label: 'Before', bytes: readFile(form) }] : [];
+  const assetIds: string[] = [];
+  for (const { bytes } of before) {
+    const upload = { method: 'POST', headers: withType(headers, bytes.type), body: bytes };
+    const uploaded = await fetch('/api/v1/assets/upload', upload);
+    if (!uploaded.ok) return readAnswer(uploaded, []);
+    assetIds.push((await uploaded.json()).data.id);
+  }
+  const job = { op: form.dataset.op, ...(needsFile && { assetIds }), ...jobFieldsOf(form) };
+  const sent = { method: 'POST', headers: withType(headers, 'application/json'), body: JSON.stringify(job) };
+  const response = await fetch(url, sent);
+  const resultId = (await response.clone().json()).data?.items?.[0]?.resultAssetId;
+  if (resultId === undefined) return readAnswer(response, []);
+  return readAnswer(await fetch(`/api/v1/assets/${resultId}/content`, { headers }), before);
+}
+
+function withType(headers: Headers, type: string): Headers {
+  const copy = new Headers(headers);
+  copy.set('content-type', type);
+  return copy;
+}
+
+/** @throws Error if the reader chose none. */
+function readFile(form: HTMLFormElement): File {
+  const file = form.querySelector<HTMLInputElement>('[name="file"]')?.files?.[0];
+  if (file === undefined) throw new Error('choose a file');
+  return file;
 }
 
 /** The key, which may have been pasted with a scheme before it. */
@@ -68,13 +103,21 @@ function queryOf(form: HTMLFormElement): URLSearchParams {
   return new URLSearchParams(filled(form).map(({ dataset, value }) => [dataset.parameter ?? '', value]));
 }
 
-/** The fields of a body. A value that is no JSON goes as text: the answer says what is wrong with it. */
-function bodyOf(form: HTMLFormElement): string {
-  const fields = filled(form).map(({ dataset, value }) => [
+/** The values of inputs by their names. One that is no JSON goes as text: the answer says what is wrong with it. */
+function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> {
+  const values = inputs.map(({ dataset, value }) => [
     dataset.parameter,
     dataset.json === undefined ? value : parsed(value),
   ]);
-  return JSON.stringify(Object.fromEntries(fields));
+  return Object.fromEntries(values);
+}
+
+/** What a job takes beside its op and its assets. */
+function jobFieldsOf(form: HTMLFormElement): Record<string, unknown> {
+  const isField = ({ dataset }: HTMLInputElement) => dataset.field !== undefined;
+  const inputs = filled(form);
+  const parameters = valuesOf(inputs.filter((input) => !isField(input)));
+  return { ...valuesOf(inputs.filter(isField)), parameters };
 }
 
 function parsed(text: string): unknown {
