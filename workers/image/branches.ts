@@ -9,8 +9,10 @@ import {
   runPass,
   runSome,
 } from './pipeline.ts';
+import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
+import { isLarger } from './sizing.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
 /**
@@ -88,8 +90,7 @@ interface SharedPicture {
   found: PassWork['context']['found'];
 }
 
-/** By how much decoders can shrink a picture while they read it. */
-const SHRINKS = [8, 4, 2];
+/** Formats whose decoders can shrink a picture while they read it. */
 const SHRINKING: readonly string[] = ['jpeg', 'webp'];
 
 /**
@@ -100,8 +101,8 @@ class Trunk {
   readonly #works: readonly PassWork[];
   /** The number of steps with which all passes begin. */
   readonly #steps: number;
-  /** How much smaller the picture is read. */
-  readonly #shrink: number;
+  /** The size in which those that scale the picture first share it: that of the largest of them. */
+  readonly #size: Size | undefined;
   readonly #pictures = new Map<string, Promise<SharedPicture>>();
   /** How many passes have still to take each picture. */
   readonly #takers = new Map<string, number>();
@@ -109,13 +110,13 @@ class Trunk {
   constructor(works: readonly PassWork[]) {
     this.#works = works;
     this.#steps = commonSteps(works);
-    this.#shrink = Math.min(...works.map(shrinkOf));
+    this.#size = largestSize(works);
     const ofSteps = Map.groupBy(works, (work) => this.#nameAfterSteps(work));
     for (const [name, group] of ofSteps) {
       const decodes = this.#steps > 0 && group.length > 1 ? group.slice(0, 1) : group;
       if (this.#steps > 0) this.#takers.set(name, group.length);
       for (const work of decodes) {
-        const decoded = nameOfDecoded(work);
+        const decoded = this.#nameOfDecoded(work);
         this.#takers.set(decoded, (this.#takers.get(decoded) ?? 0) + 1);
       }
     }
@@ -147,17 +148,13 @@ class Trunk {
 
   /** Starts the picture at its decoded pixels, if another pass needs them as well. */
   async #decode(work: PassWork): Promise<void> {
-    const name = nameOfDecoded(work);
+    const name = this.#nameOfDecoded(work);
     const { picture } = work;
+    const size = scaledSize(work) && this.#size;
     if (!this.#takers.has(name)) return convertColours(work);
     const { pixels, areShared } = await this.#take(name, work, async () => {
       convertColours(work);
-      if (this.#shrink === 1) return;
-      const size = {
-        width: Math.floor(picture.width / this.#shrink),
-        height: Math.floor(picture.height / this.#shrink),
-      };
-      (await picture.at('scale')).resize({ ...size, fit: 'fill' });
+      if (size !== undefined) (await picture.at('scale')).resize({ ...size, fit: 'fill' });
     });
     picture.startAt(pixels, areShared);
   }
@@ -174,6 +171,12 @@ class Trunk {
     if (left > 0) this.#pictures.set(name, known);
     else this.#pictures.delete(name);
     return { ...(await known), areShared: left > 0 };
+  }
+
+  /** Passes over the same frame read the same pixels, and those that scale it first may read fewer. */
+  #nameOfDecoded(work: PassWork): string {
+    const size = scaledSize(work) && this.#size;
+    return `frame ${work.chosen.first}${size === undefined ? '' : ', scaled'}`;
   }
 
   /** Passes whose pictures are equal after the common steps have the same name. */
@@ -215,15 +218,24 @@ function mayFill({ operation, params }: PlannedStep): boolean {
   return 'background' in operation.parameters.properties && params.background === undefined;
 }
 
-/** How much smaller the picture of a pass can be read, because its first step scales it. */
-function shrinkOf({ source, picture, steps: [first] }: PassWork): number {
-  const size = SHRINKING.includes(source.format) && first?.operation.scalesTo(picture, first.params);
-  if (!size) return 1;
-  const factor = Math.min(picture.width / size.width, picture.height / size.height);
-  return SHRINKS.find((shrink) => shrink <= factor) ?? 1;
+/** The size to which a pass scales its picture first, if the decoder can read fewer pixels then. */
+function scaledSize({ source, picture, steps: [first] }: PassWork): Size | undefined {
+  if (!SHRINKING.includes(source.format)) return undefined;
+  const size = first?.operation.scalesTo(picture, first.params);
+  return size === undefined || isLarger(size, picture) ? undefined : size;
 }
 
-/** Passes over the same frame read the same pixels. */
-function nameOfDecoded({ chosen }: PassWork): string {
-  return `frame ${chosen.first}`;
+/**
+ * The largest of the sizes to which passes scale their picture first, from which the smaller ones are scaled again.
+ * Undefined if it has not the shape of the picture, or if another one is larger on an axis.
+ */
+function largestSize(works: readonly PassWork[]): Size | undefined {
+  const sizes = works.flatMap((work) => scaledSize(work) ?? []);
+  const [largest] = sizes.toSorted((one, other) => other.width - one.width);
+  const [work] = works;
+  if (largest === undefined || work === undefined || sizes.some((size) => isLarger(size, largest)))
+    return undefined;
+  const { width, height } = work.picture;
+  const distortion = largest.height - (height * largest.width) / width;
+  return Math.abs(distortion) <= 1 ? largest : undefined;
 }
