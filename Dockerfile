@@ -4,7 +4,7 @@ FROM node:24-bookworm-slim
 
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini ca-certificates libjemalloc2 chromium-headless-shell \
-     fontconfig fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core fonts-liberation \
+     fontconfig fonts-noto-core fonts-noto-cjk fonts-liberation \
   && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /app
