@@ -83,17 +83,16 @@ export interface Ops {
     /** Radius of the rounded outer corners in pixels, which the inner ones follow; 0 leaves them square. */
     radius?: number;
   };
-  compress: PassParameters & {
-    /** Largest size of the result in bytes; instead of minSsim and ssimulacra2. */
+  compress: Omit<PassParameters, 'format'> & {
+    /** One, or several (avif,webp): the smallest, which X-Service-Format names. */
+    format?: "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff" | ("jpeg" | "png" | "webp" | "avif" | "gif" | "tiff")[];
+    /** Largest size of the result in bytes. */
     maxBytes?: number;
-    /**
-     * Least structural similarity to the uncompressed picture (SSIM of Wang et al. on luma); needs format, instead
-     * of maxBytes and ssimulacra2.
-     */
+    /** Least SSIM (Wang et al., on luma) to the uncompressed picture; needs format. */
     minSsim?: number;
     /**
      * Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs
-     * format, instead of maxBytes and minSsim. For results of 8 pixels per edge to 4 megapixels.
+     * format. For results of 8 pixels per edge to 4 megapixels.
      */
     ssimulacra2?: number;
   };
@@ -226,7 +225,7 @@ export interface Ops {
     enlarge?: boolean;
     /**
      * Whether the picture is made smaller in linear light, which keeps the brightness of fine patterns and takes
-     * longer; false when left out.
+     * longer.
      */
     linear?: boolean;
     /** Screen pixels per pixel asked for: multiplies width and height. */
@@ -257,16 +256,14 @@ export interface Ops {
     text: string;
     /** Family name of the font; a sans-serif one when left out. */
     font?: string;
-    /**
-     * Height of the letters in pixels, or as a share of the width of the picture, such as 4%; at most 1000 pixels.
-     */
+    /** Height of the letters in pixels or as a share of the width, at most 1000 pixels. */
     size?: number | string;
     /** Colour of the letters. */
     color?: string;
     /** Position of the text; its lines are aligned with it. */
     position?: "center" | "north" | "northeast" | "east" | "southeast" | "south" | "southwest" | "west" | "northwest";
-    /** Distance from the edges in pixels. */
-    margin?: number;
+    /** Distance from the edges, in pixels or as a share of the shorter side. */
+    margin?: number | string;
     /** How solid the letters are. */
     opacity?: number;
     /** Degrees clockwise that the text is turned. */
@@ -934,7 +931,8 @@ export interface Guidelines {
 }
 
 export interface ImageEstimate {
-  format: "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff";
+  /** Null if only the pixels tell which of several is the smallest. */
+  format: "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff" | null;
   /** In pixels; null if only the pixels tell. */
   width: number | null;
   /** In pixels, of one frame; null if only the pixels tell. */

@@ -14,7 +14,8 @@ import { drawingSizeOf } from './vector.ts';
 
 /** The result of a pass, as far as it is known without a pixel of its file. */
 export interface Preview {
-  format: OutputFormat;
+  /** Null if only the pixels tell which of several formats makes the smallest file. */
+  format: OutputFormat | null;
   /** Of one frame; null if only the pixels tell. */
   width: number | null;
   height: number | null;
@@ -42,12 +43,19 @@ export async function preview(file: File, passes: readonly BranchPass[]): Promis
       throw error;
     }
   };
-  return passes.map(({ pass, paramOf }) => {
-    // Only the pixels tell which of several formats is the smallest: the first that is not refused stands for them.
-    const [first, ...others] = passesOf(pass).map((one) => tryPreview({ pass: one, paramOf }));
-    if (first === undefined) throw new Error('Every pass has a format.');
-    return [first, ...others].find((one) => !(one instanceof ApiError)) ?? first;
-  });
+  return passes.map(({ pass, paramOf }) =>
+    joined(passesOf(pass).map((one) => tryPreview({ pass: one, paramOf }))),
+  );
+}
+
+/** The preview of a pass that may write several formats, of those that are not refused; else the first refusal. */
+function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
+  const [first, ...others] = previews.filter((one): one is Preview => !(one instanceof ApiError));
+  const [refusal] = previews;
+  if (refusal === undefined) throw new Error('Every pass has a format.');
+  if (first === undefined || others.length === 0) return first ?? refusal;
+  const isSure = others.every(({ transparency }) => transparency === first.transparency);
+  return { ...first, format: null, transparency: isSure ? first.transparency : null };
 }
 
 /** The header of a file, and the bytes of a drawing. A stored file is read only if its facts do not suffice. */

@@ -18,7 +18,11 @@ const unlessUnknown = (description: string) =>
 
 /** What a call would make and cost. */
 export const ImageEstimate = component('ImageEstimate', {
-  format: Type.Unsafe<Preview['format']>({ type: 'string', enum: [...OUTPUT_FORMATS] }),
+  format: Type.Unsafe<Preview['format']>({
+    type: ['string', 'null'],
+    enum: [...OUTPUT_FORMATS, null],
+    description: 'Null if only the pixels tell which of several is the smallest.',
+  }),
   width: unlessUnknown('In pixels'),
   height: unlessUnknown('In pixels, of one frame'),
   frames: Type.Integer(),

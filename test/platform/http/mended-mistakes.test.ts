@@ -201,6 +201,11 @@ const MENDED: Array<[what: string, call: Call, fix: Mend[]]> = [
       { param: 'format', replace: 'jpeg' },
     ],
   ],
+  [
+    'one of several formats',
+    transform({ op: 'compress', minSsim: 0.9, format: 'avfi,webp' }),
+    [{ param: 'format', replace: ['avif', 'webp'] }],
+  ],
   ['null', render({ ...page, css: null }), [{ param: 'css', remove: true }]],
 ];
 

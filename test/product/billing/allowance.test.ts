@@ -58,6 +58,23 @@ onEachStore(
   },
 );
 
+onEachStore(t, 'an estimate prices the next runs, and counts none of them', async (t, { documents }) => {
+  const { store, accountId } = await openAccount(documents, { credits: 5, plan: LIMITED.id });
+  const { allowance, clock } = processAt(t, store);
+  const caller = { accountId, plan: LIMITED.id };
+  t.same(await allowance.estimate(caller, 3), [0, 0, 1]);
+  await runOnce(allowance, caller);
+  t.same(await allowance.estimate(caller, 3), [0, 1, 1]);
+  t.match(await moneyOf(store, accountId), {
+    balance: 5,
+    held: 0,
+    processing: { used: 1, reservations: [] },
+  });
+  clock.nowMs += 2 * MINUTE_MS;
+  t.same(await allowance.estimate(caller, 2), [0, 0], 'in the next month');
+  t.same(await allowance.estimate({ accountId, plan: UNLIMITED.id }, 1), [0]);
+});
+
 onEachStore(
   t,
   'past the limit a run is held when it begins and charged when it succeeded',

@@ -108,6 +108,14 @@ t.test('a dry run says whether a picture can be transparent, as far as the heade
     t.match((await dry(query, body, type)).json.data, { transparency }, JSON.stringify(query));
 });
 
+t.test('the format that makes the smallest file is left open', async (t) => {
+  const compress = { op: 'compress', minSsim: 0.9 };
+  const several = await dry({ ...compress, format: 'avif,webp' }, OPAQUE, 'image/png');
+  t.match(several.json.data, { format: null, width: 50, height: 40, transparency: false });
+  const mixed = await dry({ ...compress, format: 'jpeg,webp' }, PNG, 'image/png');
+  t.match(mixed.json.data, { format: null, transparency: null });
+});
+
 t.test('a dry run refuses as the call does, and says the same', async (t) => {
   const rows: Array<[Query, Uint8Array, string]> = [
     [{ op: 'resize' }, PNG, 'image/png'],

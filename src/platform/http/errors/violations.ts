@@ -197,6 +197,7 @@ function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (typeof schema.pattern === 'string' && typeof value === 'string')
     return separatorRemedy(value, schema.pattern);
   if (schema.type === 'boolean') return flagRemedy(value);
+  if (Array.isArray(value)) return wordsRemedy(value, wordsOf(schema));
   const number = alternativesOf(schema).find(({ type }) => NUMBERS.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
   return remedy.says === '' && typeof value === 'string' ? wordRemedy(value, wordsOf(schema)) : remedy;
@@ -219,6 +220,15 @@ function wordRemedy(value: string, known: readonly string[]): Remedy {
   return words.length === 1
     ? { says, replace: words[0] }
     : { says, ...(words.length > 1 && { suggest: words }) };
+}
+
+/** A list of words in place of one, of which some are misspelt. */
+function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remedy {
+  const meant = value.map((word) => likely(String(word), known));
+  const replace = meant.flatMap((words) => (words.length === 1 ? words : []));
+  return replace.length === value.length
+    ? { says: ` Did you mean ${replace.join(', ')}?`, replace }
+    : { says: '' };
 }
 
 /** What was meant by a word that is not known: the end of a message, and the mend if it is certain. */
