@@ -3,9 +3,13 @@ import { type Body, jsonBody, randomText } from './transport.ts';
 /** An image by reference: one of the account's assets, or a public http(s) address. */
 export type ImageReference = { assetId: string } | { url: string | URL };
 
-/** Bytes of an image. A stream is sent as it comes, and once: a call with a stream is not repeated. */
+/**
+ * Bytes of an image. A stream, or the body of a response, is sent as it comes, and once: a call with a stream is not
+ * repeated.
+ */
 export type ImageBytes =
   | Blob
+  | Response
   | Uint8Array
   | ArrayBuffer
   | ReadableStream<Uint8Array>
@@ -13,9 +17,10 @@ export type ImageBytes =
 
 export type ImageInput = ImageReference | ImageBytes;
 
-/** Whether an image is named instead of sent. */
+/** Whether an image is named instead of sent. Responses, and requests of Node, have a `url` too. */
 export function isReference(input: ImageInput): input is ImageReference {
-  return 'assetId' in input || 'url' in input;
+  const isSent = input instanceof Response || Symbol.asyncIterator in input;
+  return !isSent && ('assetId' in input || 'url' in input);
 }
 
 /** The JSON fields of a reference. */
@@ -34,8 +39,9 @@ export function imageBody(input: ImageInput, fields: Record<string, unknown> = {
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
-  if (isStream(input)) return streamedForm(input, texts);
-  const blob = asBlob(input);
+  const sent = contentOf(input);
+  if (isStream(sent)) return streamedForm(sent, texts);
+  const blob = asBlob(sent);
   if (texts.length === 0 && blob.type.startsWith('image/')) return { type: blob.type, data: blob };
   const form = new FormData();
   for (const [name, text] of texts) form.set(name, text);
@@ -54,7 +60,8 @@ export async function pairBody(one: ImageInput, other: ImageInput): Promise<Body
     throw new TypeError('Send both images as bytes, or name both by assetId or url.');
   const form = new FormData();
   for (const [name, input] of Object.entries({ file: one, other })) {
-    const blob = isStream(input) ? await new Response(webStream(input)).blob() : asBlob(input);
+    const sent = contentOf(input);
+    const blob = isStream(sent) ? await new Response(webStream(sent)).blob() : asBlob(sent);
     form.set(name, blob, nameOf(blob));
   }
   return { data: form };
@@ -62,11 +69,17 @@ export async function pairBody(one: ImageInput, other: ImageInput): Promise<Body
 
 type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
-function isStream(input: ImageBytes): input is Stream {
+type Content = Exclude<ImageBytes, Response>;
+
+function contentOf(input: ImageBytes): Content {
+  return input instanceof Response ? (input.body ?? new Uint8Array()) : input;
+}
+
+function isStream(input: Content): input is Stream {
   return input instanceof ReadableStream || Symbol.asyncIterator in input;
 }
 
-function asBlob(input: Exclude<ImageBytes, Stream>): Blob {
+function asBlob(input: Exclude<Content, Stream>): Blob {
   return input instanceof Blob ? input : new Blob([input as ArrayBuffer]);
 }
 

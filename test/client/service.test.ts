@@ -40,6 +40,8 @@ t.test('an image goes in every form that a program holds it in', async (t) => {
     'a file': await openFile(path),
     'a web stream': new Blob([png]).stream(),
     'a Node stream': createReadStream(path),
+    'a response': new Response(png),
+    'a request that arrives': Object.assign(createReadStream(path), { url: '/upload' }),
     'an asset': { assetId: asset.id },
   };
   for (const [name, input] of Object.entries(inputs)) {
@@ -130,6 +132,9 @@ t.test('a job from the upload to its results', async (t) => {
   const seen: string[] = [];
   const job = await client.jobs.run(request, { onProgress: ({ status }) => seen.push(status) });
   t.match(job, { status: 'COMPLETED', outcome: 'all' });
+  const once = { idempotencyKey: 'one job' };
+  const [first, again] = [await client.jobs.run(request, once), await client.jobs.run(request, once)];
+  t.equal(first.id, again.id, 'under one key there is one job');
   t.equal(seen.at(-1), 'COMPLETED');
   const [item] = await client.jobs.items(job.id).all();
   const result = await client.assets.download(item?.resultAssetId ?? '');
@@ -137,7 +142,7 @@ t.test('a job from the upload to its results', async (t) => {
   t.match(await sharp(await result.bytes()).metadata(), { width: 8, format: 'webp' });
   const archive = await client.jobs.download(job.id);
   t.equal(Buffer.from(await archive.bytes()).readUInt32LE(), 0x04034b50, 'a ZIP archive');
-  t.match(await client.jobs.list({ op: 'resize' }).all(), [{ id: job.id }]);
+  t.match(await client.jobs.list({ op: 'resize' }).all(), [{ id: first.id }, { id: job.id }]);
 });
 
 t.test('what an account keeps is made, read, changed and deleted', async (t) => {

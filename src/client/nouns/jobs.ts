@@ -36,7 +36,8 @@ export class Jobs {
 
   /**
    * Submits a job and waits for its end. FAILED is an end too: read `status`, or `outcome`, which says whether all,
-   * some or none of its items completed. An abort of the signal cancels the job, and rejects with its reason.
+   * some or none of its items completed. An abort of the signal cancels the job, and rejects with its reason. Called
+   * again with the same request and `idempotencyKey`, it goes on with the same job.
    */
   async run(request: JobRequest, { signal, ...options }: WaitOptions = {}): Promise<Job> {
     signal?.throwIfAborted();
