@@ -22,6 +22,9 @@ t.test('a terminal has a bar on stderr, which results do not tear', async (t) =>
   t.ok((stderr.written.at(-1)?.length ?? 0) < 70, 'it never breaks the line');
   terminal.endProgress();
   t.equal(stderr.written.at(-1), '\r\x1b[K');
+  const unsized = { ...sink(true), columns: 0 };
+  new Terminal(stdout, unsized).progress(2, 4, 'photo.jpg');
+  t.match(unsized.written.join(''), /photo\.jpg$/, 'a terminal without a width shows it whole');
 });
 
 t.test('elsewhere results are NDJSON, and there is no bar', async (t) => {

@@ -36,22 +36,40 @@ export async function parseOp(
     return { values: values as ParsedOp['values'], positionals, parameters: {} };
   }
   const op = await readOp(await readClient(), first.op);
-  const params = Object.entries(op.params);
-  const isOwn = (name: string) => name in options;
-  const ofOp: Options = Object.fromEntries(
-    params.flatMap(([name]) =>
-      [name, kebab(name)].filter((one) => !isOwn(one)).map((one) => [one, { type: 'string' }] as const),
-    ),
-  );
-  const joined = joinValues(args, ofOp, op);
-  const parsed = parseArgs({ args: joined, options: { ...options, ...ofOp }, allowPositionals: true });
+  const names = namesOf(op, Object.keys(options));
+  const joined = joinValues(args, op, names);
+  const ofOp: Options = Object.fromEntries(Array.from(names.keys(), (name) => [name, { type: 'string' }]));
+  const all = { ...options, ...ofOp };
+  refuseUnknown(joined, op, Object.keys(all));
+  const parsed = parseArgs({ args: joined, options: all, allowPositionals: true });
   const values = parsed.values as ParsedOp['values'];
   const parameters: Record<string, unknown> = {};
-  for (const [name, parameter] of params) {
-    const text = isOwn(name) ? undefined : (values[name] ?? values[kebab(name)]);
-    if (typeof text === 'string') parameters[name] = readValue(name, text, parameter);
+  for (const [option, name] of names) {
+    const [text, parameter] = [values[option], op.params[name]];
+    if (typeof text === 'string' && parameter !== undefined)
+      parameters[name] = readValue(option, text, parameter);
   }
   return { values, positionals: parsed.positionals, op, parameters };
+}
+
+/**
+ * The parameters of an op by their options: minSsim is --minSsim and --min-ssim.
+ * @param own options of the command, which go before those of the op.
+ */
+function namesOf({ params }: OpDefinition, own: readonly string[]): Map<string, string> {
+  const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const pairs = Object.keys(params).flatMap((name) => [[name, name] as const, [kebab(name), name] as const]);
+  return new Map(pairs.filter(([option]) => !own.includes(option)));
+}
+
+/** @throws UsageError for an option that neither the command nor the op has. Its value may be a secret. */
+function refuseUnknown(args: readonly string[], op: OpDefinition, known: readonly string[]): void {
+  for (const arg of args) {
+    const [, name] = /^--(\w[^=]*)/.exec(arg) ?? [];
+    if (name === undefined || known.includes(name)) continue;
+    const names = Object.keys(op.params).map((one) => `--${one}`);
+    throw new UsageError(`${op.op} has no --${name}: its parameters are ${names.join(', ')}.`);
+  }
 }
 
 async function readOp(client: Darkroom, name: string): Promise<OpDefinition> {
@@ -63,32 +81,24 @@ async function readOp(client: Darkroom, name: string): Promise<OpDefinition> {
   }
 }
 
-/** minSsim as min-ssim. */
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
 /**
  * Joins each option of an op with its value, as --angle=-90, because a value may begin with a dash; a switch alone is
  * true.
  */
-function joinValues(args: readonly string[], ofOp: Options, op: OpDefinition): string[] {
+function joinValues(
+  args: readonly string[],
+  { params }: OpDefinition,
+  names: ReadonlyMap<string, string>,
+): string[] {
   const joined: string[] = [];
-  const camel = Object.fromEntries(
-    Object.keys(op.params).flatMap((name) => [
-      [name, name],
-      [kebab(name), name],
-    ]),
-  );
   for (let index = 0; index < args.length; index += 1) {
-    const arg = args[index] ?? '';
-    const next = args[index + 1];
-    const name = arg.slice(2);
-    if (!arg.startsWith('--') || !(name in ofOp)) {
+    const [arg = '', next] = args.slice(index, index + 2);
+    const name = arg.startsWith('--') ? names.get(arg.slice(2)) : undefined;
+    if (name === undefined) {
       joined.push(arg);
       continue;
     }
-    const isSwitch = op.params[camel[name] ?? '']?.type === 'boolean';
+    const isSwitch = params[name]?.type === 'boolean';
     const isGiven = next !== undefined && (!isSwitch || /^(true|false)$/i.test(next));
     if (isGiven) index += 1;
     joined.push(isGiven ? `${arg}=${next}` : isSwitch ? `${arg}=true` : arg);

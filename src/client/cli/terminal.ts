@@ -9,6 +9,8 @@ export interface Sink {
 }
 
 const BAR_WIDTH = 24;
+/** Of a terminal that does not say how wide it is. */
+const DEFAULT_COLUMNS = 80;
 
 /**
  * What a command prints. Results go to stdout: for people where it is a terminal, otherwise as NDJSON, one object per
@@ -58,7 +60,10 @@ export class Terminal {
     if (this.#stderr.isTTY !== true) return;
     const filled = total === 0 ? BAR_WIDTH : Math.floor((done / total) * BAR_WIDTH);
     const bar = '#'.repeat(filled).padEnd(BAR_WIDTH, '.');
-    this.#progress = `[${bar}] ${done}/${total} ${text}`.slice(0, (this.#stderr.columns ?? 80) - 1);
+    this.#progress = `[${bar}] ${done}/${total} ${text}`.slice(
+      0,
+      (this.#stderr.columns || DEFAULT_COLUMNS) - 1,
+    );
     this.#stderr.write(`\r\x1b[K${this.#progress}`);
   }
 
