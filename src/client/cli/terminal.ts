@@ -84,7 +84,7 @@ export class Terminal {
 
 /** What a call would make and cost, for people. */
 export function estimateText({ format, width, height, price }: ImageEstimate): string {
-  return `${format} ${width ?? '?'}×${height ?? '?'}, ${price} credits`;
+  return `${format ?? 'a picture'} ${width ?? '?'}×${height ?? '?'}, ${price} credits`;
 }
 
 /** An error as a result of its own. */
