@@ -19,6 +19,20 @@ const passOf = (encode: Pass['encode'], ...steps: [string, object?][]): Pass => 
   steps: steps.map(([operation, params = {}]): Step => ({ operation, params: { ...params } })),
 });
 
+t.test('second pictures count in the estimates of time and of memory', (t) => {
+  const logo = headerOf(pngOf(1_000, 1_000));
+  const large = headerOf(pngOf(7_000, 7_000));
+  const camera = headerOf(jpegOf(4_000, 3_000));
+  const pass = passOf({ format: 'jpeg' }, ['composite', { layerAssetId: 'one' }]);
+  const twice = { ...pass, steps: [...pass.steps, ...pass.steps] };
+  const msOf = (layer: Header, of = pass) => estimatedMsOf(camera, [of], { one: layer });
+  t.ok(msOf(large) > msOf(logo) + 1_000);
+  t.ok(msOf(large, twice) > 2 * msOf(large) - msOf(logo), 'it is decoded for each step');
+  const bytesOf = (layer: Header) => estimatedBytes(camera, [pass], { one: layer });
+  t.equal(bytesOf(large) - bytesOf(logo), 4 * (49_000_000 - 1_000_000), 'one at a time, as RGBA');
+  t.end();
+});
+
 t.test('everyday passes are estimated to take a moment', async (t) => {
   const camera = headerOf(jpegOf(4_000, 3_000));
   const everyday: [Header, Pass][] = [

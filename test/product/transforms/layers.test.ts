@@ -75,6 +75,7 @@ t.test('a step takes its second picture of a part, an asset or a URL', async (t)
   ];
   const [first] = answers.map(bytesOf);
   for (const answer of answers) t.ok(bytesOf(answer).equals(first as Buffer));
+  t.ok((await jobResult([overlay({ layerAssetId: drawing })])).equals(first as Buffer), 'a drawing in a job');
   const { at } = await rasterOf(first as Buffer);
   t.same([at(52, 36), at(59, 39)], [GREEN, GREEN], 'southeast');
   t.same([at(51, 39), at(59, 35)], Array(2).fill([0xc0, 0x40, 0x20, 255]));
@@ -235,6 +236,13 @@ t.test('an overlay as op or in a preset is refused, and the refusal has the step
   ];
   const output = await sendParts(calls, '', [field('outputs', outputs), filePart(png)]);
   t.match(refusalOf(output), { ...INVALID, param: 'outputs[0].preset', details: { instead: [{ steps }] } });
+});
+
+t.test('a dry run takes the second pictures, and refuses what the call would', async (t) => {
+  const steps = [field('steps', [overlay({ margin: '5%' })]), filePart(png)];
+  const priced = await sendParts(calls, '?dryRun=true', [...steps, layerPart('layer', logo)]);
+  t.match(priced.json.data, { format: 'png', width: 60, height: 40 });
+  t.match(refusalOf(await sendParts(calls, '?dryRun=true', steps)), { ...INVALID, param: 'layer' });
 });
 
 t.test('a part of an op that needs no second picture may have any other name', async (t) => {

@@ -27,6 +27,14 @@ t.test('text is drawn as text, never parsed as markup', async (t) => {
   t.match(await refused(blank, huge), { code: 'invalid_param', param: 'steps[0].params.size' });
 });
 
+t.test('a margin is a number of pixels, or a share of the shorter side', async (t) => {
+  const blank = await drawn(200, 60, () => [0, 0, 0]);
+  const written = async (margin: number | string) =>
+    (await rasterOf(blank, [['text', { text: 'x', size: 20, margin }]])).data;
+  t.same(await written('10%'), await written(6));
+  t.notSame(await written(6), await written(16));
+});
+
 t.test('lines of text end where the text stands', async (t) => {
   const blank = await drawn(400, 120, () => [0, 0, 0]);
   // Of the short line, below the long one: how far from the left its ink begins and ends.
