@@ -1,3 +1,4 @@
+import { brokenOff, notOfService } from './errors.ts';
 import type { ListMeta } from './schema.ts';
 
 /** Something that succeeded and should be looked at. */
@@ -18,13 +19,24 @@ export interface Answer<T> {
   headers: Headers;
 }
 
-/** Reads an answer that is a success. */
+/** Reads an answer that is a success. @throws ConnectionError where it broke off, or has no envelope. */
 export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   const { status, headers } = response;
-  const text = await response.text();
-  const { data, meta } = text === '' ? {} : JSON.parse(text);
+  const text = await response.text().catch((error) => Promise.reject(brokenOff(error)));
+  const { data, meta } =
+    text === '' ? { data: undefined as T, meta: undefined } : envelopeIn<T>(text, status);
   const requestId = headers.get('x-request-id') ?? '';
   return { data, meta, status, requestId, warnings: warningsIn(headers), headers };
+}
+
+function envelopeIn<T>(text: string, status: number): Pick<Answer<T>, 'data' | 'meta'> {
+  try {
+    const envelope = JSON.parse(text);
+    if (envelope?.success === true) return envelope;
+  } catch {
+    // A body that is no JSON is none of the service's either.
+  }
+  throw notOfService(status);
 }
 
 /** The warnings of `X-Service-Warnings`, a comma-separated list of `code` or `code:name`. */

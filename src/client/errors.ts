@@ -177,14 +177,24 @@ const CLASSES: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
   provider_unavailable: ProviderUnavailableError,
 };
 
-/** The service could not be reached, or its answer broke off. */
+/** The service could not be reached, its answer broke off, or something else answered. */
 export class ConnectionError extends DarkroomError {
   override name = 'ConnectionError';
 
-  constructor(url: string, cause: unknown) {
-    const message = `${url} could not be reached: check that the service runs there (baseUrl, DARKROOM_URL).`;
-    super({ status: 0, code: 'connection_failed', message, retryable: true, cause });
+  constructor(message: string, facts: Partial<Pick<FailureFacts, 'status' | 'retryable' | 'cause'>> = {}) {
+    super({ status: 0, code: 'connection_failed', message, retryable: true, ...facts });
   }
+}
+
+/** What reading an answer failed with, as a ConnectionError where the connection broke. */
+export function brokenOff(error: unknown): unknown {
+  if (!(error instanceof TypeError)) return error;
+  return new ConnectionError('The answer broke off before its end: repeat the call.', { cause: error });
+}
+
+/** The failure of an answer that something between the client and the service gave. */
+export function notOfService(status: number): ConnectionError {
+  return new ConnectionError(foreign(status), { status });
 }
 
 /** An attempt took longer than `timeoutMs`. */
@@ -230,9 +240,23 @@ export async function readFailure(response: Response, baseUrl: string): Promise<
   };
   const sent = errorIn(text);
   if (sent !== undefined) return failureFrom({ ...known, ...sent, docUrl: addressOf(sent.docUrl, baseUrl) });
+  if (status < 400) return redirected(response);
   const code = CODE_OF_STATUS[status] ?? (status >= 500 ? 'provider_unavailable' : 'invalid_param');
-  const message = `The answer has status ${status} and is none of Darkroom's: look at what stands between, such as a proxy.`;
-  return failureFrom({ ...known, code, message, retryable: status >= 500 || status === 429 });
+  return failureFrom({
+    ...{ ...known, code, message: foreign(status) },
+    retryable: status >= 500 || status === 429,
+  });
+}
+
+/** A redirect is not followed: it would carry the image to another address. Browsers do not tell where it leads. */
+function redirected({ status, headers }: Response): ConnectionError {
+  const place = headers.get('location') ?? 'another address';
+  const message = `The address of the service redirects to ${place}: set baseUrl (DARKROOM_URL) to where it is.`;
+  return new ConnectionError(message, { status, retryable: false });
+}
+
+function foreign(status: number): string {
+  return `The answer has status ${status} and is none of Darkroom's: look at what stands between, such as a proxy.`;
 }
 
 /** The error object of an envelope; undefined where the text is no such envelope. */

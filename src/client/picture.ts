@@ -1,4 +1,5 @@
 import { timingIn, type Warning, warningsIn } from './answers.ts';
+import { brokenOff } from './errors.ts';
 import { builtin } from './runtime.ts';
 
 /** Bytes that the service answers. They arrive as they are read, and are kept once by `bytes` and `blob`. */
@@ -22,7 +23,10 @@ export class Download {
 
   /** All bytes. */
   bytes(): Promise<Uint8Array> {
-    this.#bytes ??= this.#content.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+    this.#bytes ??= this.#content.arrayBuffer().then(
+      (buffer) => new Uint8Array(buffer),
+      (error) => Promise.reject(brokenOff(error)),
+    );
     return this.#bytes;
   }
 
@@ -34,7 +38,7 @@ export class Download {
   stream(): ReadableStream<Uint8Array> {
     if (this.#bytes !== undefined || this.#content.bodyUsed || this.#content.body === null)
       throw new TypeError('The bytes were read already: call bytes().');
-    return this.#content.body;
+    return withFailures(this.#content.body);
   }
 
   /** Writes the bytes to a file (Node, Deno, Bun). It appears under its name when it is whole. */
@@ -78,6 +82,22 @@ export class Picture extends Download {
     ]);
     this.achieved = Object.fromEntries(reached.filter(([, value]) => value !== undefined));
   }
+}
+
+/** The same bytes; a connection that breaks meanwhile is a ConnectionError. */
+function withFailures(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read().catch((error) => Promise.reject(brokenOff(error)));
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 function numberIn(headers: Headers, name: string): number | undefined {

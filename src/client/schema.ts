@@ -1304,7 +1304,7 @@ export interface JobRequest {
   subjects?: unknown[];
   /** Collection of the results. */
   collection?: string;
-  /** 1 to 20, together at most 256 KB of JSON; each is merged over parameters and makes an item of every asset. */
+  /** 1 to 20, at most 256 KB: {name, parameters}, merged over parameters. Each makes an item of every asset. */
   variants?: unknown[];
   /** Most credits that the job may cost, overage included; a higher price is refused with 402. */
   maxCredits?: number;

@@ -1,6 +1,6 @@
 import { type Answer, readAnswer } from './answers.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { ConnectionError, DarkroomError, readFailure, TimeoutError } from './errors.ts';
+import { ConnectionError, DarkroomError, notOfService, readFailure, TimeoutError } from './errors.ts';
 import { fromEnvironment } from './runtime.ts';
 
 /** Where the service is, who calls, and how patiently. */
@@ -148,10 +148,11 @@ export class Transport {
     const startedAt = this.clock.now();
     let outcome: Pick<DebugEvent, 'status' | 'requestId' | 'error'> = {};
     try {
-      const response = await fetch(url, { ...init, signal: AbortSignal.any(ends) });
+      const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.any(ends) });
       const { status, headers } = response;
       outcome = { status, requestId: headers.get('x-request-id') ?? '' };
       if (!response.ok) throw await readFailure(response, this.baseUrl);
+      if (headers.get('content-type')?.startsWith('text/html')) throw notOfService(status);
       return await read(response);
     } catch (error) {
       const failure = signal?.aborted ? signal.reason : failureOf(error, url, overtime.signal, timeoutMs);
@@ -203,7 +204,9 @@ function queryText(query: Query): string {
 
 function failureOf(error: unknown, url: string, overtime: AbortSignal, timeoutMs: number): DarkroomError {
   if (error instanceof DarkroomError) return error;
-  return overtime.aborted ? new TimeoutError(timeoutMs) : new ConnectionError(url, error);
+  if (overtime.aborted) return new TimeoutError(timeoutMs);
+  const message = `${url} could not be reached: check that the service runs there (baseUrl, DARKROOM_URL).`;
+  return new ConnectionError(message, { cause: error });
 }
 
 function isWorthRepeating(error: unknown): error is DarkroomError {

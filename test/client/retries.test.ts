@@ -66,6 +66,45 @@ t.test('an answer that is none of the service is a failure of the closed set', a
   await t.rejects(wrong.client.ops.list(), { code: 'not_found', retryable: false });
   const broken = standIn([new Response('{"success": tr', { status: 200 })]);
   await t.rejects(broken.client.ops.list(), ConnectionError, 'an answer that broke off');
+  for (const text of ['[]', 'null', '{}', '"yes"']) {
+    const other = standIn([new Response(text)]).client.ops.list({ maxRetries: 0 });
+    await t.rejects(other, { code: 'connection_failed', status: 200, message: /proxy/ }, text);
+  }
+});
+
+t.test('a page in place of a picture is a failure, and so is a picture that breaks off', async (t) => {
+  const image = new Blob(['x'], { type: 'image/png' });
+  const signIn = () => new Response('<h1>Sign in</h1>', { headers: { 'content-type': 'text/html' } });
+  const page = standIn([signIn]).client.images.transform(image, { op: 'grayscale' }, { maxRetries: 0 });
+  await t.rejects(page, { code: 'connection_failed', status: 200, retryable: true });
+
+  const cut = () => {
+    const bytes = [new Uint8Array(3)];
+    const body = new ReadableStream({
+      pull(controller) {
+        const next = bytes.pop();
+        if (next === undefined) controller.error(new TypeError('terminated'));
+        else controller.enqueue(next);
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'image/png' } });
+  };
+  const { client } = standIn([cut]);
+  const made = () => client.images.transform(image, { op: 'grayscale' });
+  await t.rejects((await made()).bytes(), ConnectionError);
+  await t.rejects((await made()).save(`${t.testdir()}/grey.png`), ConnectionError);
+});
+
+t.test('a redirect is not followed, because it would carry the image to another address', async (t) => {
+  for (const status of [301, 302, 307, 308]) {
+    const moved = () => new Response(null, { status, headers: { location: 'https://other.test/' } });
+    const { client, got } = standIn([moved]);
+    const image = new Blob(['x'], { type: 'image/png' });
+    await t.rejects(client.images.transform(image, { op: 'grayscale' }), {
+      ...{ code: 'connection_failed', status, retryable: false, message: /other\.test.*baseUrl/ },
+    });
+    t.same([got.length, got[0]?.init.redirect], [1, 'manual']);
+  }
 });
 
 t.test('an attempt ends at its timeout, and is repeated; an abort ends the call', async (t) => {

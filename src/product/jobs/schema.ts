@@ -116,7 +116,7 @@ export const JobRequest = Type.Object(
     variants: Type.Optional(
       Type.Array(anything('name and parameters.'), {
         description:
-          '1 to 20, together at most 256 KB of JSON; each is merged over parameters and makes an item of every asset.',
+          '1 to 20, at most 256 KB: {name, parameters}, merged over parameters. Each makes an item of every asset.',
       }),
     ),
     maxCredits,
