@@ -41,7 +41,13 @@ export async function sendOutputs(
   const type = preferredType(request.headers.accept ?? '*/*', [MIXED, ZIP]);
   if (type === ZIP) return sendArchive(reply, files, now);
   const boundary = randomText(24);
-  return reply.type(`${MIXED}; boundary=${boundary}`).send(partsOf(files, boundary));
+  const pieces = piecesOf(files, boundary);
+  const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  // The files are not joined to one buffer, because copying tens of megabytes would hold up the event loop.
+  return reply
+    .type(`${MIXED}; boundary=${boundary}`)
+    .header('content-length', String(sizeBytes))
+    .send(Readable.from(pieces));
 }
 
 /** The answer of `response=url`: a link to each picture, and the error of each output that failed. */
@@ -86,9 +92,9 @@ function fileOf(output: Output, requestId: string): OutputFile {
   };
 }
 
-/** A body of several parts (RFC 2046, 5.1). */
-function partsOf(files: readonly OutputFile[], boundary: string): Buffer {
-  const pieces = files.flatMap(({ name, contentType, extension, headers, data }) => {
+/** The pieces of a body of several parts (RFC 2046, 5.1). */
+function piecesOf(files: readonly OutputFile[], boundary: string): Uint8Array[] {
+  const pieces: Uint8Array[] = files.flatMap(({ name, contentType, extension, headers, data }) => {
     const lines = Object.entries({
       'Content-Type': contentType,
       'Content-Length': String(data.length),
@@ -97,7 +103,7 @@ function partsOf(files: readonly OutputFile[], boundary: string): Buffer {
     }).map(([header, value]) => `${header}: ${value}\r\n`);
     return [Buffer.from(`--${boundary}\r\n${lines.join('')}\r\n`), data, Buffer.from('\r\n')];
   });
-  return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+  return [...pieces, Buffer.from(`--${boundary}--\r\n`)];
 }
 
 async function sendArchive(
