@@ -78,9 +78,12 @@ function readOnce(): typeof readableFile {
   };
 }
 
-/** Whether a pass can start at pixels that were decoded before: kept metadata is carried by the file's own pixels. */
-function canShare({ chosen, encode }: PassWork): boolean {
-  return chosen.count === 1 && encode.metadata !== 'keep';
+/**
+ * Whether a pass can start at pixels that were decoded before: kept metadata, and the palette with which a GIF is
+ * written again, are carried by the file's own pixels.
+ */
+function canShare({ chosen, encode, source }: PassWork): boolean {
+  return chosen.count === 1 && encode.metadata !== 'keep' && source.format !== 'gif';
 }
 
 /** A picture that several passes continue from. */

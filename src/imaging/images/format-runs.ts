@@ -1,16 +1,18 @@
 import type { Pass } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { passesOf } from './formats.ts';
+import type { Header } from './header/header.ts';
 import type { BranchPass, PassOutput } from './image-call.ts';
 
 /** Passes that run once for each format that their results may have. */
 export class FormatRuns {
   readonly #groups: readonly { pass: Pass; runs: BranchPass[] }[];
 
-  constructor(branches: readonly BranchPass[]) {
+  /** @param header of the file; null if it is no image. */
+  constructor(branches: readonly BranchPass[], header: Header | null) {
     this.#groups = branches.map(({ pass, paramOf }) => ({
       pass,
-      runs: passesOf(pass).map((one) => ({ pass: one, paramOf })),
+      runs: passesOf(pass, header).map((one) => ({ pass: one, paramOf })),
     }));
   }
 

@@ -36,7 +36,7 @@ import { WorkerTime } from './pools/worker-time.ts';
 import { SelfTest } from './self-test.ts';
 import type { IncomingCall } from './slots.ts';
 import { type Opened, openedFrom, type Source, storedSource } from './source.ts';
-import { isStored } from './stored-file.ts';
+import { headerOfFacts, isStored } from './stored-file.ts';
 import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer } from './vector.ts';
 
 export interface ImageWorkersOptions
@@ -118,7 +118,7 @@ export class ImageWorkers {
   branch(call: BranchCall): Work<BranchResult> {
     const { bytes } = call;
     const { header = isStored(bytes) ? null : readHeader(bytes) } = call;
-    const formats = new FormatRuns(call.branches);
+    const formats = new FormatRuns(call.branches, isStored(bytes) ? headerOfFacts(bytes.facts) : header);
     const each = { ...call, header, branches: formats.runs };
     const format = isStored(bytes) ? bytes.facts.format : header?.format;
     const { result, ended } =

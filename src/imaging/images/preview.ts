@@ -44,7 +44,7 @@ export async function preview(file: File, passes: readonly BranchPass[]): Promis
     }
   };
   return passes.map(({ pass, paramOf }) =>
-    joined(passesOf(pass).map((one) => tryPreview({ pass: one, paramOf }))),
+    joined(passesOf(pass, header).map((one) => tryPreview({ pass: one, paramOf }))),
   );
 }
 

@@ -19,8 +19,9 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   regions: ['boxes', 'rects', 'rectangles', 'areas'],
   aspect: ['ratio'],
   fit: ['mode', 'crop'],
-  cover: ['crop', 'thumb'],
-  contain: ['pad', 'letterbox'],
+  gravity: ['crop'],
+  cover: ['crop', 'thumb', 'lfill'],
+  contain: ['pad', 'lpad', 'letterbox'],
   inside: ['scaledown', 'max', 'limit', 'clip', 'fitin'],
   fill: ['stretch', 'exact'],
   maxBytes: ['limit', 'maxsize', 'maxfilesize', 'targetsize', 'target', 'bytes', 'filesize'],
@@ -53,10 +54,10 @@ export function likely(wrong: string, known: readonly string[], lettersPerSlip =
   const plain = plainOf(wrong);
   const equal = known.find((name) => plainOf(name) === plain);
   if (equal !== undefined) return [equal];
-  const meant = Object.keys(OTHER_NAMES).find(
+  const meant = Object.keys(OTHER_NAMES).filter(
     (name) => OTHER_NAMES[name]?.includes(plain) && known.includes(name),
   );
-  if (meant !== undefined) return [meant];
+  if (meant.length > 0) return meant;
   const near = known
     .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))
     .filter(

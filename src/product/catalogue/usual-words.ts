@@ -36,6 +36,10 @@ way(
   ['avatar', 'circle', 'round'],
   'thumbnail makes a square and round_corners with radius=50% a circle: send both as steps.',
 );
+way(
+  ['vflip', 'flip vertical', 'flip v', 'flipv', 'vertical flip', 'mirror vertical'],
+  'flip does it with axis=vertical.',
+);
 way(['thumb', 'thumbs'], 'thumbnail makes a small square, resize keeps the shape.');
 way(['scale', 'resample', 'downscale', 'downsample'], 'resize does it; upscale enlarges by a model.');
 way(

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
 import { DRY_RUN_NAMES } from '../../platform/http/dry-run.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import { type MeantWord, mismatch } from '../../platform/http/errors/violations.ts';
@@ -108,7 +108,7 @@ export class CallCompiler {
     const query = sent.query as Query;
     refuseListsIn(query);
     const { op, preset } = namedIn(query, {});
-    if (op !== undefined && preset === undefined) checkKeys(loneOp(op, query, {}).op, query);
+    if (op !== undefined && preset === undefined) checkKeys(transformOp(op), query);
   }
 
   #compiled(query: Query, body: BodyFields): TransformCall {
@@ -127,8 +127,11 @@ export class CallCompiler {
         'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
       throw invalidParam('op', message, { allowed: transformOps() });
     }
-    const { parameters } = loneOp(op, query, body);
-    return this.#onePass(op, [{ op, parameters, at: parameterIn(query, body) }], { op, parameters });
+    const found = transformOp(op);
+    const parameters = readParameters(found, query, body);
+    const pass = this.#onePass(op, [{ op, parameters, at: parameterIn(query, body) }], { op, parameters });
+    if (found.readsSecondAsset !== undefined) throw onlyAsStep(op, parameters);
+    return pass;
   }
 
   /**
@@ -304,17 +307,11 @@ function checkKeys(op: PixelOp, query: Query): void {
   }
 }
 
-/**
- * The op of a call that is one op, and its parameters.
- * @throws ApiError invalid_param on op: one that reads a second picture is sent as a step, beside its picture.
- */
-function loneOp(name: string, query: Query, body: BodyFields): { op: PixelOp; parameters: Given } {
-  const op = transformOp(name);
-  const parameters = readParameters(op, query, body);
-  if (op.readsSecondAsset === undefined) return { op, parameters };
-  const steps = [{ op: name, ...(Object.keys(parameters).length > 0 && { parameters }) }];
-  const message = `The op ${name} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
-  throw invalidParam('op', message, { received: name, allowed: transformOps(), instead: [{ steps }] });
+/** The refusal of an op that reads a second picture, which is sent as a step. Its parameters are right. */
+function onlyAsStep(op: string, parameters: Given): ApiError {
+  const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
+  const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
+  return invalidParam('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });
 }
 
 /** The op of that name, which must run on this endpoint while the caller waits, at least as a step. */

@@ -64,6 +64,11 @@ const MENDED: Array<[what: string, call: Call, fix: Mend[]]> = [
     [{ param: 'fit', replace: 'cover' }],
   ],
   [
+    'fit=lfill',
+    transform({ op: 'resize', width: 9, height: 9, fit: 'lfill' }),
+    [{ param: 'fit', replace: 'cover' }],
+  ],
+  [
     'fit=scale-down',
     transform({ op: 'resize', width: 9, fit: 'scale-down' }),
     [{ param: 'fit', replace: 'inside' }],
@@ -239,6 +244,10 @@ t.test('several likely words are suggested, and nothing is mended', async (t) =>
 t.test('what has no certain mend is refused without one', async (t) => {
   const rows: Array<[what: string, call: Call]> = [
     ['a share of a width', transform({ op: 'resize', width: '50%' })],
+    ['a width with a point between the thousands', transform({ op: 'resize', width: '1.000' })],
+    ['a crop that other services fill', transform({ op: 'resize', width: 9, height: 9, crop: 'fill' })],
+    ['a fill of one of two colours', transform({ op: 'text', text: 'a', fill: 'red' })],
+    ['a flip with its axis in the name', transform({ op: 'vflip' })],
     ['an extra', transform({ op: 'resize', widht: 9, token: 'a' })],
     ['a name beside the right one', transform({ op: 'resize', width: 9, widht: 8 })],
     ['a value out of bounds', transform({ op: 'resize', widht: 99_999 })],

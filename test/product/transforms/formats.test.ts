@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import type { Answer } from '../../support/harness.ts';
-import { openCalls, pictureOf, refusalOf } from './calls.ts';
+import { openCalls, pictureOf, pngOf, refusalOf } from './calls.ts';
 import { filePart, type Part, partsOf, sendParts } from './multipart.ts';
 
 /** A picture with soft and hard edges and a little noise, 180 × 120. */
@@ -105,6 +105,37 @@ t.test('formats that keep no promise are left out; where none keeps it, the near
   t.type(one.status, 'number');
   const none = refusalOf(await calls.transform({ ...query, format: 'jpeg,webp', maxBytes: 120 }, png));
   t.match(none, { ...INVALID, param: 'maxBytes' });
+});
+
+t.test('an animation is written in the formats that move, although a still picture is smaller', async (t) => {
+  const colours = ['#f00', '#0f0', '#00f'];
+  const frames = await Promise.all(
+    colours.map((background) => pngOf(sharp({ create: { width: 60, height: 40, channels: 3, background } }))),
+  );
+  const gif = await sharp(frames, { join: { animated: true } })
+    .gif({ delay: [100, 100, 100] })
+    .toBuffer();
+  const json = { op: 'compress', parameters: { minSsim: 0.9 } };
+  const asset = (await server.call('/assets/upload', { key, body: new Uint8Array(gif), type: 'image/gif' }))
+    .json.data.id;
+  for (const [format, frame, expected, pages] of [
+    ['avif,webp', {}, 'webp', 3],
+    ['jpeg,png,webp', {}, 'webp', 3],
+    ['jpeg,webp', { frame: 'first' }, /webp|jpeg/, undefined],
+  ] as const) {
+    const query = { op: 'compress', minSsim: 0.9, format, ...frame };
+    const sent = ok(await calls.transform(query, new Uint8Array(gif), 'image/gif'));
+    const parameters = { ...json.parameters, format, ...frame };
+    const stored = ok(
+      await server.call('/images/transform', { key, json: { ...json, assetId: asset, parameters } }),
+    );
+    for (const answer of [sent, stored]) {
+      t.match(formatOf(answer), expected, format);
+      t.equal((await sharp(answer.bytes).metadata()).pages, pages, format);
+    }
+    const dry = await calls.transform({ ...query, dryRun: true }, new Uint8Array(gif), 'image/gif');
+    t.match(dry.json.data, { frames: pages ?? 1, format: pages === undefined ? null : expected });
+  }
 });
 
 t.test('a list with another word, and one that the parameters exclude, is refused', async (t) => {

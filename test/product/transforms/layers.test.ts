@@ -215,6 +215,11 @@ t.test('an overlay as op or in a preset is refused, and the refusal has the step
       { name: 'margin', value: '4' },
       filePart(png),
     ]),
+    await sendParts(calls, '?op=overlay&position=north', [{ name: 'margin', value: '4' }, filePart(png)]),
+    await server.call('/images/transform?op=overlay&margin=4', {
+      key,
+      json: { assetId: asset, parameters: { position: 'north' } },
+    }),
     await server.call('/images/transform', {
       key,
       json: { assetId: asset, op: 'overlay', parameters: { position: 'north', margin: 4 } },
@@ -225,6 +230,15 @@ t.test('an overlay as op or in a preset is refused, and the refusal has the step
     const works = await sent(refusal.details.instead[0].steps, [layerPart('layer', logo)]);
     t.same((await pictureOf(works)).at(30, 5), GREEN);
   }
+  for (const [query, param] of [
+    ['opacity=abc', 'opacity'],
+    ['opacty=1', 'opacty'],
+    ['x=1', 'y'],
+  ])
+    t.match(refusalOf(await sendParts(calls, `?op=overlay&${query}`, [filePart(png)])), {
+      ...INVALID,
+      param,
+    });
   const steps = [overlay({ layerAssetId: logoAsset })];
   await server.call('/presets', { key, json: { name: 'Branded', slug: 'branded', steps } });
   const preset = refusalOf(await sendParts(calls, '?preset=branded', [filePart(png)]));

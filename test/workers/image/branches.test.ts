@@ -107,6 +107,16 @@ t.test('a pass that shrinks beside passes that do not makes its own bytes', asyn
     });
 });
 
+t.test('passes over a GIF are written with its own palette, as one of them is', async (t) => {
+  const file = await sharp(await opaque.clone().png().toBuffer())
+    .gif()
+    .toBuffer();
+  const passes = [passOf([['negate']]), passOf([['flip']]), passOf([['rotate', { angle: 90 }]])];
+  const outputs = await outputsOf(file, passes);
+  for (const [index, pass] of passes.entries())
+    t.same(factsOf(outputs[index] as Transformed), factsOf((await run(file, pass)) as Transformed), { pass });
+});
+
 t.test('a pass that fails leaves the others as they are', async (t) => {
   const bad = passOf([BLUR, ['extract', { left: 900, top: 0, width: 5, height: 5 }]]);
   const good = passOf([BLUR], { format: 'jpeg' });

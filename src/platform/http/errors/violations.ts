@@ -280,6 +280,8 @@ function separatorRemedy(value: string, pattern: string): Remedy {
 const NUMBERS = ['integer', 'number'];
 const NUMBER_AS_TEXT =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?\s*$/i;
+/** A whole number with a point between its thousands, or one with three decimals. */
+const THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
 const BYTES_OF: Readonly<Record<string, number>> = {
   k: 1e3,
   kb: 1e3,
@@ -290,7 +292,7 @@ const BYTES_OF: Readonly<Record<string, number>> = {
 
 function numberRemedy(value: unknown, schema: TSchema): Remedy {
   const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
-  if (digits === undefined) return { says: '' };
+  if (digits === undefined || (schema.type === 'integer' && THOUSANDS.test(digits))) return { says: '' };
   const number = Number(digits);
   if (unit === '%') return shareRemedy(number, schema);
   const factor = BYTES_OF[unit?.toLowerCase() ?? ''];
