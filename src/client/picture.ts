@@ -9,7 +9,7 @@ export class Download {
   readonly size: number | undefined;
   readonly requestId: string;
   readonly headers: Headers;
-  readonly #content: Response;
+  readonly #response: Response;
   #bytes: Promise<Uint8Array> | undefined;
 
   /** @param headers of the answer, or of the part of it that holds these bytes. */
@@ -18,12 +18,12 @@ export class Download {
     this.size = numberIn(headers, 'content-length');
     this.requestId = headers.get('x-request-id') ?? '';
     this.headers = headers;
-    this.#content = content;
+    this.#response = content;
   }
 
   /** All bytes. */
   bytes(): Promise<Uint8Array> {
-    this.#bytes ??= this.#content.arrayBuffer().then(
+    this.#bytes ??= this.#response.arrayBuffer().then(
       (buffer) => new Uint8Array(buffer),
       (error) => Promise.reject(brokenOff(error)),
     );
@@ -36,9 +36,9 @@ export class Download {
 
   /** The bytes as they come. They can be taken once, and not after `bytes`, `blob` or `save`. */
   stream(): ReadableStream<Uint8Array> {
-    if (this.#bytes !== undefined || this.#content.bodyUsed || this.#content.body === null)
+    if (this.#bytes !== undefined || this.#response.bodyUsed || this.#response.body === null)
       throw new TypeError('The bytes were read already: call bytes().');
-    return withFailures(this.#content.body);
+    return withFailures(this.#response.body);
   }
 
   /** Writes the bytes to a file (Node, Deno, Bun). It appears under its name when it is whole. */

@@ -15,7 +15,7 @@ import { tracedOutbound } from '../platform/outbound/traced.ts';
 import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { MEGABYTE } from '../platform/values/units.ts';
-import { JOB_WAITS } from '../product/accounts/gate/gate.ts';
+import { MAX_JOB_WAITS } from '../product/accounts/gate/gate.ts';
 import { type Accounts, openAccounts } from '../product/accounts/open.ts';
 import { type Assets, openAssets } from '../product/assets/open.ts';
 import { type Billing, openBilling } from '../product/billing/open.ts';
@@ -23,7 +23,7 @@ import { planNamed, readPlans } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
 import { OpenEvents } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
-import { RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
+import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
 import { type Jobs, openJobs } from '../product/jobs/open.ts';
 import { openMcp } from '../product/mcp/open.ts';
 import { offeredModels, readModels } from '../product/models/models.ts';
@@ -118,9 +118,9 @@ export async function openSlices(
       usageSources: later.usageSources,
       limits: {
         syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
-        jobWaits: JOB_WAITS,
+        jobWaits: MAX_JOB_WAITS,
         requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
-        runningJobsPerType: RUNNING_JOBS_PER_TYPE,
+        runningJobsPerType: MAX_RUNNING_JOBS_PER_TYPE,
       },
     }),
   );

@@ -106,7 +106,7 @@ class Trunk {
   readonly #steps: number;
   /** The size in which those that scale the picture first share it: that of the largest of them. */
   readonly #size: Size | undefined;
-  readonly #pictures = new Map<string, Promise<SharedPicture>>();
+  readonly #sharedPictures = new Map<string, Promise<SharedPicture>>();
   /** How many passes have still to take each picture. */
   readonly #takers = new Map<string, number>();
 
@@ -168,11 +168,11 @@ class Trunk {
     work: PassWork,
     make: () => Promise<void>,
   ): Promise<SharedPicture & { areShared: boolean }> {
-    const known = this.#pictures.get(name) ?? snapshotAfter(work, make);
+    const known = this.#sharedPictures.get(name) ?? snapshotAfter(work, make);
     const left = (this.#takers.get(name) ?? 1) - 1;
     this.#takers.set(name, left);
-    if (left > 0) this.#pictures.set(name, known);
-    else this.#pictures.delete(name);
+    if (left > 0) this.#sharedPictures.set(name, known);
+    else this.#sharedPictures.delete(name);
     return { ...(await known), areShared: left > 0 };
   }
 

@@ -74,7 +74,7 @@ function pacedBy(fps: number): (atMs: number) => boolean {
   };
 }
 
-/** The delays of the chosen frames, in milliseconds: each has the time of those that were left out behind it. */
+/** The delays of the chosen frames, in milliseconds. Each includes the delays of the left out frames that follow it. */
 export function joinedDelays(delays: readonly number[], { kept, end }: Selection): number[] {
   return kept.map((frame, index) => {
     const shared = delays.slice(frame, kept[index + 1] ?? end);
@@ -86,8 +86,8 @@ function playedMs(delayMs = SLOWED_MS): number {
   return delayMs <= SHORT_MS ? SLOWED_MS : delayMs;
 }
 
-/** Pixels that are decoded at once when frames are left out, so that not all of them are in memory. */
-const BATCH_PX = 25_000_000;
+/** The most pixels that are decoded at once when frames are left out, so that not all of them are in memory. */
+const MAX_BATCH_PX = 25_000_000;
 
 /** Consecutive frames of a file that are decoded at once. */
 export interface Batch {
@@ -102,7 +102,7 @@ export function isConsecutive(kept: readonly number[]): boolean {
 
 /** The batches that contain the chosen frames. @param framePx the pixels of one frame. */
 export function batchesOf(kept: readonly number[], framePx: number): Batch[] {
-  const most = Math.max(1, Math.floor(BATCH_PX / framePx));
+  const most = Math.max(1, Math.floor(MAX_BATCH_PX / framePx));
   const batches: Batch[] = [];
   for (const frame of kept) {
     const batch = batches.at(-1);

@@ -6,7 +6,7 @@ import { type Pixels, readPixels } from './pixels/pixels.ts';
 import { enlarged } from './pixels/resample.ts';
 
 /** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
-const DIRECT_SIGMA_PX = 4;
+const MAX_DIRECT_SIGMA_PX = 4;
 /** A picture is reduced for a larger sigma, until the sigma in the reduced picture is this large. */
 const REDUCED_SIGMA_PX = 3;
 /** A picture is not reduced below this number of pixels along a side. */
@@ -39,7 +39,7 @@ function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
  * itself.
  */
 function reductionFor({ width, height }: Size, sigma: number): number {
-  if (sigma <= DIRECT_SIGMA_PX) return 1;
+  if (sigma <= MAX_DIRECT_SIGMA_PX) return 1;
   return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, Math.min(width, height) / MIN_EDGE_PX));
 }
 

@@ -54,7 +54,7 @@ export class Picture {
   /** The colour space in which the result is written. */
   writtenIn: string | undefined;
   #pipeline: Sharp;
-  #used = new Set<PipelineSlot>();
+  #usedSlots = new Set<PipelineSlot>();
   #oriented: boolean;
   /** Whether the size is an estimate until the pipeline has run. */
   #guessed = false;
@@ -65,10 +65,10 @@ export class Picture {
   #startsUnchanged: boolean;
   /** The pixels at which the pipeline starts; undefined while it starts at the file. */
   #pixels: Pixels | DeepPixels | undefined;
-  readonly #timeout: () => number;
+  readonly #secondsLeft: () => number;
 
-  /** @param timeout returns the whole seconds that a pipeline started now may take. */
-  constructor(pipeline: Sharp, facts: PictureFacts, timeout: () => number, fromFile = true) {
+  /** @param secondsLeft returns the whole seconds that a pipeline started now may take; throws when none are left. */
+  constructor(pipeline: Sharp, facts: PictureFacts, secondsLeft: () => number, fromFile = true) {
     this.#pipeline = pipeline;
     this.width = facts.width;
     this.height = facts.height;
@@ -77,12 +77,12 @@ export class Picture {
     this.#oriented = facts.oriented;
     this.#isPlain = facts.isPlain;
     this.#has16Bits = facts.is16Bit;
-    this.#timeout = timeout;
+    this.#secondsLeft = secondsLeft;
     this.#fromFile = fromFile;
     this.#startsUnchanged = fromFile;
   }
 
-  static fromPixels(pixels: Pixels, timeout: () => number): Picture {
+  static fromPixels(pixels: Pixels, secondsLeft: () => number): Picture {
     const facts = {
       ...pixels,
       hasAlpha: pixels.channels === 4,
@@ -90,12 +90,12 @@ export class Picture {
       isPlain: true,
       is16Bit: false,
     };
-    return new Picture(openPixels(pixels), facts, timeout, false);
+    return new Picture(openPixels(pixels), facts, secondsLeft, false);
   }
 
   /** Throws when nobody waits for the picture any more. Work outside a pipeline calls it. */
   readonly checkDeadline = (): void => {
-    this.#timeout();
+    this.#secondsLeft();
   };
 
   /**
@@ -107,12 +107,12 @@ export class Picture {
 
   /** Whether no step has changed it: its pixels and their colour space are still those of the file. */
   get isUntouched(): boolean {
-    return this.#startsUnchanged && this.#used.size === 0 && this.writtenIn === undefined;
+    return this.#startsUnchanged && this.#usedSlots.size === 0 && this.writtenIn === undefined;
   }
 
   /** Whether the pipeline has a call that works at this slot. */
   uses(slot: PipelineSlot): boolean {
-    return this.#used.has(slot);
+    return this.#usedSlots.has(slot);
   }
 
   /**
@@ -120,8 +120,8 @@ export class Picture {
    * pipeline that is past the slot is run first.
    */
   async at(slot: PipelineSlot, last: PipelineSlot = slot): Promise<Sharp> {
-    if (needsNextPipeline(slot, this.#used, this.hasAlpha)) await this.handOver();
-    this.#used.add(slot).add(last);
+    if (needsNextPipeline(slot, this.#usedSlots, this.hasAlpha)) await this.handOver();
+    this.#usedSlots.add(slot).add(last);
     return this.#pipeline;
   }
 
@@ -147,7 +147,7 @@ export class Picture {
   /** Writes a grey picture with one channel. Steps that address channels by their number are run before. */
   async writeGrey(): Promise<void> {
     if (this.writtenIn !== undefined) return;
-    if (BY_CHANNEL.some((slot) => this.#used.has(slot))) await this.pixels();
+    if (BY_CHANNEL.some((slot) => this.#usedSlots.has(slot))) await this.pixels();
     this.writtenIn = 'b-w';
   }
 
@@ -221,7 +221,7 @@ export class Picture {
   replace(pixels: Pixels | DeepPixels): void {
     this.#pipeline = openPixels(pixels);
     this.#pixels = pixels;
-    this.#used.clear();
+    this.#usedSlots.clear();
     this.#oriented = false;
     this.#has16Bits = isDeep(pixels);
     this.#isPlain = !this.#has16Bits;
@@ -257,7 +257,7 @@ export class Picture {
     const strip = await this.pixels();
     const done: Pixels[] = [];
     for (const frame of framesOf(strip)) {
-      const picture = Picture.fromPixels(frame, this.#timeout);
+      const picture = Picture.fromPixels(frame, this.#secondsLeft);
       await work(picture);
       done.push(await picture.pixels());
     }
@@ -309,6 +309,6 @@ export class Picture {
   }
 
   #timed(pipeline: Sharp): Sharp {
-    return pipeline.timeout({ seconds: this.#timeout() });
+    return pipeline.timeout({ seconds: this.#secondsLeft() });
   }
 }

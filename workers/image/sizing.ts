@@ -108,8 +108,8 @@ export async function shrinkToInteresting(
   picture.becomes(size);
 }
 
-/** Pixels of a scaled picture in which its interesting part is searched; a larger one is searched in a smaller copy. */
-const SEARCHED_PX = 12_000_000;
+/** The most pixels that are searched for the interesting part of a picture. Of a larger one, a copy is searched. */
+const MAX_SEARCHED_PX = 12_000_000;
 
 /**
  * The most interesting box of `result` size in a picture of `scaled` size, which is not made for it. Of an animation it
@@ -120,7 +120,7 @@ export async function interestingBox(
   { scaled, result }: { scaled: Size; result: Size },
   interest: InterestMeasure,
 ): Promise<Box> {
-  const factor = Math.min(1, Math.sqrt(SEARCHED_PX / (scaled.width * scaled.height)));
+  const factor = Math.min(1, Math.sqrt(MAX_SEARCHED_PX / (scaled.width * scaled.height)));
   const pixels = await picture.handOver();
   const frame = isDeep(pixels) ? pixels : (framesOf(pixels)[0] as Pixels);
   const cut = picture

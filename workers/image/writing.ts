@@ -120,14 +120,15 @@ function staysDeep({ encode, source }: PassWork): boolean {
 const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 
 /**
- * Size in pixels up to which the result of a photograph is checked too, because its source may have had hard edges
+ * The largest result of a photograph, in pixels, that is searched for hard edges too. Its source may have had them
  * before it was scaled down.
  */
-const LOOKED_AT_PX = 4_000_000;
+const MAX_CHECKED_PX = 4_000_000;
 
 /**
- * Settings that a lossy file needs for hard edges between colours, unless the caller chose them. A look at the pixels
- * needs its own pipeline, 2 of the 33 ms of a 12 MP JPEG to 512 px; a camera's photograph is known to have none.
+ * Settings that a lossy file needs for hard edges between colours, unless the caller chose them. The search for such
+ * edges needs its own pipeline: it takes 2 of the 33 ms of a 12 MP JPEG to 512 px. A photograph as a camera wrote it is
+ * not searched, because it has none.
  */
 async function colourDetailFor({
   task,
@@ -140,7 +141,7 @@ async function colourDetailFor({
   const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
   const isDrawn = DRAWN_FORMATS.includes(source.format);
-  if (!isDrawn && (format !== 'webp' || picture.width * picture.height > LOOKED_AT_PX)) return {};
+  if (!isDrawn && (format !== 'webp' || picture.width * picture.height > MAX_CHECKED_PX)) return {};
   if (!isDrawn && steps.every(isSamePicture) && isFromCamera(task.input)) return {};
   return fineColours(format, await picture.pixels());
 }
@@ -217,7 +218,7 @@ function originalOf({
   return { bytes, file: { data: new Uint8Array(input), info } };
 }
 
-/** The result with the compressed pixels of the input, which shows the same picture, if these are smaller. */
+/** Puts the compressed pixels of the input into the result if they are smaller. Both files show the same picture. */
 function withPixelsOf({ task, source, profile }: PassWork, { data, info }: Written): Written {
   if (source.orientation > 1) return { data, info };
   const smaller = withSmallerPixels(data, task.input, profile === 'own');

@@ -13,7 +13,7 @@ export class Context {
     this.environment = environment;
   }
 
-  /** The client for the service and the key of the environment, else of the configuration. */
+  /** The client. It takes the address and the key from the environment, or else from the configuration. */
   async client(): Promise<Darkroom> {
     if (this.#client !== undefined) return this.#client;
     const { DARKROOM_URL, DARKROOM_KEY } = this.environment;

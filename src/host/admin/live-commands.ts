@@ -16,7 +16,7 @@ const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
 };
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
-/** More of these for each core only wait for each other. */
+/** Settings that count processes or threads. With more than a few for each core, they only wait for each other. */
 const PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MAX_THREADS_PER_CORE = 4;
 const POOLS_HEAD = [

@@ -21,7 +21,7 @@ export function problem(message: string, remedy: string): Finding {
   return { state: 'problem', message, remedy };
 }
 
-/** The findings of a check that may fail as a whole. */
+/** Returns the findings of a check, or one problem if the check itself throws. */
 export async function orProblem(
   check: () => Promise<Finding[]>,
   message: (reason: string) => string,

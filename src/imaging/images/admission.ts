@@ -55,8 +55,8 @@ const RECEIVING_MS = 1_000;
 /** Factor by which the wait of a queued call may exceed the limit, because the wait is an estimate. */
 const WAIT_TOLERANCE = 1.3;
 const MAX_RETRY_SECONDS = 60;
-/** Calls that are served in a row while a job waits; the next turn is the job's. */
-const CALLS_IN_A_ROW = 3;
+/** The most calls that are served in a row while a job waits. The next turn is the job's. */
+const MAX_CALLS_IN_A_ROW = 3;
 /** More slots than an account ever has. */
 const LAST_IN_ORDER = 1e9;
 
@@ -236,7 +236,7 @@ export class Admission {
   #classWhoseTurnItIs(): WorkClass {
     if (this.#queues.call.size === 0) return 'job';
     if (!this.#jobNeedsSlot()) return 'call';
-    return this.#callsInARow >= CALLS_IN_A_ROW || this.#onlyCallsGiveWay() ? 'job' : 'call';
+    return this.#callsInARow >= MAX_CALLS_IN_A_ROW || this.#onlyCallsGiveWay() ? 'job' : 'call';
   }
 
   /**

@@ -92,7 +92,7 @@ export type TransformResult = Transformed & Queued;
 /** The result of one of several passes, or the refusal of it. */
 export type PassOutput = Transformed | ApiError;
 export interface BranchResult extends Queued {
-  /** The result of each pass, or the refusal of it, in order. */
+  /** The result or the refusal of each pass, in order. */
   outputs: PassOutput[];
   timings: Timings;
 }

@@ -48,7 +48,10 @@ export async function preview(file: File, passes: readonly BranchPass[]): Promis
   );
 }
 
-/** The preview of a pass that may write several formats, of those that are not refused; else the first refusal. */
+/**
+ * Joins the previews of the formats that a pass may write. Refused formats are left out; if all are refused, the first
+ * refusal is returned.
+ */
 function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
   const [first, ...others] = previews.filter((one): one is Preview => !(one instanceof ApiError));
   const [refusal] = previews;

@@ -34,11 +34,11 @@ export class SelfTest {
   /** Resolves when they work; otherwise rejects as the tiny call does. Concurrent runs share one call. */
   async run(): Promise<void> {
     if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_TTL_MS) return;
-    this.#testing ??= this.#testOnce();
+    this.#testing ??= this.#test();
     return this.#testing;
   }
 
-  async #testOnce(): Promise<void> {
+  async #test(): Promise<void> {
     try {
       await this.#transform(tinyCall(this.#clock.nowMs()));
     } finally {

@@ -40,7 +40,7 @@ export const SUPPORTED_CODINGS = 'gzip, deflate, br and zstd';
 /** Names without a coding of the bytes; the last is of uploads to S3 in chunks, and some object stores keep it. */
 const NO_CODING: readonly string[] = ['', 'identity', 'aws-chunked'];
 const MAX_CODINGS = 4;
-const NAME_CHARACTERS = 40;
+const MAX_NAME_CHARACTERS = 40;
 /** How many bytes larger a coded body may be than a decoded one, because it does not compress. */
 const CODING_ROOM_BYTES = 64 * 1024;
 
@@ -105,5 +105,5 @@ function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
 }
 
 function printable(name: string): string {
-  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, NAME_CHARACTERS);
+  return name.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_NAME_CHARACTERS);
 }

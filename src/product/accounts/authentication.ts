@@ -15,7 +15,7 @@ export interface Caller {
   isSuspended?: boolean;
 }
 
-const CACHED_CREDENTIALS = 10_000;
+const MAX_CACHED_CREDENTIALS = 10_000;
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SCHEME = /^(apikey|bearer) +(\S+)$/i;
 
@@ -156,7 +156,7 @@ function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest
 /** The cache of callers, by the hash of their credential. */
 function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
   return new LRUCache({
-    max: CACHED_CREDENTIALS,
+    max: MAX_CACHED_CREDENTIALS,
     ttl: CREDENTIAL_CACHE_MS,
     perf: { now },
     // Otherwise the cache starts a timer per millisecond to save readings of the clock.

@@ -64,7 +64,7 @@ type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
 
 const HASH = { name: 'hash', fields: order('hash'), unique: true } as const;
 
-/** Accounts. Only the operator's command ends one: the document stays as a tombstone; its credentials are revoked. */
+/** Only the operator can delete an account. Its document stays as a tombstone, and its credentials are revoked. */
 export const ACCOUNTS: DeclaredCollection = {
   name: 'accounts',
   indexes: [{ name: 'email', fields: order('email'), unique: true }],

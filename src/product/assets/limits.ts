@@ -8,7 +8,7 @@ export const MAX_UPLOAD_FILES = 100;
 export const MAX_URL_BYTES = 25 * MEGABYTE;
 export const URL_TIMEOUT_MS = 20_000;
 /** The most concurrent fetches of a process, because each holds its whole image in memory. */
-export const URL_FETCHES = 4;
+export const MAX_URL_FETCHES = 4;
 /** Lifetime of an upload URL, and the longest one of a ticket. */
 export const PUT_LIFE_MS = 15 * 60_000;
 /** Shortest lifetime of a ticket. */

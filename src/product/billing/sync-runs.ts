@@ -18,8 +18,8 @@ const MAX_PAUSE_MS = 5_000;
 const REPORTED_AFTER_TRIES = 8;
 /** The attempts to write a batch when the process ends. */
 const LAST_TRIES = 3;
-/** The batches that an account document records: more than all processes write while one of them retries. */
-const REMEMBERED_BATCHES = 64;
+/** The most batches that an account document records: more than all processes write while one of them retries. */
+const MAX_REMEMBERED_BATCHES = 64;
 /** The most counts that wait for a store: 15 MB, or an hour of 800 different accounts, ops and keys. */
 const MAX_WAITING = 50_000;
 
@@ -172,7 +172,7 @@ export class SyncRuns {
         },
         {
           $inc: { 'processing.used': count },
-          $push: { 'processing.batches': { $each: [id], $slice: -REMEMBERED_BATCHES } },
+          $push: { 'processing.batches': { $each: [id], $slice: -MAX_REMEMBERED_BATCHES } },
         },
       );
     if (await addOnce()) return;

@@ -6,10 +6,7 @@ interface Wording {
   examples?: readonly unknown[];
 }
 
-/**
- * A parameter of the registry as declared by an op: with tighter bounds or another description, but with its type and
- * default.
- */
+/** Gives a parameter of the registry the bounds or the description of one op. Its type and its default stay. */
 export function adapted<S extends TSchema>(
   schema: S,
   changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,

@@ -48,7 +48,7 @@ export interface Layer {
   key: string;
 }
 
-/** The second assets that these steps read, in order; a pass with any of them runs in jobs only. */
+/** The layers that these steps read, in order. */
 export function layersOf(steps: readonly Step[]): Layer[] {
   return steps.flatMap(({ operation, params }) => {
     const entry = operationNamed(operation);

@@ -21,8 +21,8 @@ export type JobType = (typeof JOB_TYPES)[number];
 export const ITEM_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
-/** Number of running jobs of one account and type. Further ones wait in PENDING. */
-export const RUNNING_JOBS_PER_TYPE = 2;
+/** The most jobs of one account and type that run at once. Further ones wait in PENDING. */
+export const MAX_RUNNING_JOBS_PER_TYPE = 2;
 
 /**
  * The stored part of a job that changes. Its work is in its definition, which never changes, and the outcome of each
@@ -126,7 +126,7 @@ export type JobIn<Phase extends JobDocument['phase']> = Phase extends EndedJob['
 /** Outcomes that were counted by one update of the job. */
 export interface Settlement {
   id: string;
-  /** Number of items that had settled before: the sequence numbers of its items follow. */
+  /** The number of items that had settled before. The sequence numbers of its own items continue from it. */
   before: number;
   at: string;
   items: SettledItem[];

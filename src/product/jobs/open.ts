@@ -52,14 +52,14 @@ function tracedPerform(perform: Perform, tracing: Tracing): Perform {
     tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signal));
 }
 
-/** Calls that wait for jobs, on one host. */
-const WAITS_PER_HOST = 1_000;
+/** The most calls that wait for jobs at once on one host. */
+const MAX_WAITS_PER_HOST = 1_000;
 
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
 export async function openJobs(options: JobsOptions): Promise<Jobs> {
   const { documents, gate, presets, providers, signatures, publicUrl, capacity, draining, fonts, now } =
     options;
-  const waits = new Waits({ limit: () => Math.ceil(WAITS_PER_HOST / capacity.processes()), draining });
+  const waits = new Waits({ limit: () => Math.ceil(MAX_WAITS_PER_HOST / capacity.processes()), draining });
   const context: JobsContext = {
     ...options,
     ...(await openJobStores(documents, now)),

@@ -28,6 +28,6 @@ export interface Order {
   warnings: StepWarning[];
   /** The caller's own limit on the price, in credits; absent without one. */
   maxCredits?: number | undefined;
-  /** Of a resume: items of the attempt before whose failure is permanent. */
+  /** In a resume: the items that failed permanently in the attempt before. */
   notRetryableItems?: readonly number[];
 }

@@ -37,7 +37,7 @@ import {
   ResumeRequest,
   SubmitQuery,
   ViewQuery,
-  WAITS,
+  WAIT_SECONDS,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
 import { inView, type JobView, needsSummaryOnly, readListView, readView } from './view.ts';
@@ -312,7 +312,7 @@ function readWait(seconds: number | undefined): number {
       received: seconds,
     });
   }
-  return clampedTo(WAITS, seconds) * 1_000;
+  return clampedTo(WAIT_SECONDS, seconds) * 1_000;
 }
 
 /** The wait of a query that was not validated yet; a value that is not a number is refused later. */

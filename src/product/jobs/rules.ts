@@ -76,14 +76,14 @@ export function waitMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
   return Math.min(WAIT_MS.first * 2 ** waits, WAIT_MS.longest);
 }
 
-/** The end of a claim whose lease has expired: `deaths` if its process was seen to end, else `lapses`. */
-export function endOfLease({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
+/** The counter for the loss of an expired claim: `deaths` if its process was seen to end, else `lapses`. */
+export function claimLossOf({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
 
 /** Whether an item with an expired lease has lost too many claims. */
 export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
-  if (endOfLease(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
+  if (claimLossOf(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
   return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
 }
 
@@ -93,7 +93,9 @@ export function poisoned(
   now: Date,
 ): Outcome {
   const [what, times] =
-    endOfLease(item) === 'deaths' ? ['ended with it', MAX_DEATHS] : ['did not finish it in time', MAX_LAPSES];
+    claimLossOf(item) === 'deaths'
+      ? ['ended with it', MAX_DEATHS]
+      : ['did not finish it in time', MAX_LAPSES];
   const message = `The process that worked on this item ${what} ${times} times, so it is not tried again.`;
   const { runs, credits } = item.progress ?? NOTHING_USED;
   return failed({ code: 'internal_error', message, mayPass: true, usage: { runs, credits } }, item, now);
@@ -126,11 +128,11 @@ export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Dat
 }
 
 /** Fewer items take about half a second, less than a child process would take to start. */
-const BATCH_ITEMS = 20;
+const MIN_BATCH_ITEMS = 20;
 
 /** Whether a job is so large that it yields to calls and to smaller jobs. */
 export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
-  return totalItems >= BATCH_ITEMS;
+  return totalItems >= MIN_BATCH_ITEMS;
 }
 
 /** Whether every item of a running job has settled. For a job that is being cancelled, the items are read instead. */

@@ -32,12 +32,12 @@ const moment = (description: string) => {
   });
 };
 
-/** Most assets, and most rows, of one job. */
+/** The most assets, and the most rows, of one job. */
 export const MAX_ITEMS = 10_000;
-/** Seconds that a call may wait for a job; a larger number is taken for the largest. */
-export const WAITS: Clamped = [0, 60];
-/** Items that a job shows inline. */
-export const INLINE_ITEMS = 100;
+/** The bounds of the seconds that a call may wait for a job. A number outside them counts as the nearest bound. */
+export const WAIT_SECONDS: Clamped = [0, 60];
+/** The most items that the response with a job shows, and how many it shows by default. */
+export const MAX_INLINE_ITEMS = 100;
 
 const maxCredits = Type.Optional(
   Type.Integer({
@@ -121,7 +121,10 @@ export const JobRequest = Type.Object(
     ),
     maxCredits,
     imageCount: Type.Optional(number('Dry run: stands for this number of additional assetIds.')),
-    wait: Type.Optional({ ...number('Seconds to wait for a job of one item; at most 60.'), clamped: WAITS }),
+    wait: Type.Optional({
+      ...number('Seconds to wait for a job of one item; at most 60.'),
+      clamped: WAIT_SECONDS,
+    }),
     mode: Type.Optional(
       Type.Unsafe<unknown>({ description: 'Removed: leave it out.', documented: { not: {} } }),
     ),
@@ -149,8 +152,8 @@ const view = {
   items: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: INLINE_ITEMS,
-      description: `The most items that the answer shows; 0 leaves them out. Default ${INLINE_ITEMS}.`,
+      maximum: MAX_INLINE_ITEMS,
+      description: `The most items that the answer shows; 0 leaves them out. Default ${MAX_INLINE_ITEMS}.`,
     }),
   ),
 };
@@ -160,7 +163,7 @@ export type ViewQuery = Static<typeof ViewQuery>;
 
 const wait = Type.Optional({
   ...int32('Seconds to wait for the end of the job; at most 60.'),
-  clamped: WAITS,
+  clamped: WAIT_SECONDS,
 });
 
 export const SubmitQuery = Type.Object({
@@ -336,7 +339,9 @@ export const Job = Type.Object(
     pipelines: Type.Optional(Type.Array(JobPipeline)),
     segments: Type.Optional(Type.Array(JobSegment)),
     items: Type.Optional(
-      Type.Array(JobItem, { description: `The first ${INLINE_ITEMS}, or as many as the query asks for.` }),
+      Type.Array(JobItem, {
+        description: `The first ${MAX_INLINE_ITEMS}, or as many as the query asks for.`,
+      }),
     ),
     itemsTruncated: Type.Optional(flag('True when there are more.')),
   },

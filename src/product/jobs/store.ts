@@ -16,7 +16,7 @@ import {
   type JobDocument,
   type JobIn,
   type JobType,
-  RUNNING_JOBS_PER_TYPE,
+  MAX_RUNNING_JOBS_PER_TYPE,
 } from './job.ts';
 import { filterOf, JOB, updateOf } from './transitions.ts';
 
@@ -254,7 +254,7 @@ export class JobsStore {
     enter: (slot: { slot: string; startedAt: string }) => Promise<JobDocument | null>,
   ): Promise<JobDocument | null> {
     const startedAt = this.#now().toISOString();
-    for (let index = 0; index < RUNNING_JOBS_PER_TYPE; index += 1) {
+    for (let index = 0; index < MAX_RUNNING_JOBS_PER_TYPE; index += 1) {
       const slot = `${accountId}/${type}/${index}`;
       try {
         return await enter({ slot, startedAt });

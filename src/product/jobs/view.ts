@@ -1,6 +1,6 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { didYouMean, hintFirst } from '../../platform/ids/nearest.ts';
-import { INLINE_ITEMS, Job, JobSummary, type ViewQuery } from './schema.ts';
+import { Job, JobSummary, MAX_INLINE_ITEMS, type ViewQuery } from './schema.ts';
 
 /** What an answer shows of each job. */
 export interface JobView {
@@ -18,7 +18,7 @@ const SUMMARY_FIELDS = Object.keys(JobSummary.properties);
  * @throws ApiError invalid_param on fields
  */
 export function readView(
-  { fields, items = INLINE_ITEMS }: ViewQuery,
+  { fields, items = MAX_INLINE_ITEMS }: ViewQuery,
   allowed: readonly string[] = Object.keys(Job.properties),
 ): JobView {
   // A replay reads the query before its validation, when numbers are still text.

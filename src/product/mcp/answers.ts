@@ -25,7 +25,7 @@ export function failureOf(thrown: unknown): CallToolResult {
   };
 }
 
-/** Whether an error is a fault of the tools, and neither of the call nor of the service. */
+/** Whether an error is a fault in the tools themselves: neither the call nor the service caused it. */
 export function isFault(thrown: unknown): boolean {
   return !(thrown instanceof Refusal || thrown instanceof ApiError);
 }

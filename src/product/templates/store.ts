@@ -24,9 +24,13 @@ import {
   versionOf,
 } from './template.ts';
 
-export const TEMPLATES_PER_ACCOUNT = 200;
+export const MAX_TEMPLATES_PER_ACCOUNT = 200;
 
-export const TEMPLATE: ResourceKind = { noun: 'template', limit: TEMPLATES_PER_ACCOUNT, guard: 'version' };
+export const TEMPLATE: ResourceKind = {
+  noun: 'template',
+  limit: MAX_TEMPLATES_PER_ACCOUNT,
+  guard: 'version',
+};
 
 type TemplateDocument = Template & Named;
 

@@ -11,7 +11,7 @@ import { withParam } from '../../platform/http/errors/with-param.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type Source } from './input.ts';
-import { beginCall, type CallTerms, counted, loadImage, type MeteredCallOptions } from './metered-call.ts';
+import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
@@ -44,7 +44,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       const { caller } = underWay;
       const terms = underWay.expectedBy(imageWorkers);
       const pair = await readPair(request);
-      const done = await counted(options.allowance, caller, 'compare', async () => {
+      const done = await metered(options.allowance, caller, 'compare', async () => {
         const one = await loadImage(pair.one, options, terms);
         const other = await loadOther(pair, terms);
         const fetchMs = underWay.admittedMs();

@@ -12,7 +12,7 @@ import { type CallTerms, loadImage, type MeteredCallOptions } from './metered-ca
 
 /** A second picture that steps of a call read. */
 export interface SentLayer {
-  /** By which the steps of the pass name it. */
+  /** The id by which the steps of the pass name it. */
   id: string;
   source: { kind: 'part'; name: string } | Exclude<Source, { kind: 'bytes' }>;
   /** The field of the call, or the part, that a refusal names. */

@@ -170,24 +170,24 @@ export async function loadImage(
  * when it fails.
  * @throws ApiError 402 insufficient_credit, or the error of the work.
  */
-export async function counted<T>(
+export async function metered<T>(
   allowance: Allowance,
   caller: Caller,
   op: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  return countedEach(allowance, caller, [op], async () => {
+  return meteredEach(allowance, caller, [op], async () => {
     const result = await work();
     return { result, succeeded: [true] };
   });
 }
 
 /**
- * The same for work of several runs, of which some may fail.
+ * Does the same as `metered` for work of several runs, of which some may fail.
  * @param ops the op of each run.
  * @param work tells which of them succeeded.
  */
-export async function countedEach<T>(
+export async function meteredEach<T>(
   allowance: Allowance,
   caller: Caller,
   ops: readonly string[],

@@ -57,7 +57,7 @@ export interface CompiledOutput extends Omit<CompiledCall, 'asJob'> {
 }
 
 /** The most compiled queries that a process keeps. Longer texts rarely repeat. */
-const KEPT_QUERIES = 1_000;
+const MAX_KEPT_QUERIES = 1_000;
 const MAX_KEPT_TEXT_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
@@ -70,7 +70,7 @@ type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 export class CallCompiler {
   readonly #models: Models;
   /** Calls by the text of their query, because programs send a few queries repeatedly. */
-  readonly #kept = new LRUCache<string, TransformCall>({ max: KEPT_QUERIES });
+  readonly #kept = new LRUCache<string, TransformCall>({ max: MAX_KEPT_QUERIES });
 
   constructor(models: Models) {
     this.#models = models;

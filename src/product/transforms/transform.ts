@@ -27,12 +27,12 @@ import { checkParts, loadLayers } from './layers.ts';
 import {
   beginCall,
   type CallTerms,
-  counted,
-  countedEach,
   formatOf,
   type LoadedImage,
   loadImage,
   type MeteredCallOptions,
+  metered,
+  meteredEach,
   type SyncCall,
   sendPicture,
 } from './metered-call.ts';
@@ -101,7 +101,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         return success(NOTHING_MADE, estimate);
       }
       const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
-      const done = await counted(options.allowance, caller, name, async () => {
+      const done = await metered(options.allowance, caller, name, async () => {
         const image = await loadImage(input, options, terms);
         const second = await loadLayers(layers, input.files, options, terms);
         const fetchMs = underWay.admittedMs();
@@ -140,7 +140,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       );
     }
     const ops = branches.map(({ op }) => op);
-    const done = await countedEach(options.allowance, caller, ops, async () => {
+    const done = await meteredEach(options.allowance, caller, ops, async () => {
       const image = await loadImage(input, options, terms);
       const second = await loadLayers(layers, input.files, options, terms);
       const fetchMs = underWay.admittedMs();

@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { ENDPOINTS_PER_ACCOUNT } from './schema.ts';
+import { MAX_ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
 /** 404: no such endpoint, or another account's: the answer is the same. */
 export function endpointNotFound(): ApiError {
@@ -19,8 +19,8 @@ export function deliveryNotFound(): ApiError {
 export function tooManyEndpoints(): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
-    `An account has at most ${ENDPOINTS_PER_ACCOUNT} webhook endpoints: delete one that is not needed.`,
-    { details: { limit: ENDPOINTS_PER_ACCOUNT } },
+    `An account has at most ${MAX_ENDPOINTS_PER_ACCOUNT} webhook endpoints: delete one that is not needed.`,
+    { details: { limit: MAX_ENDPOINTS_PER_ACCOUNT } },
   );
 }
 

@@ -4,7 +4,7 @@ import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
 const MAX_URL_CHARACTERS = 2048;
 const MAX_DESCRIPTION_CHARACTERS = 500;
-export const ENDPOINTS_PER_ACCOUNT = 10;
+export const MAX_ENDPOINTS_PER_ACCOUNT = 10;
 
 const dateTime = (description: string) => Type.String({ format: 'date-time', description });
 

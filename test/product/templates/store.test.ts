@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { newContent } from '../../../src/product/templates/rules.ts';
-import { TEMPLATES_PER_ACCOUNT, TemplatesStore } from '../../../src/product/templates/store.ts';
+import { MAX_TEMPLATES_PER_ACCOUNT, TemplatesStore } from '../../../src/product/templates/store.ts';
 import type { Template } from '../../../src/product/templates/template.ts';
 import { dyingAtUpdate, openDocuments } from '../../support/documents.ts';
 
@@ -59,19 +59,19 @@ t.test('a crash between keeping a version and moving on costs nothing', async (t
 
 t.test('thirty creates at 199 make exactly one template', async (t) => {
   const store = await openStore(t);
-  await store.insert('acc_a', drafts(TEMPLATES_PER_ACCOUNT - 1), at(0));
+  await store.insert('acc_a', drafts(MAX_TEMPLATES_PER_ACCOUNT - 1), at(0));
   await store.insertOne('acc_b', { content }, at(0));
   const codes = await Promise.all(
     Array.from({ length: 30 }, () => codeOf(store.insertOne('acc_a', { content }, at(1)))),
   );
   t.equal(codes.filter((code) => code === 'none').length, 1);
   t.equal(codes.filter((code) => code === 'resource_limit_exceeded').length, 29);
-  t.equal(await store.count('acc_a'), TEMPLATES_PER_ACCOUNT);
+  t.equal(await store.count('acc_a'), MAX_TEMPLATES_PER_ACCOUNT);
 });
 
 t.test('a deleted template gives its place back', async (t) => {
   const store = await openStore(t);
-  const [first] = await store.insert('acc_a', drafts(TEMPLATES_PER_ACCOUNT), at(0));
+  const [first] = await store.insert('acc_a', drafts(MAX_TEMPLATES_PER_ACCOUNT), at(0));
   t.equal(await codeOf(store.insertOne('acc_a', { content }, at(1))), 'resource_limit_exceeded');
   t.ok(await store.remove('acc_a', first?._id ?? ''));
   t.equal(await codeOf(store.insertOne('acc_a', { content }, at(1))), 'none');
@@ -80,7 +80,7 @@ t.test('a deleted template gives its place back', async (t) => {
 t.test('an import that would pass the limit stores nothing, also when it races another', async (t) => {
   const store = await openStore(t);
   t.equal(
-    await codeOf(store.insert('acc_a', drafts(TEMPLATES_PER_ACCOUNT + 1), at(0))),
+    await codeOf(store.insert('acc_a', drafts(MAX_TEMPLATES_PER_ACCOUNT + 1), at(0))),
     'resource_limit_exceeded',
   );
   t.equal(await store.count('acc_a'), 0);

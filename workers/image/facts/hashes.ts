@@ -7,15 +7,15 @@ import type { Sample } from './sample.ts';
 import { smallCopy } from './small-copy.ts';
 
 /** Longest side, in pixels, of the copy from which ThumbHash and BlurHash are made. */
-const HASHED_PX = 100;
+const MAX_HASHED_EDGE_PX = 100;
 
 /**
  * The ThumbHash, the BlurHash and the perceptual hash of a picture. The last two have no transparency, so the picture
  * is laid on white for them.
- * @param sample the picture within WORKING_PX; a copy of another size gives slightly different hashes.
+ * @param sample the picture within MAX_SAMPLE_EDGE_PX; a copy of another size gives slightly different hashes.
  */
 export function allHashesOf(sample: Sample): PictureHashes & { perceptualHash: string } {
-  const copy = smallCopy(sample, HASHED_PX);
+  const copy = smallCopy(sample, MAX_HASHED_EDGE_PX);
   return {
     ...drawnHashes(copy),
     perceptualHash: perceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 }),
@@ -24,16 +24,16 @@ export function allHashesOf(sample: Sample): PictureHashes & { perceptualHash: s
 
 /** The perceptual hash alone. */
 export function perceptualHashOf(sample: Sample): string {
-  const copy = smallCopy(sample, HASHED_PX);
+  const copy = smallCopy(sample, MAX_HASHED_EDGE_PX);
   return perceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 });
 }
 
 /**
  * The ThumbHash and the BlurHash of a picture. BlurHash has no transparency, so the picture is laid on white for it.
- * @param sample the picture within WORKING_PX; a copy of another size gives slightly different hashes.
+ * @param sample the picture within MAX_SAMPLE_EDGE_PX; a copy of another size gives slightly different hashes.
  */
 export function hashesOf(sample: Sample): PictureHashes {
-  return drawnHashes(smallCopy(sample, HASHED_PX));
+  return drawnHashes(smallCopy(sample, MAX_HASHED_EDGE_PX));
 }
 
 function drawnHashes({ data: rgba, width, height }: ReturnType<typeof smallCopy>): PictureHashes {

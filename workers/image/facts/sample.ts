@@ -5,7 +5,7 @@ import type { Pixels } from '../pixels/pixels.ts';
  * not larger is measured itself. For a larger one the sharpness is that of its 1024 px copy, which makes pictures of
  * different sizes comparable and costs a twelfth of reading every pixel of 12 megapixels.
  */
-export const WORKING_PX = 1024;
+export const MAX_SAMPLE_EDGE_PX = 1024;
 
 /** Raw 8-bit sRGB pixels (three channels, or four with alpha). */
 export interface Sample {

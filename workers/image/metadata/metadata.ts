@@ -11,7 +11,7 @@ import {
 } from '../../protocol.ts';
 import { encodeLocalOutput, type Output } from '../../transport/output.ts';
 import { measure } from '../facts/measure.ts';
-import { type Sample, WORKING_PX } from '../facts/sample.ts';
+import { MAX_SAMPLE_EDGE_PX, type Sample } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
 import { toSrgb } from '../input.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
@@ -132,7 +132,12 @@ async function workingCopy(
   raw: RawPixels | undefined,
   { size, isWide }: { size: Size; isWide: boolean },
 ): Promise<Sample & Pick<Output, 'data'>> {
-  const within = fitInto(size, { width: WORKING_PX, height: WORKING_PX }, 'inside', false).scaled;
+  const within = fitInto(
+    size,
+    { width: MAX_SAMPLE_EDGE_PX, height: MAX_SAMPLE_EDGE_PX },
+    'inside',
+    false,
+  ).scaled;
   // The copy is scaled as the steps of a pass scale, so that both measure the same values for the same picture.
   const small = open(input, raw)
     .autoOrient()

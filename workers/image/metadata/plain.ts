@@ -11,7 +11,7 @@ const MAX_NAME_CHARACTERS = 128;
 
 export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
 
-/** What the tags of a file may still take in total, in characters of JSON. */
+/** How many characters of JSON the tags of a file may still take in total. */
 interface TagBudget {
   leftCharacters: number;
 }

@@ -3,7 +3,7 @@ import { type Size, sizeFault } from '../pixels/geometry.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
 
-const OFFSET = 16384;
+const MAX_OFFSET_PX = 16384;
 /** CPU milliseconds per megapixel of each interpolator. */
 const AFFINE_MS = {
   nearest: 35,
@@ -20,10 +20,10 @@ export const affine = defineStep({
   parameters: {
     matrix: numbers(4, 4, 'The matrix, row by row: a, b, c, d.'),
     background: optional(colour('Colour of the area that opens up.')),
-    idx: number(-OFFSET, OFFSET, 'Offset across, before.', { default: 0 }),
-    idy: number(-OFFSET, OFFSET, 'Offset down, before.', { default: 0 }),
-    odx: number(-OFFSET, OFFSET, 'Offset across, after.', { default: 0 }),
-    ody: number(-OFFSET, OFFSET, 'Offset down, after.', { default: 0 }),
+    idx: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, before.', { default: 0 }),
+    idy: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, before.', { default: 0 }),
+    odx: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, after.', { default: 0 }),
+    ody: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, after.', { default: 0 }),
     interpolator: choice(INTERPOLATORS, 'How pixels between pixels are made.', { default: 'bicubic' }),
   },
   grey: 'keeps',

@@ -2,14 +2,14 @@ import { BadArgument } from '../refusal.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { integer, number, numbers, optional } from './parameter.ts';
 
-const EDGE = 31;
+const MAX_KERNEL_EDGE = 31;
 
 export const convolve = defineStep({
   description: 'Makes each pixel the weighted sum of those around it.',
   parameters: {
-    width: integer(3, EDGE, 'Width of the kernel.'),
-    height: integer(3, EDGE, 'Height of the kernel.'),
-    kernel: numbers(9, EDGE * EDGE, 'The weights, row by row: width × height of them.'),
+    width: integer(3, MAX_KERNEL_EDGE, 'Width of the kernel.'),
+    height: integer(3, MAX_KERNEL_EDGE, 'Height of the kernel.'),
+    kernel: numbers(9, MAX_KERNEL_EDGE * MAX_KERNEL_EDGE, 'The weights, row by row: width × height of them.'),
     scale: optional(integer(1, 1_000_000, 'Divisor of the sum; the sum of the weights when left out.')),
     offset: number(-255, 255, 'Added at the end.', { default: 0 }),
   },

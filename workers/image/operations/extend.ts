@@ -4,17 +4,17 @@ import { pad } from '../sizing.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';
 
-const SIDE = 16384;
+const MAX_ADDED_PX = 16384;
 
 type Room = Record<'top' | 'right' | 'bottom' | 'left', number>;
 
 export const extend = defineStep({
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
-    top: integer(0, SIDE, 'Pixels to add above.', { default: 0 }),
-    right: integer(0, SIDE, 'Pixels to add on the right.', { default: 0 }),
-    bottom: integer(0, SIDE, 'Pixels to add below.', { default: 0 }),
-    left: integer(0, SIDE, 'Pixels to add on the left.', { default: 0 }),
+    top: integer(0, MAX_ADDED_PX, 'Pixels to add above.', { default: 0 }),
+    right: integer(0, MAX_ADDED_PX, 'Pixels to add on the right.', { default: 0 }),
+    bottom: integer(0, MAX_ADDED_PX, 'Pixels to add below.', { default: 0 }),
+    left: integer(0, MAX_ADDED_PX, 'Pixels to add on the left.', { default: 0 }),
     extendWith: choice(
       ['background', 'copy', 'repeat', 'mirror'],
       'What fills the room: the background colour, the edge pixels, the picture again, or its mirror image.',

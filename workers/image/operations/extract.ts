@@ -3,15 +3,15 @@ import { cropTo } from '../sizing.ts';
 import { defineStep } from './operation.ts';
 import { integer, optional } from './parameter.ts';
 
-const EDGE = 100_000;
+const MAX_EDGE_PX = 100_000;
 
 export const extract = defineStep({
   description: 'Cuts out a rectangle given in pixels; it must lie within the picture.',
   parameters: {
-    left: optional(integer(0, EDGE, 'Left edge of the rectangle in pixels; 0 when left out.')),
-    top: optional(integer(0, EDGE, 'Top edge of the rectangle in pixels; 0 when left out.')),
-    width: integer(1, EDGE, 'Width in pixels.'),
-    height: integer(1, EDGE, 'Height in pixels.'),
+    left: optional(integer(0, MAX_EDGE_PX, 'Left edge of the rectangle in pixels; 0 when left out.')),
+    top: optional(integer(0, MAX_EDGE_PX, 'Top edge of the rectangle in pixels; 0 when left out.')),
+    width: integer(1, MAX_EDGE_PX, 'Width in pixels.'),
+    height: integer(1, MAX_EDGE_PX, 'Height in pixels.'),
   },
   grey: 'keeps',
   copies: 0,

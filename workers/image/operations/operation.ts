@@ -135,8 +135,8 @@ interface StepSource<P extends TProperties> {
   alphaAfter: AlphaEffect | ((params: Filled<P>) => AlphaEffect | boolean | undefined);
   changesNothing?(params: Filled<P>): boolean;
   /**
-   * `keeps`: a grey picture stays grey if the colours among its arguments are grey; `makes`: any picture becomes grey;
-   * `colours`, or nothing: a grey picture may get colours.
+   * The effect on grey. `keeps`: a grey picture stays grey if the colours among its arguments are grey. `makes`: any
+   * picture becomes grey. `colours`, or nothing: a grey picture may get colours.
    */
   grey?: 'keeps' | 'makes' | ((params: Filled<P>) => 'keeps' | 'makes' | 'colours');
   readsSecondAsset?: string;

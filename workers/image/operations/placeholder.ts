@@ -1,5 +1,5 @@
 import { hashesOf } from '../facts/hashes.ts';
-import { coloured, WORKING_PX } from '../facts/sample.ts';
+import { coloured, MAX_SAMPLE_EDGE_PX } from '../facts/sample.ts';
 import { blurBy } from '../gaussian.ts';
 import { fitInto, type Size } from '../pixels/geometry.ts';
 import { scaleTo } from '../sizing.ts';
@@ -32,7 +32,7 @@ export const placeholder = defineStep({
   async apply(picture, { kind }, { found }) {
     const result = sizeOf(picture, kind);
     // The picture is scaled to the same size as for a description, so that the hashes are identical.
-    await scaleTo(picture, within(picture, WORKING_PX));
+    await scaleTo(picture, within(picture, MAX_SAMPLE_EDGE_PX));
     found.hashes = hashesOf(coloured(await picture.pixels()));
     // The linear kernel averages only, because a sharper one would let the edges of the picture colour a single pixel.
     await scaleTo(picture, result, 'linear');

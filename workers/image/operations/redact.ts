@@ -7,15 +7,15 @@ import { BadArgument } from '../refusal.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, integer } from './parameter.ts';
 
-const EDGE = 100_000;
+const MAX_EDGE_PX = 100_000;
 const EXAMPLE = { x: 10, y: 10, width: 20, height: 20 };
 
 const REGION = Type.Object(
   {
-    x: integer(0, EDGE, 'Left edge in pixels.'),
-    y: integer(0, EDGE, 'Top edge in pixels.'),
-    width: integer(1, EDGE, 'Width in pixels.'),
-    height: integer(1, EDGE, 'Height in pixels.'),
+    x: integer(0, MAX_EDGE_PX, 'Left edge in pixels.'),
+    y: integer(0, MAX_EDGE_PX, 'Top edge in pixels.'),
+    width: integer(1, MAX_EDGE_PX, 'Width in pixels.'),
+    height: integer(1, MAX_EDGE_PX, 'Height in pixels.'),
   },
   { additionalProperties: false, examples: [EXAMPLE] },
 );

@@ -68,7 +68,7 @@ interface Goal<J extends Trial> {
 
 /** A file that is below the limit by no more than this, in natural logarithms, ends the search: 3 %. */
 const NEAR_SIZE = 0.03;
-/** A palette of two colours needs at most a bit per pixel. Below that even the smallest setting may be too large. */
+/** A palette of two colours takes at most a bit per pixel. With fewer, even the smallest setting may be too large. */
 const SURE_BYTES_PER_PX = 1 / 8;
 /**
  * Factor on the tolerance if there is time for only one trial, because a sample's estimate is sometimes wrong by a

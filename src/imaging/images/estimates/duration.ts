@@ -3,7 +3,14 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import { movingEffort, searchEffort, USUAL_EFFORT } from '../../../../workers/image/operations/parameter.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
-import { encodeOf, framesOf, type LayerHeaders, layersOf, sizesOf, skippingBatches } from './following.ts';
+import {
+  encodeOf,
+  framesOf,
+  type LayerHeaders,
+  layerHeadersOf,
+  sizesOf,
+  skippingBatches,
+} from './following.ts';
 
 /*
  * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35). The time of an
@@ -77,7 +84,7 @@ export function estimatedMs(header: Header, passes: readonly Pass[], layers: Lay
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
   const decodings = passes.map((pass) => decodingMs(header, readFrames(header, pass)));
   const decodeMs = header.animated ? sumOf(decodings) : Math.max(...decodings);
-  const layerMs = passes.flatMap((pass) => layersOf(pass, layers).map((layer) => decodingMs(layer, 1)));
+  const layerMs = passes.flatMap((pass) => layerHeadersOf(pass, layers).map((layer) => decodingMs(layer, 1)));
   return decodeMs + sumOf(layerMs) + sumOf(passes.map((pass) => changingMs(header, pass)));
 }
 

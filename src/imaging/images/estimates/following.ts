@@ -22,7 +22,7 @@ export interface Size {
 export type LayerHeaders = Readonly<Record<string, Header>>;
 
 /** The second pictures that the steps of a pass read, one for each such step. */
-export function layersOf({ steps }: Pass, layers: LayerHeaders): Header[] {
+export function layerHeadersOf({ steps }: Pass, layers: LayerHeaders): Header[] {
   return steps.flatMap(({ operation: name, params }) => {
     const operation = operationNamed(name);
     const key = operation?.kind === 'step' ? operation.readsSecondAsset : undefined;

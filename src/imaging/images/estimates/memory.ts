@@ -6,7 +6,7 @@ import {
   encodeOf,
   framesOf,
   type LayerHeaders,
-  layersOf,
+  layerHeadersOf,
   type Size,
   sizesOf,
   skippingBatches,
@@ -65,7 +65,7 @@ function peakBytes(header: Header, pass: Pass): number {
 
 /** The largest second picture while it is decoded: the others are laid over before it or after it. */
 function layerBytes(pass: Pass, layers: LayerHeaders): number {
-  const each = layersOf(pass, layers).map(
+  const each = layerHeadersOf(pass, layers).map(
     (layer) => decodeBytes(layer) + layer.width * layer.height * LAYER_BYTES_PER_PIXEL,
   );
   return Math.max(0, ...each);

@@ -2,8 +2,8 @@ import { Bytes } from '../../../../workers/formats/bytes.ts';
 import { naturalSizeOf, wholePixels } from '../../../../workers/formats/svg.ts';
 import { type Header, headerOf } from './facts.ts';
 
-/** Bytes that are searched for the root element: comments and a DOCTYPE may come before it. */
-const PROLOGUE_BYTES = 65_536;
+/** The most bytes that are searched for the root element. Comments and a DOCTYPE may come before it. */
+const MAX_PROLOGUE_BYTES = 65_536;
 /** The text that may stand before the root element; each alternative begins differently, so the match is linear. */
 const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
 const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
@@ -30,7 +30,7 @@ export function naturalSizeIn(file: Uint8Array): { width: number; height: number
 
 /** The start tag of the root element. */
 function rootOf(bytes: Bytes): string | undefined {
-  const text = decode(bytes.slice(0, PROLOGUE_BYTES));
+  const text = decode(bytes.slice(0, MAX_PROLOGUE_BYTES));
   const prologue = PROLOGUE.exec(text)?.[0] ?? '';
   return ROOT.exec(text.slice(prologue.length))?.[0];
 }

@@ -29,7 +29,7 @@ export interface StartedWork<Result> {
   busyMs: Promise<number | null>;
 }
 
-/** What a worker made of a task, or what it was lost with; and its CPU time until then, in milliseconds. */
+/** The result of a task, or the error with which its worker was lost, and the CPU time until then in milliseconds. */
 export type Finished<Result> = { busyMs: number | null } & ({ result: Result } | { error: unknown });
 
 /** What runs the tasks of a pool: threads of this process, or child processes. */

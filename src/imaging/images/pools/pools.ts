@@ -166,7 +166,7 @@ export class Pools {
   threadsFor(header: Header, passes: readonly Pass[]): number {
     const { capacity } = this.#options;
     const granted = capacity.processes() * capacity.imageThreads();
-    // The encoder of AVIF writes other bytes with each number of threads.
+    // The bytes that the AVIF encoder writes depend on its number of threads.
     const writesAvif = passes.some((pass) => encodeOf(header, pass).format === 'avif');
     const gains = !writesAvif && passes.some((pass) => divisibleMs(header, pass) >= DIVIDED_FROM_MS);
     return granted > 1 && gains && this.#isAlone() ? 2 : 1;

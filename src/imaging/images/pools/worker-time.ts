@@ -20,7 +20,7 @@ export class WorkerTime {
   #latest = { accountId: '', atMs: Number.NEGATIVE_INFINITY };
   #before = this.#latest;
 
-  /** @param budgetMs time of an account in a minute. Read at each question, because an operator may change it. */
+  /** @param budgetMs the time of an account in a minute. It is read each time, because an operator may change it. */
   constructor({ clock, budgetMs }: { clock: Clock; budgetMs: () => number }) {
     this.#clock = clock;
     this.#budgetMs = budgetMs;

@@ -329,9 +329,9 @@ function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): b
   return type === 'integer' && minimum === 1 && maximum === 100 && value > 0 && value < 1;
 }
 
-const EXCERPT_CHARACTERS = 60;
+const MAX_EXCERPT_CHARACTERS = 60;
 
 function excerptOf(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  return text.length <= EXCERPT_CHARACTERS ? text : `${text.slice(0, EXCERPT_CHARACTERS)}…`;
+  return text.length <= MAX_EXCERPT_CHARACTERS ? text : `${text.slice(0, MAX_EXCERPT_CHARACTERS)}…`;
 }

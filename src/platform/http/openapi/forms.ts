@@ -83,7 +83,7 @@ export function onlyOperations(document: Node, ids: string): Node {
   return { ...part, components: componentsOf(part, document.components as Record<string, Node>) };
 }
 
-/** The components that the operations of a document refer to, and those that they refer to. */
+/** The components that the operations of a document refer to, directly or through other components. */
 function componentsOf({ paths, webhooks }: Node, all: Record<string, Node>): Node {
   const kept: Record<string, Node> = { securitySchemes: all.securitySchemes as Node };
   const collect = (value: unknown): void => {

@@ -19,11 +19,12 @@ import {
 import { CallSlots, type SlotKind } from './slots.ts';
 
 /** The most calls of an account that may wait for jobs at once. */
-export const JOB_WAITS = 8;
+export const MAX_JOB_WAITS = 8;
 
-/** The most downloads of many files that an account may have at once, and the most of them by links. */
-export const DOWNLOADS = 2;
-const LINK_DOWNLOADS = 1;
+/** The most downloads of many files that an account may have at once. */
+export const MAX_DOWNLOADS = 2;
+/** The most of these downloads that may go by links. */
+const MAX_LINK_DOWNLOADS = 1;
 
 const WINDOW_MS = 60_000;
 
@@ -90,9 +91,9 @@ export class Gate {
     this.#options = options;
     this.#slotLimits = {
       calls: options.settings.SYNC_CALLS_PER_ACCOUNT,
-      waits: JOB_WAITS,
-      downloads: DOWNLOADS,
-      linkDownloads: LINK_DOWNLOADS,
+      waits: MAX_JOB_WAITS,
+      downloads: MAX_DOWNLOADS,
+      linkDownloads: MAX_LINK_DOWNLOADS,
     };
     this.#slots = new CallSlots(options.coordination, `${options.hostId}/${options.processId}`);
   }

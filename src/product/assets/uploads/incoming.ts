@@ -7,7 +7,13 @@ import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { MAX_UPLOAD_BYTES, MAX_UPLOAD_FILES, MAX_URL_BYTES, URL_FETCHES, URL_TIMEOUT_MS } from '../limits.ts';
+import {
+  MAX_UPLOAD_BYTES,
+  MAX_UPLOAD_FILES,
+  MAX_URL_BYTES,
+  MAX_URL_FETCHES,
+  URL_TIMEOUT_MS,
+} from '../limits.ts';
 import { filenameIn } from '../rules.ts';
 import { UrlUpload } from '../schema.ts';
 
@@ -38,8 +44,8 @@ export class IncomingImages {
   readonly #outbound: Outbound;
   // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
   readonly #fetches = new Admission({
-    slots: URL_FETCHES,
-    budgetBytes: URL_FETCHES * MAX_URL_BYTES,
+    slots: MAX_URL_FETCHES,
+    budgetBytes: MAX_URL_FETCHES * MAX_URL_BYTES,
     limits: () => ({ calls: MAX_WAITING_FETCHES }),
   });
 

@@ -86,7 +86,7 @@ export class Outputs {
     if (collection !== null && shown > 0) await this.#options.collections.touch(accountId, collection);
   }
 
-  /** Removes an output that no item was recorded with; a failure is left to the sweep. */
+  /** Removes an output that no recorded item has. If that fails, the sweep removes it. */
   async discard(accountId: string, assetId: string): Promise<void> {
     const asset = await this.#options.store.abandon(accountId, assetId, 'made');
     if (asset !== null) await this.#options.removal.finish(asset);

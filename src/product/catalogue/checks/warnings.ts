@@ -90,7 +90,7 @@ function resizedTwice(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
   return found;
 }
 
-/** A resize that neither crops nor pads: of several, only the last one matters. */
+/** Whether a step is a resize that neither crops nor pads. Of several such steps, only the last one matters. */
 function isPlain({ operation, params }: Step): boolean {
   return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }

@@ -42,12 +42,12 @@ export interface StoredSteps {
   subjects: readonly Subject[];
 }
 
-/** One variant of a job: its parameters, merged over the job's, and the steps that they make. */
+/** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
 export interface SentVariant {
   /** Its name, or its index as text; absent without variants. */
   name?: string;
   parameters: Given;
-  /** A field of the variant: if it was sent in the variant, else in the job. */
+  /** Tells where a field was sent: in the variant, or else in the job. */
   at: FieldsOf;
   steps: SentStep[];
 }

@@ -14,14 +14,17 @@ interface ParameterDelta {
 type StoredSegment = Exclude<Segment, { runs: 'model' }> | StoredModelSegment;
 
 interface StoredModelSegment extends Omit<Extract<Segment, { runs: 'model' }>, 'parameters'> {
-  /** From the parameters of the same segment of the first variant; in the first one, from the variant's own. */
+  /**
+   * The difference from the parameters of the same segment of the first variant. In the first variant, it is the
+   * difference from the parameters of the variant.
+   */
   parameters: ParameterDelta;
   /** The schema is the one among the parameters, and stands there alone. */
   hasSentSchema?: true;
 }
 
 interface StoredVariant extends Omit<DefinedVariant, 'parameters' | 'segments'> {
-  /** From the parameters of the first variant; in the first one, from those of the job. */
+  /** The difference from the parameters of the first variant. The first variant has that from those of the job. */
   parameters: ParameterDelta;
   segments: StoredSegment[];
 }

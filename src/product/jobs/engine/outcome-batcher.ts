@@ -34,7 +34,7 @@ const MAX_BATCH_SIZE = 64;
  * takes three writes, however many outcomes it counts. The counters and events of a batch are late by as much at most.
  */
 const GATHER_MS = 250;
-const KEPT_BATCHES = 1_000;
+const MAX_KEPT_BATCHES = 1_000;
 
 interface BatcherOptions {
   jobs: Pick<JobsStore, 'get'>;
@@ -127,7 +127,7 @@ export class OutcomeBatcher {
     } while (batch.waiting.length > 0 && this.#gatherMs(batch) === 0);
     batch.isRecording = false;
     if (batch.waiting.length > 0) this.#recordSoon(jobId, batch);
-    else if (this.#batches.size > KEPT_BATCHES) this.#batches.delete(jobId);
+    else if (this.#batches.size > MAX_KEPT_BATCHES) this.#batches.delete(jobId);
   }
 
   async #recordTogether(jobId: string, batch: JobBatch, together: Waiting[]): Promise<void> {

@@ -3,11 +3,11 @@
  * results of the last ones are described, stored and recorded. That takes longer than the work on a small picture.
  */
 const ITEMS_BEYOND_WORK = 6;
-/** One more than a single job may have, so that a large job never takes all slots. */
+/** The slots that a single job may not take, so that a large job never takes all. */
 const FOR_OTHERS = 1;
-/** Short items are claimed together, up to this much work. */
+/** Short items are claimed together until their work takes this long. */
 const BATCH_MS = 200;
-/** A claim of several items takes three queries instead of one: from this number on it is cheaper. */
+/** From this number of items on, one claim of several is cheaper, although it takes three queries instead of one. */
 const MIN_BATCH_SIZE = 4;
 const MAX_BATCH_SIZE = 64;
 const FIRST_GUESS_MS = 200;

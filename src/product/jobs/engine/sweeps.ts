@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../../platform/values/units.ts';
 import type { JobsContext } from '../context.ts';
 import { removeIntermediates } from '../intermediates.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { endOfLease, isPoison, poisoned } from '../rules.ts';
+import { claimLossOf, isPoison, poisoned } from '../rules.ts';
 import { JOB } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Completion } from './completion.ts';
@@ -94,7 +94,7 @@ export class JobSweeps {
     const expired = await this.#context.items.expiredLeases(SWEEP_BATCH_SIZE);
     this.#wasSilent = false;
     if (performance.now() >= this.#sparesUntilMs) return expired;
-    return expired.filter((item) => endOfLease(item) === 'deaths');
+    return expired.filter((item) => claimLossOf(item) === 'deaths');
   }
 
   /** Claims of processes that died or are paused: other processes get their items, or the items fail. */
@@ -114,7 +114,7 @@ export class JobSweeps {
         continue;
       }
       this.#metrics.noteExpiredLease('again');
-      if (await this.#context.items.giveBack(item, endOfLease(item))) ended += 1;
+      if (await this.#context.items.giveBack(item, claimLossOf(item))) ended += 1;
       woken.add(item.jobId);
     }
     for (const jobId of woken) {

@@ -8,7 +8,7 @@ import { type EndedJob, hasEnded, type JobDocument } from '../job.ts';
 export const MAX_ARCHIVE_FILES = 10_000;
 const ITEMS_A_READ = 1_000;
 /** The most files of archives whose layout is remembered: some 15 MB. */
-const REMEMBERED_FILES = 30_000;
+const MAX_REMEMBERED_FILES = 30_000;
 /** How long a layout is remembered: a source whose name is in it may be deleted meanwhile. */
 const REMEMBERED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
@@ -30,7 +30,7 @@ export class JobResults {
   readonly #context: ResultsContext;
   /** By job and number of its outputs: once it has ended, they only get fewer. */
   readonly #archives = new LRUCache<string, Promise<Archive>>({
-    maxSize: REMEMBERED_FILES,
+    maxSize: MAX_REMEMBERED_FILES,
     ttl: REMEMBERED_MS,
   });
 

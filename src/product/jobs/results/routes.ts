@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
-import { DOWNLOADS, type Gate } from '../../accounts/gate/gate.ts';
+import { type Gate, MAX_DOWNLOADS } from '../../accounts/gate/gate.ts';
 import { isLink, linkQuery, verifyLink } from '../../assets/content/links.ts';
 import { sendRanged } from '../../assets/content/sending.ts';
 import { linkEnd } from '../../assets/rules.ts';
@@ -33,7 +33,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       config: { access: 'public', ignoresCredential: isLink, responseType: TYPE, fixedWord: true },
       schema: {
         summary: 'Download all results of a job',
-        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
+        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobPath,
         querystring: ResultsQuery,

@@ -20,7 +20,7 @@ export interface PageWorkOptions extends JobFonts {
 /** Deadline of the drawing of a page; the wait for a browser does not count. */
 const DEADLINE_MS = 20_000;
 
-/** Draws the page of a render's row. */
+/** Makes the work on an item of a render job: it fills the template with the row of the item and draws the page. */
 export function createPageWork(options: PageWorkOptions) {
   const { renders, templates, assets, publicUrl, imageWorkers, fonts } = options;
 

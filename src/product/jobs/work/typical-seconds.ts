@@ -13,7 +13,7 @@ export const OP_DURATIONS: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-const REMEMBERED = 100;
+const MAX_DURATIONS = 100;
 const MIN_SAMPLES = 5;
 const FRESH_MS = 60_000;
 
@@ -35,7 +35,7 @@ export class TypicalSeconds {
 
   /** Records a completed item. */
   async took(op: string, model: string, durationMs: number): Promise<void> {
-    const lastMs = { $each: [Math.round(durationMs)], $slice: -REMEMBERED };
+    const lastMs = { $each: [Math.round(durationMs)], $slice: -MAX_DURATIONS };
     await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
   }
 

@@ -7,8 +7,8 @@ import { AnyObject, Tool, type ToolResult } from '../tool.ts';
 
 /** Shorter than the time that clients wait for a tool, which is a minute in most of them. */
 const MAX_WAIT_SECONDS = 50;
-/** The items of a job in an answer. */
-const SHOWN_ITEMS = 20;
+/** The most items of a job in an answer. */
+const MAX_SHOWN_ITEMS = 20;
 const MAX_INPUTS = 100;
 
 const Arguments = Type.Object(
@@ -113,7 +113,7 @@ function requirePath(id: string | undefined): string {
 }
 
 function queryOf(fields: { dryRun?: boolean | undefined; wait?: number | undefined }): URLSearchParams {
-  const query = new URLSearchParams({ items: String(SHOWN_ITEMS) });
+  const query = new URLSearchParams({ items: String(MAX_SHOWN_ITEMS) });
   for (const [name, value] of Object.entries(present(fields))) query.set(name, String(value));
   return query;
 }

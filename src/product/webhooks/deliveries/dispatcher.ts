@@ -5,7 +5,7 @@ import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
 import type { AttemptSlots, Turn } from './slots.ts';
 
-/** The lease of a worker. An attempt starts only while the rest of the lease covers the longest attempt. */
+/** The lease of an endpoint. An attempt starts only while the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 /** The longest pause between two readings of the schedule, in case a wake-up is lost. */
@@ -152,7 +152,10 @@ export class Dispatcher {
       // A delivery was queued for it in the meantime, or other endpoints wait for a slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'A worker was not given back; its lease ends by itself');
+      this.#options.log.warn(
+        { err: error },
+        'A webhook endpoint was not given back; its lease ends by itself',
+      );
     }
   }
 

@@ -65,7 +65,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
     endpoint: EndpointDocument | null,
   ): Promise<boolean> {
     if (endpoint === null) {
-      await deliveries.close(accountId, endpointId, generation);
+      await deliveries.closeQueued(accountId, endpointId, generation);
       return true;
     }
     if (endpoint.enabled && endpoint.consecutiveFailures >= MAX_CONSECUTIVE_FAILURES) {
@@ -76,7 +76,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
     // The generation decides and not an instant, so that deliveries queued since the endpoint was enabled stay open.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;
-    await deliveries.close(accountId, endpointId, last);
+    await deliveries.closeQueued(accountId, endpointId, last);
     return true;
   }
 

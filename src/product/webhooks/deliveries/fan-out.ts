@@ -67,7 +67,7 @@ export class FanOut {
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
-          // An event from before the endpoint took any is not for it, such as one that is written again after a crash.
+          // An event from before the endpoint took any is not for it. Such an event may be written again after a crash.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),

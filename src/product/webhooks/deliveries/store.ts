@@ -93,7 +93,7 @@ export class DeliveriesStore {
   }
 
   /** Closes the queued deliveries of an endpoint up to a generation: they are never sent. @returns their number. */
-  async close(accountId: string, endpointId: string, generation: number): Promise<number> {
+  async closeQueued(accountId: string, endpointId: string, generation: number): Promise<number> {
     const { matched } = await this.#deliveries.updateMany(
       { accountId, endpointId, dueAt: { $gt: '' }, generation: { $lte: generation } },
       { $set: { status: 'FAILED', error: CLOSED_ERROR }, $unset: { dueAt: '' } },

@@ -59,7 +59,7 @@ export class Disabling {
   /** Closes the queued deliveries of a disabled or deleted endpoint, and notifies the other processes. */
   async closeQueue({ accountId, _id, generation }: EndpointDocument): Promise<void> {
     await this.#options.subscriptionsChanged(accountId);
-    await this.#options.deliveries.close(accountId, _id, generation);
+    await this.#options.deliveries.closeQueued(accountId, _id, generation);
   }
 
   /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */

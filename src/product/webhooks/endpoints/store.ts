@@ -7,10 +7,10 @@ import {
 } from '../../../platform/stores/documents/port.ts';
 import { ENDPOINTS_COLLECTION } from '../../events/subscriptions.ts';
 import { endpointNotFound, tooContended, tooManyEndpoints } from '../errors.ts';
-import { ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
+import { MAX_ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
 import type { EndpointDocument } from './endpoint.ts';
 
-/** Deliveries in a row that run out of retries until an endpoint is disabled. */
+/** The number of deliveries in a row that may run out of retries before an endpoint is disabled. */
 export const MAX_CONSECUTIVE_FAILURES = 5;
 
 export const ENDPOINTS: DeclaredCollection = {
@@ -45,7 +45,7 @@ export class EndpointsStore {
     now: Date,
   ): Promise<EndpointDocument> {
     // One of the racing writers wins every round: only more writers than this at once can exhaust it.
-    for (let round = 0; round < 2 * ENDPOINTS_PER_ACCOUNT; round += 1) {
+    for (let round = 0; round < 2 * MAX_ENDPOINTS_PER_ACCOUNT; round += 1) {
       const slot = await this.#freeSlot(accountId);
       const endpoint = { ...newEndpoint(fields, now), accountId, slot };
       const { duplicates } = await this.#endpoints.insertMany([endpoint]);
@@ -59,7 +59,7 @@ export class EndpointsStore {
     const taken = new Set(held.map(({ slot }) => slot));
     let free = 0;
     while (taken.has(free)) free += 1;
-    if (free >= ENDPOINTS_PER_ACCOUNT) throw tooManyEndpoints();
+    if (free >= MAX_ENDPOINTS_PER_ACCOUNT) throw tooManyEndpoints();
     return free;
   }
 
