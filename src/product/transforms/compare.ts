@@ -111,7 +111,7 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
   using multipart = await openMultipart(request, body, {
     bodyLimitBytes: MAX_MULTIPART_BYTES,
     fileLimitBytes: MAX_IMAGE_BYTES,
-    further: { name: 'other', keeps: (name) => name === 'other' },
+    further: { remedy: 'name the second one "other"', keeps: (name) => name === 'other' },
   });
   const file = await readPart(multipart.file);
   const [other, second] = await multipart.further();

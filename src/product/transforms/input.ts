@@ -101,7 +101,10 @@ const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
 /** Which files are second pictures is known when the steps are, which may stand behind them. */
-const LAYERS = { name: 'layer', keeps: (name: string) => !WORK_FIELDS.includes(name) };
+const LAYERS = {
+  remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
+  keeps: (name: string) => !WORK_FIELDS.includes(name),
+};
 
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters, steps and outputs. */
 function parseReference(body: unknown, contents: BodyContents): Input {

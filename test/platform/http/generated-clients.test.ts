@@ -135,7 +135,6 @@ from darkroom import AuthenticatedClient
 from darkroom.api.assets import read_asset_content, upload_asset
 from darkroom.api.images import transform_image
 from darkroom.models.transform_image_body import TransformImageBody
-from darkroom.models.transform_image_format import TransformImageFormat
 from darkroom.models.transform_image_op import TransformImageOp
 from darkroom.models.upload_asset_body import UploadAssetBody
 from darkroom.types import File
@@ -146,7 +145,7 @@ picture = lambda: File(payload=open(given, "rb"), file_name="red.png", mime_type
 
 made = transform_image.sync(
     client=client, body=TransformImageBody(file=picture()), op=TransformImageOp.RESIZE, width=4,
-    format_=TransformImageFormat.WEBP,
+    format_="webp",
 )
 with open(small, "wb") as file:
     file.write(made.payload.read())

@@ -35,8 +35,8 @@ interface MultipartOptions {
   maxFiles?: number;
   /** The files that are kept besides `file`. Absent: none. */
   further?: {
-    /** The name that the refusal of a second `file` suggests. */
-    name: string;
+    /** What the refusal of a second `file` says to do. */
+    remedy: string;
     keeps(name: string): boolean;
   };
 }
@@ -136,7 +136,7 @@ export async function openMultipart(
     }
     if (parts.length === maxFiles) {
       stream.resume();
-      fail(maxFiles === 1 ? secondFile(further?.name) : tooManyFiles(maxFiles));
+      fail(maxFiles === 1 ? secondFile(further?.remedy) : tooManyFiles(maxFiles));
       return;
     }
     const file = {
@@ -227,9 +227,7 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   );
 }
 
-/** @param further the name of a second file, for calls that take more than one. */
-function secondFile(further: string | undefined): ApiError {
-  const remedy = further === undefined ? 'send one image per call' : `name the second one "${further}"`;
+function secondFile(remedy = 'send one image per call'): ApiError {
   return invalidParam('file', `The multipart body has more than one part named "file": ${remedy}.`);
 }
 

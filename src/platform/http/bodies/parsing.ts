@@ -15,7 +15,7 @@ declare module 'fastify' {
     body?: 'json' | 'optional' | 'stream';
     /**
      * The schema of the JSON form of a route that also accepts the bytes of an image and a multipart `file`. Absent:
-     * only bytes.
+     * only bytes, and a form if `formFields` is there.
      */
     reference?: TSchema;
     /** The text fields of the multipart form, for OpenAPI. */

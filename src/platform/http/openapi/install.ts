@@ -142,8 +142,8 @@ const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map
 function bodyOf({ config = {} }: RouteOptions): Node {
   if (config.body !== 'stream') return {};
   const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES }]));
-  if (config.reference === undefined) return { body: { content: bytes } };
-  const { secondFile, furtherFiles = [], formFields = {} } = config;
+  const { reference, formFields, secondFile, furtherFiles = [] } = config;
+  if (reference === undefined && formFields === undefined) return { body: { content: bytes } };
   const files = secondFile === undefined ? ['file'] : ['file', secondFile];
   const form = {
     type: 'object',
@@ -154,7 +154,7 @@ function bodyOf({ config = {} }: RouteOptions): Node {
     },
     additionalProperties: true,
   };
-  const json = { 'application/json': { schema: config.reference } };
+  const json = reference === undefined ? {} : { 'application/json': { schema: reference } };
   const alone = secondFile === undefined ? bytes : {};
   return { body: { content: { ...alone, 'multipart/form-data': { schema: form }, ...json } } };
 }

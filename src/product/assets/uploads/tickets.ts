@@ -73,7 +73,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
   app.post<{ Params: AssetParams; Querystring: TicketQuery }>(
     '/upload-tickets/:assetId',
     {
-      config: { access: 'public', ignoresCredential: () => true, body: 'stream' },
+      config: { access: 'public', ignoresCredential: () => true, body: 'stream', formFields: {} },
       schema: {
         summary: 'Upload by a ticket',
         description:
