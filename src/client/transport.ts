@@ -93,7 +93,8 @@ export class Transport {
 
   constructor(options: ClientOptions) {
     this.baseUrl = (options.baseUrl ?? fromEnvironment('DARKROOM_URL') ?? DEFAULT_URL).replace(/\/+$/, '');
-    if (!URL.canParse(this.baseUrl)) throw new TypeError(`baseUrl is no address: ${this.baseUrl}`);
+    if (!/^https?:$/.test(URL.parse(this.baseUrl)?.protocol ?? ''))
+      throw new TypeError(`baseUrl (DARKROOM_URL) is no http or https address: ${this.baseUrl}`);
     const key = options.key ?? fromEnvironment('DARKROOM_KEY');
     this.#credential = key && `${key.startsWith('ses_') ? 'Bearer' : 'ApiKey'} ${key}`;
     this.clock = options.clock ?? systemClock;

@@ -1,5 +1,14 @@
 // needs: server
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
@@ -41,6 +50,8 @@ t.test('one image goes from a file or a pipe to a file or a pipe', async (t) => 
     JSON.stringify([{ op: 'grayscale' }, { op: 'flip', parameters: { axis: 'vertical' } }]),
   );
   t.match(await darkroom(['transform', 'red.png', '--steps', 'steps.json', '-o', 'grey.png']), { code: 0 });
+  const inline = ['--steps', '[{"op": "resize", "parameters": {"width": 8}}]', '-o', 'inline.png'];
+  t.match((await darkroom(['transform', 'red.png', ...inline])).rows, [{ width: 8 }]);
   t.match(await darkroom(['transform', 'red.png', ...resize, '--enlarge', '-o', 'red-8.png']), { code: 0 });
   const kebab = ['--op', 'compress', '--format', 'jpeg', '--min-ssim', '0.9', '-o', 'small.jpg'];
   t.match(await darkroom(['transform', 'red.png', ...kebab]), { code: 0 });
@@ -88,6 +99,8 @@ t.test('wrong arguments are told before anything is sent', async (t) => {
       /--width .* number/,
     ],
     'no file': [['transform', 'green.png', '--op', 'grayscale'], /no file green\.png/],
+    'steps that are no file': [['transform', 'red.png', '--steps', 'none.json'], /--steps .*none\.json/],
+    'html that is no file': [['render', '--html', 'none.html', '-o', 'x.png'], /--html .*none\.html/],
     'several images without a folder': [['transform', 'red.png', 'red.png', '--op', 'grayscale'], /-o/],
     'a key': [['transform', 'red.png', '--op', 'grayscale', '--key', 'drk_1'], /--key/],
     'an op of a model': [['transform', 'red.png', '--op', 'upscale'], /job run/],
@@ -98,6 +111,10 @@ t.test('wrong arguments are told before anything is sent', async (t) => {
   };
   for (const [name, [args, said]] of Object.entries(wrong))
     t.match(await darkroom(args), { code: 2, stderr: said }, name);
+  for (const url of ['nonsense', 'ftp://host']) {
+    const lost = runner(t.testdirName, { ...environment, DARKROOM_URL: url });
+    t.match(await lost(['ops']), { code: 2, stderr: /DARKROOM_URL/ }, url);
+  }
   const help = await darkroom(['transform', '--help']);
   t.match([help.code, help.stdout.toString()], [0, /--dry-run/]);
 });
@@ -157,6 +174,33 @@ t.test('a folder goes into a folder, and goes on where it ended', async (t) => {
   t.equal(other.rows.length, 5, 'other work is done again');
   t.equal((await darkroom([...command.slice(0, -2), '-o', 'out', '--again'])).rows.length, 5);
 });
+
+t.test(
+  'odd entries of a folder fail alone, results are no images of it, and a broken journal costs nothing',
+  async (t) => {
+    const { cwd, darkroom } = workplace(t);
+    const names = ['a b#1?.png', '--op.png', 'new\nline.png', 'ü.png'];
+    mkdirSync(join(cwd, 'photos/folder.png'), { recursive: true });
+    for (const name of names) writeFileSync(join(cwd, 'photos', name), png);
+    symlinkSync('/nowhere', join(cwd, 'photos/lost.png'));
+    const command = ['transform', 'photos', '--op', 'grayscale', '--format', 'png', '-o', 'photos/grey'];
+    const first = await darkroom(command);
+    const failed = first.rows.filter(({ error }) => error !== undefined);
+    t.match([first.code, first.rows.length, failed], [1, 5, [{ input: 'photos/lost.png' }]]);
+    t.same(
+      readdirSync(join(cwd, 'photos/grey'))
+        .filter((name) => name.endsWith('.png'))
+        .sort(),
+      [...names].sort(),
+    );
+    const journal = join(cwd, 'photos/grey/.darkroom-journal.ndjson');
+    appendFileSync(journal, 'null\n{}\n{"input": "photos/ü.png"}\n\u0000{"input": "br');
+    t.equal((await darkroom(command)).rows.length, 1, 'only what failed is tried again');
+    rmSync(join(cwd, 'photos/grey/ü.png'));
+    t.equal((await darkroom(command)).rows.length, 2);
+    t.equal((await darkroom(command)).rows.length, 1, 'the entry behind the broken line is read');
+  },
+);
 
 t.test('a job is priced, run, followed and listed', async (t) => {
   const { cwd, darkroom } = workplace(t);

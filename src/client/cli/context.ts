@@ -1,5 +1,6 @@
 import { Darkroom } from '../client.ts';
 import { readConfiguration } from './configuration.ts';
+import { UsageError } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What every command works with. */
@@ -18,8 +19,12 @@ export class Context {
     if (this.#client !== undefined) return this.#client;
     const { DARKROOM_URL, DARKROOM_KEY } = this.environment;
     const { url, key } = await readConfiguration(this.environment);
-    this.#client = new Darkroom({ baseUrl: DARKROOM_URL || url, key: DARKROOM_KEY || key });
-    return this.#client;
+    try {
+      this.#client = new Darkroom({ baseUrl: DARKROOM_URL || url, key: DARKROOM_KEY || key });
+      return this.#client;
+    } catch (error) {
+      throw new UsageError((error as Error).message, { cause: error });
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { join, parse, relative } from 'node:path';
+import { join, parse, relative, resolve, sep } from 'node:path';
 import type { ImageInput } from '../bodies.ts';
 import { imageTypeOf, openFile } from '../files.ts';
 import { UsageError } from './exit-codes.ts';
@@ -22,11 +22,13 @@ const ASSET = /^ast_\w+$/;
 /**
  * The images that arguments name: files, folders with all images below them, `-` for stdin, addresses, and ids of
  * assets.
+ * @param output a folder for results: where it lies within a folder of images, it is no part of that.
  * @throws UsageError for a file that does not exist, or a folder without an image.
  */
 export async function findInputs(
   args: readonly string[],
   stdin: AsyncIterable<Uint8Array>,
+  output?: string,
 ): Promise<{ inputs: Input[]; hasFolder: boolean }> {
   const inputs: Input[] = [];
   let hasFolder = false;
@@ -38,7 +40,9 @@ export async function findInputs(
       const found = await stat(arg).catch(() => null);
       if (found === null) throw new UsageError(`There is no file ${arg}.`);
       hasFolder ||= found.isDirectory();
-      inputs.push(...(found.isDirectory() ? await filesBelow(arg) : [await fileInput(arg, parse(arg).base)]));
+      inputs.push(
+        ...(found.isDirectory() ? await filesBelow(arg, output) : [await fileInput(arg, parse(arg).base)]),
+      );
     }
   }
   return { inputs: withDistinctStems(inputs), hasFolder };
@@ -62,20 +66,25 @@ function addressInput(url: string): Input {
   return { name: url, stem: name || 'image', open: async () => ({ url }) };
 }
 
-async function filesBelow(folder: string): Promise<Input[]> {
-  const names = await readdir(folder, { recursive: true });
-  const images = names.filter((name) => imageTypeOf(name) !== undefined).sort();
+async function filesBelow(folder: string, output = folder): Promise<Input[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const names = entries
+    .filter((entry) => !entry.isDirectory())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+  const made = relative(resolve(folder), resolve(output)) + sep;
+  const images = names.filter((name) => imageTypeOf(name) !== undefined && !name.startsWith(made)).sort();
   if (images.length === 0) throw new UsageError(`There is no image in ${folder}.`);
   return Promise.all(images.map((name) => fileInput(join(folder, name), name)));
 }
 
+/** A file that cannot be looked at, such as a link to nothing, fails when it is opened. */
 async function fileInput(path: string, name: string): Promise<Input> {
-  const { size, mtimeMs } = await stat(path);
+  const found = await stat(path).catch(() => null);
   const { dir, name: base } = parse(name);
   return {
     name: relative('.', path) || path,
     stem: join(dir, base),
-    version: `${size} ${Math.round(mtimeMs)}`,
+    ...(found && { version: `${found.size} ${Math.round(found.mtimeMs)}` }),
     open: () => openFile(path),
   };
 }

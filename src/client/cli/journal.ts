@@ -30,7 +30,10 @@ export class Journal {
 
   /** @param work what the command does with each file. */
   static async open(folder: string, work: unknown): Promise<Journal> {
-    const text = await readFile(join(folder, NAME), 'utf8').catch(() => '');
+    const path = join(folder, NAME);
+    const text = await readFile(path, 'utf8').catch(() => '');
+    // The next entry must not become a part of a line that broke off.
+    if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n');
     return new Journal(folder, JSON.stringify(work), text.split('\n').flatMap(parseEntry));
   }
 
@@ -48,10 +51,11 @@ export class Journal {
   }
 }
 
-/** A line that broke off when its process ended is no entry. */
+/** A line that broke off when its process ended is no entry, and neither is one that something else wrote. */
 function parseEntry(line: string): Entry[] {
   try {
-    return [JSON.parse(line)];
+    const entry = JSON.parse(line);
+    return typeof entry?.input === 'string' && typeof entry.output === 'string' ? [entry] : [];
   } catch {
     return [];
   }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Darkroom } from '../client.ts';
 import { NotFoundError } from '../errors.ts';
@@ -123,6 +124,17 @@ function readValue(name: string, text: string, { type, min, max }: OpParameter):
   if (types.length === 1 && ['integer', 'number'].includes(type))
     throw new UsageError(`--${name} is ${JSON.stringify(text)}: it must be a number.`);
   return text;
+}
+
+/** The text of a file that an option names. @throws UsageError for one that cannot be read. */
+export async function readNamed(name: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--${name} names a file that cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }
 
 export function readJson(name: string, text: string): unknown {

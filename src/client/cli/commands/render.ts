@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import type { RenderRequest } from '../../schema.ts';
 import type { Command } from '../context.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
-import { readJson } from '../parameters.ts';
+import { readJson, readNamed } from '../parameters.ts';
 import { estimateText } from '../terminal.ts';
 
 const OPTIONS = {
@@ -70,8 +69,8 @@ async function readRequest(values: Values): Promise<RenderRequest> {
     throw new UsageError('Say what to draw by one of --template and --html.');
   const fields = {
     templateId: template,
-    html: html === undefined ? undefined : await readFile(html, 'utf8'),
-    css: css === undefined ? undefined : await readFile(css, 'utf8'),
+    html: html === undefined ? undefined : await readNamed('html', html),
+    css: css === undefined ? undefined : await readNamed('css', css),
     width: numberIn(values, 'width'),
     height: numberIn(values, 'height'),
     quality: numberIn(values, 'quality'),
@@ -92,7 +91,10 @@ function numberIn(values: Values, name: 'width' | 'height' | 'quality' | 'scale'
 
 /** The row: that of --data, with the values of --set over it. */
 async function readData({ data, set = [] }: Values): Promise<Record<string, unknown>> {
-  const row = data === undefined ? {} : readJson('data', await readText(data));
+  const row =
+    data === undefined
+      ? {}
+      : readJson('data', data === '-' ? await text(process.stdin) : await readNamed('data', data));
   if (typeof row !== 'object' || row === null || Array.isArray(row))
     throw new UsageError('--data must hold one JSON object.');
   const pairs = set.map((pair) => {
@@ -101,8 +103,4 @@ async function readData({ data, set = [] }: Values): Promise<Record<string, unkn
     return [name, value];
   });
   return { ...row, ...Object.fromEntries(pairs) };
-}
-
-function readText(path: string): Promise<string> {
-  return path === '-' ? text(process.stdin) : readFile(path, 'utf8');
 }

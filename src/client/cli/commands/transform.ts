@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import type { Darkroom } from '../../client.ts';
 import { ForbiddenError, InsufficientCreditError, UnauthorizedError } from '../../errors.ts';
@@ -9,7 +9,7 @@ import { EXIT, exitCodeOf, UsageError } from '../exit-codes.ts';
 import { findInputs, type Input } from '../inputs.ts';
 import { Journal } from '../journal.ts';
 import { inParallel } from '../parallel.ts';
-import { type ParsedOp, parseOp, readJson } from '../parameters.ts';
+import { type ParsedOp, parseOp, readJson, readNamed } from '../parameters.ts';
 import { estimateText, failureObject, type Terminal } from '../terminal.ts';
 
 const OPTIONS = {
@@ -28,7 +28,7 @@ const ENDS_ALL = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
 export const transformCommand: Command = {
   usage: `darkroom transform IMAGE … --op NAME [--PARAMETER VALUE …] [-o OUTPUT]
-darkroom transform IMAGE … --preset SLUG | --steps FILE.json [-o OUTPUT]
+darkroom transform IMAGE … --preset SLUG | --steps FILE.json | --steps '[…]' [-o OUTPUT]
 
 IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Parameters of an op: darkroom ops NAME.
 
@@ -41,12 +41,12 @@ IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Param
     const parsed = await parseOp(args, OPTIONS, () => context.client());
     const work = await readWork(parsed);
     const { positionals } = parsed;
+    const output = parsed.values.output as string | undefined;
     if (positionals.length === 0) throw new UsageError('Name an image: a file, a folder, an address, or -.');
-    const { inputs, hasFolder } = await findInputs(positionals, process.stdin);
+    const { inputs, hasFolder } = await findInputs(positionals, process.stdin, output);
     const client = await context.client();
     const { terminal } = context;
     if (parsed.values['dry-run'] === true) return estimateAll(client, terminal, inputs, work);
-    const output = parsed.values.output as string | undefined;
     const [only] = inputs;
     if (only !== undefined && inputs.length === 1 && !hasFolder && !(await isFolder(output)))
       return transformOne(context, only, withFormatOf(output, work, parsed), output);
@@ -65,8 +65,10 @@ async function readWork({ values, op, parameters }: ParsedOp): Promise<Transform
   if ([op, preset, steps].filter((one) => one !== undefined).length !== 1)
     throw new UsageError('Say what to do by one of --op, --preset and --steps.');
   if (typeof preset === 'string') return { preset };
-  if (typeof steps === 'string')
-    return { steps: readJson('steps', await readFile(steps, 'utf8')) } as TransformWork;
+  if (typeof steps === 'string') {
+    const text = steps.startsWith('[') ? steps : await readNamed('steps', steps);
+    return { steps: readJson('steps', text) } as TransformWork;
+  }
   if (op?.syncEndpoint !== ENDPOINT)
     throw new UsageError(`${op?.op} does not answer a picture at once: see darkroom job run --op ${op?.op}.`);
   return { op: op.op, ...parameters } as TransformWork;
