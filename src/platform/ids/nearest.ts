@@ -6,6 +6,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   width: ['w', 'maxwidth'],
   height: ['h', 'maxheight'],
   quality: ['q', 'level'],
+  value: ['level', 'threshold'],
   format: ['f', 'fm', 'fmt', 'ext', 'output', 'outputformat', 'type', 'to'],
   background: ['bg', 'fill'],
   color: ['fill', 'fontcolor', 'textcolor'],
@@ -61,7 +62,9 @@ export function likely(wrong: string, known: readonly string[], lettersPerSlip =
   const near = known
     .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))
     .filter(
-      ({ name, distance }) => distance <= Math.floor(Math.max(plain.length, name.length) / lettersPerSlip),
+      ({ name, distance }) =>
+        distance <= Math.floor(Math.max(plain.length, name.length) / lettersPerSlip) &&
+        !isOpposite(plain, plainOf(name)),
     );
   const least = Math.min(...near.map(({ distance }) => distance));
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
@@ -89,6 +92,12 @@ export function meantWords([word]: readonly string[]): string {
 /** A message that lists many names, behind the hint to the right one. @param hint as `didYouMean` makes it. */
 export function hintFirst(hint: string, message: string): string {
   return hint === '' ? message : `${hint.trimStart()} ${message}`;
+}
+
+/** Whether a wrong name denies a known one, as `noenlarge` does `enlarge`. */
+function isOpposite(wrong: string, known: string): boolean {
+  const [denial = ''] = /^(?:no|un|dis)/.exec(wrong) ?? [];
+  return !known.startsWith(denial);
 }
 
 /** `max_bytes`, `MaxBytes` and `max-bytes` are one name. */

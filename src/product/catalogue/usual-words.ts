@@ -33,13 +33,14 @@ way(
   'Faces are not looked for; thumbnail, crop and resize keep what draws the eye by gravity=attention.',
 );
 way(
-  ['avatar', 'circle', 'round'],
+  ['avatar', 'circle', 'round', 'corner', 'corners'],
   'thumbnail makes a square and round_corners with radius=50% a circle: send both as steps.',
 );
 way(
   ['vflip', 'flip vertical', 'flip v', 'flipv', 'vertical flip', 'mirror vertical'],
   'flip does it with axis=vertical.',
 );
+way(['cover', 'contain', 'fit', 'fill', 'inside'], 'resize does it, by its parameter fit.');
 way(['thumb', 'thumbs'], 'thumbnail makes a small square, resize keeps the shape.');
 way(['scale', 'resample', 'downscale', 'downsample'], 'resize does it; upscale enlarges by a model.');
 way(

@@ -3,7 +3,7 @@ import t from 'tap';
 import { nearest } from '../../../src/platform/ids/nearest.ts';
 
 t.test('a misspelt or foreign name leads to the one that it stands for', async (t) => {
-  const known = ['width', 'height', 'quality', 'maxBytes', 'format', 'background'];
+  const known = ['width', 'height', 'quality', 'maxBytes', 'format', 'background', 'enlarge', 'north'];
   const table: Array<[wrong: string, right: string | undefined]> = [
     ['widht', 'width'],
     ['Width', 'width'],
@@ -12,6 +12,9 @@ t.test('a misspelt or foreign name leads to the one that it stands for', async (
     ['heigth', 'height'],
     ['frmat', 'format'],
     ['bg', 'background'],
+    ['noEnlarge', undefined],
+    ['nroth', 'north'],
+    ['nort', 'north'],
     ['zoom', undefined],
     ['', undefined],
     ['x'.repeat(1000), undefined],
