@@ -230,7 +230,7 @@ export class Supervisor {
       return;
     }
     setTimeout(
-      () => !this.#stopping && this.#counted().length < this.#target && this.#fork(),
+      () => !this.#stopping && this.#countedTowardsTarget().length < this.#target && this.#fork(),
       delayAfter(this.#earlyExits),
     );
   }
@@ -302,7 +302,7 @@ export class Supervisor {
   }
 
   /** The processes that count towards the target number. */
-  #counted(): Worker[] {
+  #countedTowardsTarget(): Worker[] {
     const starting = new Set(this.#successors.values());
     return this.#current().filter((worker) => !starting.has(worker));
   }

@@ -109,7 +109,7 @@ export class ImageWorkers {
   /** Runs one pass over one file. */
   transform(call: TransformCall): Work<TransformResult> {
     const { pass, paramOf = (passParam) => passParam } = call;
-    if (pass.encode.formats === undefined) return this.#counted('transform', call, this.#transform);
+    if (pass.encode.formats === undefined) return this.#beginMeasured('transform', call, this.#transform);
     const { result, ended } = this.branch({ ...call, branches: [{ pass, paramOf }] });
     return { result: result.then(onlyOutput), ended };
   }
@@ -124,7 +124,7 @@ export class ImageWorkers {
     const { result, ended } =
       format === 'svg'
         ? drawForEach(each, (pass) => this.transform(pass))
-        : this.#counted('branch', each, this.#branch);
+        : this.#beginMeasured('branch', each, this.#branch);
     return {
       result: result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) })),
       ended,
@@ -133,12 +133,12 @@ export class ImageWorkers {
 
   /** Reads the facts and the metadata of an image, and measures a palette if the call asks for it. */
   describe(call: DescribeCall): Work<DescribeResult> {
-    return this.#counted('describe', call, this.#describe);
+    return this.#beginMeasured('describe', call, this.#describe);
   }
 
   /** Compares an image with another one of its size. */
   compare(call: CompareCall): Work<CompareResult> {
-    return this.#counted('compare', call, this.#compare);
+    return this.#beginMeasured('compare', call, this.#compare);
   }
 
   /**
@@ -168,8 +168,8 @@ export class ImageWorkers {
     await Promise.all([this.#pools.close(), this.#rasterizer.close()]);
   }
 
-  /** Begins work of an account, and counts it. */
-  #counted<C extends ImageCall, T extends Queued>(
+  /** Begins work of an account, and measures it. */
+  #beginMeasured<C extends ImageCall, T extends Queued>(
     kind: Kind,
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,

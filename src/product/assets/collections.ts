@@ -49,7 +49,7 @@ export class AssetCollections {
         { accountId, name: { $gt: after } },
         { sort: order('name'), limit: ROWS_A_READ },
       );
-      for (const row of rows) yield this.#counted(row);
+      for (const row of rows) yield this.#withCount(row);
       const last = rows.at(-1);
       if (last === undefined || rows.length < ROWS_A_READ) return;
       after = last.name;
@@ -62,7 +62,7 @@ export class AssetCollections {
     const { duplicates } = await this.#collections.insertMany([row]);
     const isNew = duplicates.length === 0;
     const existing = isNew ? null : await this.#collections.findOne({ accountId, name });
-    return { collection: await this.#counted(existing ?? row), isNew };
+    return { collection: await this.#withCount(existing ?? row), isNew };
   }
 
   /** Records that a collection received an asset, and creates the collection if it does not exist. */
@@ -86,7 +86,7 @@ export class AssetCollections {
     return deleted === 1;
   }
 
-  async #counted({ accountId, name, updatedAt }: CollectionDocument): Promise<AssetCollection> {
+  async #withCount({ accountId, name, updatedAt }: CollectionDocument): Promise<AssetCollection> {
     return { name, assets: await this.#assets.countIn(accountId, name), updatedAt };
   }
 }

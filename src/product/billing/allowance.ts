@@ -19,7 +19,7 @@ import type { SyncRuns } from './sync-runs.ts';
 const RESERVATION_LIFE_MS = 120_000;
 const MAX_ATTEMPTS = 50;
 /** The most accounts of one sweep. */
-const SWEPT_AT_ONCE = 100;
+const SWEEP_BATCH_SIZE = 100;
 
 /** An admitted run. Exactly one of the two methods ends it; a second call does nothing. */
 export interface Run {
@@ -88,7 +88,10 @@ export class Allowance {
   /** Releases the reservations of dead processes, for all accounts; returns how many. */
   async sweep(): Promise<number> {
     await turnBackPeriods(this.#options.store, this.#options.now());
-    const overdue = await this.#options.store.findWithExpiredReservations(this.#options.now(), SWEPT_AT_ONCE);
+    const overdue = await this.#options.store.findWithExpiredReservations(
+      this.#options.now(),
+      SWEEP_BATCH_SIZE,
+    );
     let freed = 0;
     for (const account of overdue) freed += await this.#releaseExpired(account);
     return freed;

@@ -230,11 +230,11 @@ export class ItemsStore {
   /**
    * Gives an item back for a retry after an instant: after a failed try, a store outage, or for want of a slot.
    */
-  async retryLater(item: ClaimKey, notBefore: Date, counted: 'tries' | 'waits' | null): Promise<void> {
+  async retryLater(item: ClaimKey, notBefore: Date, counter: 'tries' | 'waits' | null): Promise<void> {
     await this.#moveClaimed(item, ITEM.retryLater, {
-      $set: { notBefore: notBefore.toISOString(), ...(counted === 'waits' && { awaitsStore: true }) },
-      ...(counted !== null && { $inc: { [counted]: 1 } }),
-      $unset: { ...UNCLAIMED, ...(counted === 'tries' && { requestId: '' }) },
+      $set: { notBefore: notBefore.toISOString(), ...(counter === 'waits' && { awaitsStore: true }) },
+      ...(counter !== null && { $inc: { [counter]: 1 } }),
+      $unset: { ...UNCLAIMED, ...(counter === 'tries' && { requestId: '' }) },
     });
   }
 
@@ -242,10 +242,10 @@ export class ItemsStore {
    * Gives an item back unchanged, because its process ends or ended before the item did.
    * @returns false when the claim was lost.
    */
-  async giveBack(item: ClaimKey, counted: 'deaths' | 'lapses' | null = null): Promise<boolean> {
+  async giveBack(item: ClaimKey, counter: 'deaths' | 'lapses' | null = null): Promise<boolean> {
     return this.#moveClaimed(item, ITEM.giveBack, {
       $unset: UNCLAIMED,
-      ...(counted !== null && { $inc: { [counted]: 1 } }),
+      ...(counter !== null && { $inc: { [counter]: 1 } }),
     });
   }
 

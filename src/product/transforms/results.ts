@@ -13,7 +13,7 @@ const RESULT_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
 /** How long a result is stored, far longer than its link is valid. */
 const RESULT_KEPT_MS = HOUR_MS;
-const SWEPT_AT_ONCE = 100;
+const SWEEP_BATCH_SIZE = 100;
 
 export const ResultLink = Type.Object(
   {
@@ -64,7 +64,7 @@ export class TemporaryResults {
     const keys = await this.#options.objects.listOlder(
       RESULTS_PREFIX,
       this.#options.now().getTime() - RESULT_KEPT_MS,
-      SWEPT_AT_ONCE,
+      SWEEP_BATCH_SIZE,
     );
     await Promise.all(keys.map((key) => this.#options.objects.delete(key)));
     return keys.length;

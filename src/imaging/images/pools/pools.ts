@@ -100,8 +100,8 @@ const BATCH_NICENESS = 5;
  * 0.6, median 0.5. Below it, starting the thread costs more than it saves.
  */
 const DIVIDED_FROM_MS = 20;
-/** The bodies of waiting calls may take the quick budget divided by this. */
-const HELD_SHARE = 4;
+/** The bodies of waiting calls may take one part of the quick budget in so many. */
+const HELD_DIVISOR = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/thread.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
 
@@ -279,7 +279,7 @@ export class Pools {
     const { capacity, clock, workerTime } = this.#options;
     const limits = () => ({
       calls: capacity.imageQueue(),
-      heldBytes: this.#sizes.quick.budgetBytes / HELD_SHARE,
+      heldBytes: this.#sizes.quick.budgetBytes / HELD_DIVISOR,
       waitMs: capacity.imageWaitMs(),
     });
     return { ...this.#sizes[name], limits, clock, givesWay: workerTime.isSpent };

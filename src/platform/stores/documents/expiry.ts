@@ -1,7 +1,7 @@
 import { type Collection, type Document, order } from './port.ts';
 
 /** The size of a batch, small enough not to delay other calls. */
-const BATCH = 500;
+const MAX_BATCH_SIZE = 500;
 
 /**
  * Deletes expired documents by their `expiresAt`, oldest first.
@@ -13,7 +13,7 @@ export async function deleteExpired<T extends Document & { expiresAt: string | n
 ): Promise<number> {
   const expired = await collection.find(
     { expiresAt: { $lte: now.toISOString() } },
-    { sort: order('expiresAt'), limit: BATCH, fields: ['_id'] },
+    { sort: order('expiresAt'), limit: MAX_BATCH_SIZE, fields: ['_id'] },
   );
   if (expired.length === 0) return 0;
   return collection.deleteMany({ _id: { $in: expired.map(({ _id }) => _id) } });

@@ -299,10 +299,10 @@ export class Runner {
     await this.#retryLater(item, waitMs(item), 'waits');
   }
 
-  async #retryLater(item: Claimed, pauseMs: number, counted: 'tries' | 'waits' | null): Promise<void> {
+  async #retryLater(item: Claimed, pauseMs: number, counter: 'tries' | 'waits' | null): Promise<void> {
     const { items, now } = this.#context;
     const notBefore = () => new Date(now().getTime() + pauseMs);
-    await throughOutages(() => items.retryLater(item, notBefore(), counted), this.#abandoning.signal);
+    await throughOutages(() => items.retryLater(item, notBefore(), counter), this.#abandoning.signal);
     setTimeout(() => void this.#wakeRetried(), pauseMs).unref();
     await this.#batcher.completeIfCancelled(item.jobId);
   }

@@ -6,7 +6,7 @@ import { newDelivery } from './delivery.ts';
 import { scheduleNow } from './schedule.ts';
 import type { DeliveriesStore } from './store.ts';
 
-const BATCH = 200;
+const MAX_BATCH_SIZE = 200;
 /** Younger events are handled by the process that wrote them. */
 const LEFT_BEHIND_MS = 3_000;
 
@@ -41,7 +41,7 @@ export class FanOut {
   /** Fans out a batch of the outbox, whichever process wrote it. */
   readonly takeOthers = (): void => {
     this.#options.outbox
-      .oldest(this.#options.now(), BATCH)
+      .oldest(this.#options.now(), MAX_BATCH_SIZE)
       .then(this.take)
       .catch((error) =>
         this.#options.log.warn({ err: error }, 'The outbox cannot be read; it is looked into again later'),
@@ -51,7 +51,7 @@ export class FanOut {
   /** Fans out a batch that a dead process left over. @returns the number of its events. */
   readonly sweep = async (instant: Date): Promise<number> => {
     const before = new Date(instant.getTime() - LEFT_BEHIND_MS);
-    const events = await this.#options.outbox.oldest(before, BATCH);
+    const events = await this.#options.outbox.oldest(before, MAX_BATCH_SIZE);
     if (events.length > 0) await this.#fanOut(events);
     return events.length;
   };
@@ -80,8 +80,8 @@ export class FanOut {
   /** Events that arrive while a batch is being written form the next batch. */
   async #fanOutWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, BATCH);
-      this.#waiting = this.#waiting.slice(BATCH);
+      const batch = this.#waiting.slice(0, MAX_BATCH_SIZE);
+      this.#waiting = this.#waiting.slice(MAX_BATCH_SIZE);
       await this.#fanOut(batch).catch((error) =>
         this.#options.log.warn(
           { err: error },
