@@ -53,7 +53,7 @@ t.test('an AI op keeps its model, prompt and parameters, and has a price', (t) =
     [{ op: 'generate', prompt: 'A boat', model: 'sandbox-image-draft' }, { type: 'ai-generate' }, 3],
     [{ type: 'ai-edit', prompt: 'Warm' }, { type: 'ai-edit', op: undefined, takes: 'assets' }, 12],
     [
-      { op: 'upscale', prompt: '[sandbox:fail]', parameters: { scale: 7, odd: [1] } },
+      { op: 'upscale', prompt: '[sandbox:fail]', parameters: { scale: 4, odd: [1] } },
       { type: 'ai-edit' },
       12,
     ],

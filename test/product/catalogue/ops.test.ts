@@ -56,7 +56,7 @@ const OTHER_PARAMETERS: Record<string, string[]> = {
   read_text: ['language'],
   read_codes: [],
   render_template: [],
-  read_metadata: [],
+  read_metadata: ['palette'],
   generate: ['size', 'seed'],
   edit: ['seed'],
   upscale: ['scale'],
