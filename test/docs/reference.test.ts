@@ -170,6 +170,15 @@ t.test('the search knows every page, and is small', async (t) => {
   t.ok(size <= MAX_INDEX_BYTES, `${size} bytes`);
   const found = json.filter(([, , , words]: string[]) => words?.split(' ').includes('maxbytes'));
   t.ok(found.some(([address]: string[]) => address === '/docs/ops/compress'));
+  const usual: Record<string, string> = {
+    ...{ 'round avatar': 'round_corners', watermark: 'overlay', barcode: 'read_codes', ocr: 'read_text' },
+    ...{ collage: 'render_template', thumbs: 'resize', blurhash: 'placeholder' },
+  };
+  for (const [query, op] of Object.entries(usual)) {
+    const page = json.find(([address]: string[]) => address === `/docs/ops/${op}`);
+    const words = page.join(' ').toLowerCase().match(/\w+/g);
+    for (const word of query.split(' ')) t.ok(words.includes(word), `${word}: ${op}`);
+  }
 });
 
 t.test('/llms-full.txt has every guide and every op, and fits into one reading', async (t) => {

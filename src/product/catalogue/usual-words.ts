@@ -3,48 +3,69 @@ import { OP_NAMES } from './index.ts';
 
 /** What callers name as an op because other services do, each with the way to do it here as a sentence. */
 const WAYS = new Map<string, string>();
+/** The same words by the ops that do it. */
+const WORDS_OF_OPS = new Map<string, string[]>();
 
-function way(words: readonly string[], sentence: string): void {
+function way(words: readonly string[], ops: readonly string[], sentence: string): void {
   for (const word of words) WAYS.set(word, sentence);
+  for (const op of ops) WORDS_OF_OPS.set(op, [...usualWordsOf(op), ...words]);
+}
+
+/** What other services call the work of an op. */
+export function usualWordsOf(op: string): readonly string[] {
+  return WORDS_OF_OPS.get(op) ?? [];
 }
 
 way(
   ['ocr', 'text recognition', 'extract text', 'detect text'],
+  ['read_text'],
   'read_text reads text: POST /api/v1/images/read-text, or a job.',
 );
 way(
   ['qr', 'qr code', 'barcode', 'barcodes', 'codes', 'scan', 'data matrix', 'read barcode', 'decode qr'],
+  ['read_codes'],
   'read_codes reads bar and QR codes: POST /api/v1/images/read-codes, or a job.',
 );
 way(
   ['blurhash', 'thumbhash', 'lqip'],
+  ['placeholder', 'read_metadata'],
   'placeholder sends both hashes as headers, and POST /api/v1/images/metadata has them in image.',
 );
 way(
   ['collage', 'montage', 'contact sheet', 'mosaic', 'grid'],
+  ['render_template'],
   'A template draws several pictures as one: POST /api/v1/images/render with templateId contact-sheet.',
 );
 way(
   ['watermark', 'logo', 'stamp'],
+  ['overlay', 'text'],
   'overlay lays a picture over another, and text writes on it with opacity and position.',
 );
 way(
   ['face', 'faces', 'face detection', 'smart crop'],
+  ['thumbnail', 'crop', 'resize'],
   'Faces are not looked for; thumbnail, crop and resize keep what draws the eye by gravity=attention.',
 );
 way(
   ['avatar', 'circle', 'round', 'corner', 'corners'],
+  ['thumbnail', 'round_corners'],
   'thumbnail makes a square and round_corners with radius=50% a circle: send both as steps.',
 );
 way(
   ['vflip', 'flip vertical', 'flip v', 'flipv', 'vertical flip', 'mirror vertical'],
+  ['flip'],
   'flip does it with axis=vertical.',
 );
-way(['cover', 'contain', 'fit', 'fill', 'inside'], 'resize does it, by its parameter fit.');
-way(['thumb', 'thumbs'], 'thumbnail makes a small square, resize keeps the shape.');
-way(['scale', 'resample', 'downscale', 'downsample'], 'resize does it; upscale enlarges by a model.');
+way(['cover', 'contain', 'fit', 'fill', 'inside'], ['resize'], 'resize does it, by its parameter fit.');
+way(['thumb', 'thumbs'], ['thumbnail', 'resize'], 'thumbnail makes a small square, resize keeps the shape.');
+way(
+  ['scale', 'resample', 'downscale', 'downsample'],
+  ['resize', 'upscale'],
+  'resize does it; upscale enlarges by a model.',
+);
 way(
   ['colours', 'colors', 'colour', 'color', 'palette', 'dominant color'],
+  ['read_metadata', 'convert'],
   'POST /api/v1/images/metadata has the colours of a picture; convert with colors reduces their number.',
 );
 

@@ -1,4 +1,5 @@
 import { markdownOf } from '../../platform/pages/markdown.ts';
+import { usualWordsOf } from '../catalogue/usual-words.ts';
 import { addressOf } from './layout.ts';
 import type { Library } from './library.ts';
 
@@ -8,11 +9,12 @@ export type Indexed = [address: string, title: string, lead: string, words: stri
 const SAMPLE = /```[\s\S]*?```/g;
 const WORD = /[\p{L}\p{N}_]{2,}/gu;
 
-/** Every page with each of its words once, without its samples. */
+/** Every page with each of its words once, without its samples; those of ops also with what others call them. */
 export function searchIndex(library: Library): Indexed[] {
   return library.list().map(({ path, page }) => {
     const { title, lead } = page;
-    const text = markdownOf(page).replaceAll(SAMPLE, '').toLowerCase();
+    const written = markdownOf(page).replaceAll(SAMPLE, '').toLowerCase();
+    const text = [written, ...usualWordsOf(path.replace('ops/', ''))].join(' ');
     const shown = new Set(`${title} ${lead}`.toLowerCase().match(WORD));
     const words = new Set(text.match(WORD)?.filter((word) => !shown.has(word)));
     return [addressOf(path), title, lead.replaceAll('`', ''), [...words].join(' ')];
