@@ -326,9 +326,9 @@ export const SCENES: readonly Scene[] = [
   },
 ];
 
-/** The call as one line to read: its path, and its query without the encoding of URLs. */
+/** The call as one line to read: its path, and its query. Of that only # is encoded, because it would end the query. */
 export function lineOf({ path, query = {} }: Call): string {
-  const fields = Object.entries(query).map(([name, value]) => `${name}=${value}`);
+  const fields = Object.entries(query).map(([name, value]) => `${name}=${value}`.replaceAll('#', '%23'));
   return fields.length === 0 ? path : `${path}?${fields.join('&')}`;
 }
 
