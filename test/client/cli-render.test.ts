@@ -42,6 +42,22 @@ t.test('a template or a page becomes a picture', async (t) => {
   });
 });
 
+t.test('images are read, and compared with each other', async (t) => {
+  const cwd = join(import.meta.dirname, '../../docs/gallery/sources');
+  const darkroom = runner(cwd, environment);
+  const facts = await darkroom(['metadata', 'logo.png', 'macaws.jpg', '--palette', '2']);
+  t.match(facts, {
+    code: 0,
+    rows: [{ input: 'logo.png' }, { input: 'macaws.jpg', image: { format: 'jpeg' } }],
+  });
+  t.equal(facts.rows[1]?.image.palette.length, 2);
+  t.match(await darkroom(['read-text', 'receipt.png']), { code: 0, rows: [{ text: /[A-Z]/ }] });
+  t.match(await darkroom(['read-codes', 'receipt.png']), { code: 0, rows: [{ codes: [] }] });
+  t.match(await darkroom(['compare', 'macaws.jpg', 'macaws.jpg']), { code: 0, rows: [{ ssim: 1 }] });
+  t.match(await darkroom(['compare', 'macaws.jpg']), { code: 2, stderr: /two images/ });
+  t.match(await darkroom(['read-text', 'receipt.png', '--language', 'xx']), { code: 3, stderr: /language/ });
+});
+
 t.test('listen forwards the end of each job, signed as the service signs', async (t) => {
   const got: Array<{ headers: Record<string, string>; body: string }> = [];
   const receiver = await serve(t, async (request, response) => {

@@ -84,8 +84,8 @@ t.test('a watch tells every job that ends once, and none that had ended before',
   };
   const told: string[] = [];
   const watching = async () => {
-    for await (const { id, status } of new JobWatch(client, clock).ended(stopped.signal))
-      told.push(`${id} ${status}`);
+    const watch = await JobWatch.open(client, clock, stopped.signal);
+    for await (const { id, status } of watch.ended(stopped.signal)) told.push(`${id} ${status}`);
   };
   await t.rejects(watching(), { message: 'enough' });
   t.same(told, ['job_2 FAILED', 'job_3 COMPLETED', 'job_4 CANCELLED']);

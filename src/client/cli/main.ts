@@ -3,6 +3,7 @@ import { configCommand } from './commands/config.ts';
 import { jobCommand } from './commands/job.ts';
 import { listenCommand } from './commands/listen.ts';
 import { opsCommand } from './commands/ops.ts';
+import { compareCommand, metadataCommand, readCodesCommand, readTextCommand } from './commands/readings.ts';
 import { renderCommand } from './commands/render.ts';
 import { transformCommand } from './commands/transform.ts';
 import { uploadCommand } from './commands/upload.ts';
@@ -13,6 +14,10 @@ import { Terminal } from './terminal.ts';
 const COMMANDS: Readonly<Record<string, Command>> = {
   transform: transformCommand,
   render: renderCommand,
+  metadata: metadataCommand,
+  'read-text': readTextCommand,
+  'read-codes': readCodesCommand,
+  compare: compareCommand,
   upload: uploadCommand,
   job: jobCommand,
   ops: opsCommand,
@@ -24,6 +29,10 @@ const USAGE = `darkroom <command> …          (darkroom <command> --help)
 
   transform   runs an op, a preset or steps on images
   render      draws a template, or HTML
+  metadata    tells facts, tags and main colours
+  read-text   reads printed text (OCR)
+  read-codes  reads QR and bar codes
+  compare     tells how two images differ
   upload      keeps images in the account
   job         submits, follows and ends jobs
   ops         lists the ops, or the parameters of one

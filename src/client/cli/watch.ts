@@ -19,17 +19,23 @@ export class JobWatch {
   /** Jobs that were told, or had ended before, of those that the next list may show again. */
   #known: ReadonlySet<string> = new Set();
 
-  constructor(client: Darkroom, clock: Clock) {
+  private constructor(client: Darkroom, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
   }
 
-  /** Every job that ends from now on, until the signal aborts. */
+  /** Begins to watch: every job that ends after this has resolved is told. */
+  static async open(client: Darkroom, clock: Clock, signal: AbortSignal): Promise<JobWatch> {
+    const watch = new JobWatch(client, clock);
+    const { rows } = await client.jobs.list({ perPage: 1 }, { signal }).first();
+    watch.#newest = rows[0]?.createdAt ?? BEGINNING;
+    watch.#known = idsOf((await watch.#created(signal)).filter(hasEnded));
+    watch.#running = await watch.#listRunning(signal);
+    return watch;
+  }
+
+  /** The jobs that end, until the signal aborts. */
   async *ended(signal: AbortSignal): AsyncGenerator<JobSummary> {
-    const { rows } = await this.#client.jobs.list({ perPage: 1 }, { signal }).first();
-    this.#newest = rows[0]?.createdAt ?? BEGINNING;
-    this.#known = idsOf((await this.#created(signal)).filter(hasEnded));
-    this.#running = await this.#listRunning(signal);
     for (;;) {
       await this.#clock.sleep(POLL_MS, signal);
       yield* await this.#look(signal);

@@ -77,7 +77,7 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
   ],
   ['an unescaped #', '/images/transform?op=flatten&background=#fff', image, 'background', /write # as %23/],
   ['an unknown op', '/images/transform?op=rezise', image, 'op', /Did you mean resize\?/],
-  ['an op of jobs', '/images/transform?op=overlay', image, 'op', /POST \/api\/v1\/jobs/],
+  ['an op of jobs', '/images/transform?op=overlay', image, 'op', /runs only as a job, or in steps/],
   ['no op', '/images/transform', image, 'op', /GET \/api\/v1\/ops/],
   [
     'a HEIC photo',

@@ -58,8 +58,8 @@ const namesOf = (count: number) => Object.fromEntries(many(count, (at) => [`name
 const listOf = (entry: unknown, bytes = FILL) =>
   many(Math.floor(bytes / (JSON.stringify(entry).length + 1)), () => entry);
 
-/** Values that are too much for any route, as JSON: a little more names and values than a body may have. */
-const NAMES = JSON.stringify(namesOf(20_100));
+/** Values that are too much for any route, as JSON: more names and values than a body may have. */
+const NAMES = JSON.stringify(namesOf(40_000));
 const VALUES = JSON.stringify(listOf(0, 2_100_000));
 const ROWS = JSON.stringify(listOf({ a: 'x'.repeat(50) }));
 const TEXT = JSON.stringify('x'.repeat(FILL));

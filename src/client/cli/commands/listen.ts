@@ -30,9 +30,9 @@ sent again.
     const secret = environment.DARKROOM_WEBHOOK_SECRET || newSecret();
     const stopped = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort());
-    const watch = new JobWatch(await context.client(), systemClock);
-    terminal.note(`Forwarding to ${address}, signed with ${secret}`);
     try {
+      const watch = await JobWatch.open(await context.client(), systemClock, stopped.signal);
+      terminal.note(`Forwarding to ${address}, signed with ${secret}`);
       for await (const job of watch.ended(stopped.signal)) {
         const event = eventOf(job);
         if (!types.includes(event.type)) continue;

@@ -12,11 +12,18 @@ const Steps = Type.Array(
   Type.Object({ op: Type.String(), parameters: Type.Optional(AnyObject) }, { additionalProperties: true }),
   { minItems: 1, maxItems: MAX_STEPS },
 );
-const Outputs = Type.Array(Type.Object({ name: Type.String(), steps: Type.Array(AnyObject) }), {
-  minItems: 2,
-  maxItems: MAX_STEPS,
-  description: 'Several results; steps beside them run first.',
-});
+const Outputs = Type.Array(
+  Type.Object(
+    {
+      name: Type.String(),
+      op: Type.Optional(Type.String()),
+      parameters: Type.Optional(AnyObject),
+      steps: Type.Optional(Type.Array(AnyObject)),
+    },
+    { additionalProperties: true },
+  ),
+  { minItems: 2, maxItems: MAX_STEPS, description: 'Several results; steps beside them run first.' },
+);
 const Arguments = Type.Object(
   {
     input: Input,
