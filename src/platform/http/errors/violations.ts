@@ -226,7 +226,7 @@ function wordRemedy(value: string, known: readonly string[]): Remedy {
 function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remedy {
   const meant = value.map((word) => likely(String(word), known));
   const replace = meant.flatMap((words) => (words.length === 1 ? words : []));
-  return replace.length === value.length
+  return replace.length > 0 && replace.length === value.length
     ? { says: ` Did you mean ${replace.join(', ')}?`, replace }
     : { says: '' };
 }
