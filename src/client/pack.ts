@@ -11,6 +11,8 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, '../..');
+/** The compiler, for Node. Its command has no extension, which some loaders take for CommonJS. */
+export const TSC = join(ROOT, 'node_modules/typescript/lib/tsc.js');
 
 if (import.meta.main) console.log(await packClient(process.cwd()));
 
@@ -30,8 +32,7 @@ export async function packClient(folder: string): Promise<string> {
 
 /** Compiles the client into a folder: JavaScript without comments, and declarations with them. */
 export async function compileClient(folder: string): Promise<void> {
-  const tsc = join(ROOT, 'node_modules/.bin/tsc');
   const target = ['-p', FOLDER, '--outDir', folder];
-  await run(tsc, [...target, '--removeComments']);
-  await run(tsc, [...target, '--declaration', '--emitDeclarationOnly']);
+  await run(process.execPath, [TSC, ...target, '--removeComments']);
+  await run(process.execPath, [TSC, ...target, '--declaration', '--emitDeclarationOnly']);
 }
