@@ -9,6 +9,7 @@ import type { Setting, SettingsOf } from '../src/platform/setting.ts';
 import { storesSettings } from '../src/platform/stores/config.ts';
 import { accountsSettings } from '../src/product/accounts/config.ts';
 import { billingSettings } from '../src/product/billing/config.ts';
+import { deliverySettings } from '../src/product/delivery/config.ts';
 import { jobsSettings } from '../src/product/jobs/config.ts';
 import { providersSettings } from '../src/product/providers/config.ts';
 import { webhooksSettings } from '../src/product/webhooks/config.ts';
@@ -22,6 +23,7 @@ export const SETTINGS = {
   accounts: accountsSettings,
   billing: billingSettings,
   jobs: jobsSettings,
+  delivery: deliverySettings,
   images: imagesSettings,
   renders: rendersSettings,
   outbound: outboundSettings,

@@ -155,6 +155,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(homeRoutes, { publicUrl });
   await server.register(referenceRoutes, slices.catalogue);
   await server.register(slices.transforms.resultRoutes);
+  await server.register(slices.delivery.addressRoutes);
 
   // The API: one gate, then the slices.
   await server.register(

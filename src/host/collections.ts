@@ -6,6 +6,7 @@ import { ASSET_COLLECTIONS } from '../product/assets/collections.ts';
 import { ASSETS } from '../product/assets/store.ts';
 import { LEDGER_ROWS, RUN_MOVEMENTS } from '../product/billing/store.ts';
 import { USAGE_DAYS, USAGE_HOURS } from '../product/billing/usage-store.ts';
+import { SIGNING_KEYS } from '../product/delivery/keys/store.ts';
 import { OUTBOX } from '../product/events/outbox.ts';
 import { FEEDBACK } from '../product/feedback/store.ts';
 import { JOB_ITEMS } from '../product/jobs/items-store.ts';
@@ -41,6 +42,7 @@ export const COLLECTIONS: readonly DeclaredCollection[] = [
   JOB_ITEMS,
   OP_DURATIONS,
   OUTBOX,
+  SIGNING_KEYS,
   ENDPOINTS,
   DELIVERIES,
   FEEDBACK,

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { Fonts } from '../imaging/fonts/fonts.ts';
 import type { ImageWorkers } from '../imaging/images/image-workers.ts';
 import type { Readers } from '../imaging/readers/readers.ts';
@@ -22,6 +23,7 @@ import { type Billing, openBilling } from '../product/billing/open.ts';
 import { planNamed, readPlans } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
 import { OpenEvents } from '../product/events/open.ts';
+import { openDelivery } from '../product/delivery/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
 import { type Jobs, openJobs } from '../product/jobs/open.ts';
@@ -169,6 +171,21 @@ export async function openSlices(
       settings: { ...settings.images, ...settings.renders },
     }),
   );
+  const delivery = added(
+    await openDelivery({
+      ...platform,
+      gate,
+      accounts: accounts.store,
+      assets,
+      presets,
+      models,
+      imageWorkers,
+      outbound,
+      allowance: billing.allowance,
+      engine: packageJson.version,
+      settings: { ...settings.stores, ...settings.delivery, ...settings.images },
+    }),
+  );
   const events = await OpenEvents.open(platform);
   // The webhooks stop after the jobs: the last events of jobs still become deliveries.
   added(
@@ -215,5 +232,5 @@ export async function openSlices(
     }),
   );
   const mcp = openMcp({ gate, publicUrl, settings: settings.http });
-  return { all, gate, catalogue, transforms, mcp };
+  return { all, gate, catalogue, transforms, delivery, mcp };
 }

@@ -15,6 +15,7 @@ const NOUNS = {
   fbk: 'a feedback report',
   led: 'a ledger row',
   run: 'a run',
+  sgk: 'a signing key',
 } as const;
 
 type IdPrefix = keyof typeof NOUNS;

@@ -59,6 +59,8 @@ export interface Assets extends Slice {
   sweeps: readonly SweepTask[];
   /** The reader of assets for synchronous calls. */
   reader: AssetReader;
+  /** Calls a listener when an asset was deleted, by whatever process. @returns a function that ends this. */
+  whenRemoved(listener: (accountId: string, assetId: string) => void): Promise<() => void>;
   /** The number of an account's assets, including those that are being uploaded or deleted. */
   countAssets(accountId: string): Promise<number>;
   /** Returns the given ids that are not DONE assets of the account. */
@@ -136,6 +138,8 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     },
 
     reader: new AssetReader(records, objects, MAX_URL_BYTES),
+
+    whenRemoved: (listener) => records.whenEnded(listener),
 
     countAssets: (accountId) => quota.stored(accountId),
 

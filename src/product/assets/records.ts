@@ -50,6 +50,14 @@ export class AssetRecords {
     await this.#coordination.publish(GONE, key);
   }
 
+  /** Calls a listener when an asset was deleted, by whatever process. @returns a function that ends this. */
+  whenEnded(listener: (accountId: string, assetId: string) => void): Promise<() => void> {
+    return this.#coordination.subscribe(GONE, (key) => {
+      const [accountId = '', assetId = ''] = key.split('/');
+      listener(accountId, assetId);
+    });
+  }
+
   close(): void {
     this.#unsubscribe();
   }

@@ -91,7 +91,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Delete an asset',
-        description: 'Removes its bytes too.',
+        description: 'Removes its bytes too. The answer names in Cache-Tag what a CDN has to purge.',
         params: AssetParams,
         response: { 204: Type.Null() },
       },
@@ -100,7 +100,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { accountId } = gate.requireCaller(request);
       if (!(await removal.remove(accountId, request.params.assetId)))
         throw assetNotFound(request.params.assetId);
-      return reply.code(204).send();
+      return reply.code(204).header('cache-tag', `asset-${request.params.assetId}`).send();
     },
   );
 }

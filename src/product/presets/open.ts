@@ -1,9 +1,17 @@
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Slice } from '../../platform/http/slice.ts';
+import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
+import { currentVersion } from './preset.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
 import { type PresetRoutesOptions, presetRoutes } from './routes.ts';
+import { checkedContent } from './rules.ts';
+import type { NewPreset } from './schema.ts';
 import { PresetsStore } from './store.ts';
 import { createPresetPass, type PresetPass } from './transform-pass.ts';
+
+export type { FoundPreset } from './reading.ts';
 
 export interface PresetsOptions extends Omit<PresetRoutesOptions, 'store'> {
   documents: Documents;
@@ -15,7 +23,16 @@ export interface Presets extends Slice {
   passOf: PresetPass;
   /** The preset and the version that a call names; see reading.ts for the errors. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
+  /**
+   * Saves a preset, unless its own slug already names one of the same steps and widths.
+   * @param where the prefix of the fields that a refusal names.
+   * @throws ApiError invalid_param on the step at fault, or resource_limit_exceeded.
+   */
+  saveOnce(accountId: string, sent: NewPreset, where: string): Promise<FoundPreset>;
 }
+
+/** The part of the content's hash in the slug of a preset that is saved once. */
+const SLUG_HASH_CHARACTERS = 12;
 
 export async function openPresets({ documents, ...options }: PresetsOptions): Promise<Presets> {
   const store = await PresetsStore.open(documents);
@@ -23,6 +40,20 @@ export async function openPresets({ documents, ...options }: PresetsOptions): Pr
     store,
     passOf: createPresetPass(store, options.models),
     find: (accountId, reference, param) => findPreset(store, accountId, reference, param),
+    async saveOnce(accountId, sent, where) {
+      const content = await checkedContent(sent, accountId, options, where);
+      const stem = slugFromName(sent.name, 'preset');
+      const slug = `${stem}-${hash('sha256', JSON.stringify(content), 'hex').slice(0, SLUG_HASH_CHARACTERS)}`;
+      const known = await store.find(accountId, slug);
+      const { steps, widths } = known ?? {};
+      const isSame = isDeepStrictEqual([steps, widths], [content.steps, content.widths]);
+      const draft = { name: sent.name, description: '', version: 1, history: [], slug, takesSuffix: true };
+      const preset =
+        known !== null && isSame
+          ? known
+          : await store.insertOne(accountId, { ...draft, ...content }, options.now());
+      return { preset, version: currentVersion(preset) };
+    },
     routes: (app) => presetRoutes(app, { store, ...options }),
   };
 }

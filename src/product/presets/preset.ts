@@ -1,9 +1,12 @@
+import { present } from '../../platform/values/present.ts';
 import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
 
 /** The content of one version of a preset. A version never changes. */
 export interface PresetContent {
   steps: PresetStep[];
   subjects: Subject[];
+  /** The widths that signed addresses of it may ask for, ascending; absent where it declares none. */
+  widths?: number[];
 }
 
 /** A preset with its current version. Instants are ISO-8601. */
@@ -29,6 +32,12 @@ export interface PresetVersion extends PresetContent {
 }
 
 /** The current version of a preset, in the form of an earlier one. */
-export function currentVersion({ version, steps, subjects, versionSavedAt }: Preset): PresetVersion {
-  return { version, steps, subjects, updatedAt: versionSavedAt };
+export function currentVersion({
+  version,
+  steps,
+  subjects,
+  widths,
+  versionSavedAt,
+}: Preset): PresetVersion {
+  return { version, steps, subjects, ...present({ widths }), updatedAt: versionSavedAt };
 }

@@ -176,7 +176,7 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Delete a preset',
-        description: 'Removes every version.',
+        description: 'Removes every version. The answer names in Cache-Tag what a CDN has to purge.',
         params: PresetParams,
         response: { 204: Type.Null() },
       },
@@ -185,8 +185,9 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       const { slug } = request.params;
       checkWritable(slug);
       const removed = await store.remove(gate.requireCaller(request).accountId, slug);
-      if (!removed) throw presetNotFound('slug');
-      return reply.code(204).send();
+      if (removed === null) throw presetNotFound('slug');
+      const versions = [...removed.superseded, removed.version];
+      return reply.code(204).header('cache-tag', cacheTagsOf(removed, versions)).send();
     },
   );
 
@@ -214,7 +215,12 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       }
       if (!(await store.removeVersion(accountId, preset._id, version)))
         throw presetVersionNotFound('version', preset);
-      return reply.code(204).send();
+      return reply.code(204).header('cache-tag', cacheTagsOf(preset, [version])).send();
     },
   );
+}
+
+/** The tags of the delivered pictures that these versions made. */
+function cacheTagsOf({ _id }: Preset, versions: readonly number[]): string {
+  return versions.map((version) => `preset-${_id}-${version}`).join(',');
 }

@@ -31,8 +31,8 @@ const MAX_CONTENT_BYTES = 512 * 1024;
 
 const SLUG = new RegExp(SLUG_PATTERN);
 
-/** Steps and subjects as sent, which are not checked yet. */
-export type SentContent = Pick<NewPreset, 'steps' | 'subjects'>;
+/** Steps, subjects and widths as sent, which are not checked yet. */
+export type SentContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths'>;
 
 /**
  * A version that is valid by all rules, with its assets, whose existence is still to be checked, and its answer
@@ -61,8 +61,8 @@ export async function checkedNew(
  */
 export function checkChange(change: PresetChange, models: Models): void {
   checkNames(change);
-  const { steps, subjects } = change;
-  if (steps !== undefined) readContent({ steps, ...present({ subjects }) }, models);
+  const { steps, subjects, widths } = change;
+  if (steps !== undefined) readContent({ steps, ...present({ subjects, widths }) }, models);
 }
 
 /**
@@ -73,8 +73,9 @@ export async function checkedContent(
   sent: SentContent,
   accountId: string,
   { models, missingAssets, answerSchemas }: ContentRules,
+  where = '',
 ): Promise<PresetContent> {
-  const { content, named, schemas } = readContent(sent, models);
+  const { content, named, schemas } = readContent(sent, models, where);
   await checkNamedAssets(named, accountId, missingAssets);
   await answerSchemas.check(accountId, schemas);
   return content;
@@ -90,8 +91,9 @@ export function readContent(sent: SentContent, models: Models, where = ''): Read
   const steps = sent.steps.map(stepInOwnSpelling);
   const sentList = sentSteps(steps, `${where}steps`);
   const { subjects, named, schemas } = checkSteps(sentList, sent.subjects ?? [], models, `${where}subjects`);
+  checkWidths(sent.widths, `${where}widths`);
   checkSize({ steps, subjects }, where);
-  return { content: { steps, subjects }, named, schemas };
+  return { content: { steps, subjects, ...present({ widths: sent.widths }) }, named, schemas };
 }
 
 /**
@@ -114,15 +116,23 @@ export async function checkRevision(
   const revision: Revision = JSON.parse(JSON.stringify(fieldsOf({ ...sent, steps })));
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(
-    [revision.steps, revision.subjects],
-    [before.steps, before.subjects],
+    [revision.steps, revision.subjects, revision.widths],
+    [before.steps, before.subjects, before.widths],
   );
   if (isNewVersion) await checkedContent(revision, accountId, rules);
   return { revision, isNewVersion };
 }
 
-function fieldsOf({ slug, name, description, steps, subjects }: Revision): Revision {
-  return { slug, name, description, steps, subjects };
+function fieldsOf({ slug, name, description, steps, subjects, widths }: Revision): Revision {
+  return { slug, name, description, steps, subjects, ...present({ widths }) };
+}
+
+/** @throws ApiError invalid_param on `param` for widths that do not ascend. */
+function checkWidths(widths: readonly number[] | undefined, param: string): void {
+  const at = widths?.findIndex((width, index) => index > 0 && width <= (widths[index - 1] ?? 0)) ?? -1;
+  if (at === -1) return;
+  const message = `${param} must ascend, each width once: ${widths?.[at]} stands behind ${widths?.[at - 1]}.`;
+  throw invalidParam(param, message, { received: widths });
 }
 
 /**

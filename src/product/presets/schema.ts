@@ -16,6 +16,16 @@ const MAX_IMPORTED_VERSION = 1_000_000_000;
 
 const subjects = Type.Array(Subject, { maxItems: MAX_SUBJECTS });
 
+/** The most widths of a preset, and the largest of them. */
+const MAX_WIDTHS = 32;
+const MAX_WIDTH_PX = 8_192;
+
+const widths = Type.Array(Type.Integer({ minimum: 1, maximum: MAX_WIDTH_PX }), {
+  minItems: 1,
+  maxItems: MAX_WIDTHS,
+  description: 'Ascending: what signed addresses of it may ask for.',
+});
+
 const name = Type.String({
   maxLength: MAX_NAME_CHARACTERS,
   description: 'Not blank.',
@@ -33,6 +43,7 @@ export const NewPreset = Type.Object(
     steps: Steps,
     description: Type.Optional(description),
     subjects: Type.Optional(SentSubjects),
+    widths: Type.Optional(widths),
     slug: Type.Optional(
       Type.String({
         pattern: SLUG_PATTERN,
@@ -77,6 +88,7 @@ export const PresetEntry = Type.Object({
         version: Type.Integer({ minimum: 1 }),
         steps: Steps,
         subjects: Type.Optional(SentSubjects),
+        widths: Type.Optional(widths),
         updatedAt: Type.Optional(Type.String()),
       }),
     ),
@@ -102,6 +114,7 @@ const PresetVersionData = component('PresetVersionData', {
   version,
   steps: Steps,
   subjects,
+  widths: Type.Optional(widths),
   updatedAt: savedAt('When that version was saved.'),
 });
 
@@ -133,6 +146,7 @@ export const PresetData = component('PresetData', {
   description,
   steps: Steps,
   subjects,
+  widths: Type.Optional(widths),
   version,
   versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
   versions: Type.Optional(

@@ -1,4 +1,5 @@
 import { newId } from '../../platform/ids/ids.ts';
+import { present } from '../../platform/values/present.ts';
 import {
   type Collection,
   type DeclaredCollection,
@@ -21,7 +22,7 @@ import { MAX_VERSIONS } from './schema.ts';
 export const PRESET: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
 
 /**
- * Steps and subjects are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
+ * Steps, subjects and widths are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
  * `$ref`, a key with a dot).
  */
 type Stored<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
@@ -171,15 +172,15 @@ export class PresetsStore {
   }
 
   /**
-   * Deletes a preset with every version; false when there is none. The document is deleted first, so that rows left by
+   * Deletes a preset with every version, and answers what it was; null when there is none. The document is deleted first, so that rows left by
    * a crash are unreachable.
    */
-  async remove(accountId: string, idOrSlug: string): Promise<boolean> {
+  async remove(accountId: string, idOrSlug: string): Promise<Preset | null> {
     const preset = await this.find(accountId, idOrSlug);
-    if (preset === null) return false;
+    if (preset === null) return null;
     const deleted = await this.#presets.deleteOne({ _id: preset._id, accountId });
     await this.#versions.deleteMany({ accountId, presetId: preset._id });
-    return deleted === 1;
+    return deleted === 1 ? preset : null;
   }
 
   /** Deletes an earlier version; false when it is not stored. */
@@ -194,13 +195,17 @@ export class PresetsStore {
 }
 
 function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accountId' | 'slug' | 'slot'> {
-  const { name, description, version, steps, subjects, history } = draft;
+  const { name, description, version, steps, subjects, widths, history } = draft;
   const at = now.toISOString();
   const superseded = history.map((stored) => stored.version);
   const instants = { versionSavedAt: at, createdAt: at, updatedAt: at };
   const _id = newId('pre', now.getTime());
   return {
-    ...stored({ _id, name, description, version, steps, subjects, superseded, ...instants }),
+    ...stored({
+      ...{ _id, name, description, version, steps, subjects, superseded },
+      ...present({ widths }),
+      ...instants,
+    }),
     revision: 1,
   };
 }
@@ -227,8 +232,8 @@ function versionDocument(accountId: string, presetId: string, version: PresetVer
   return { _id: versionId(presetId, version.version), accountId, presetId, ...stored(version) };
 }
 
-function stored<T extends PresetContent>({ steps, subjects, ...rest }: T): Stored<T> {
-  return { ...rest, content: JSON.stringify({ steps, subjects }) };
+function stored<T extends PresetContent>({ steps, subjects, widths, ...rest }: T): Stored<T> {
+  return { ...rest, content: JSON.stringify({ steps, subjects, widths }) };
 }
 
 function presetOf({ content, accountId: _, slot: __, revision: ___, ...rest }: PresetDocument): Preset {

@@ -3,6 +3,13 @@ import type { Coordination } from '../../stores/coordination/port.ts';
 import { networkOf } from '../connection/client-network.ts';
 import { ApiError } from '../errors/errors.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether calls of the route are not counted, because a cache before this service makes those of many readers. */
+    isUncounted?: true;
+  }
+}
+
 const WINDOW_MS = 60_000;
 /** Probes have no limit, because the operator's own systems call them. */
 const PROBES = ['/healthz', '/readyz'];
@@ -20,7 +27,8 @@ interface OpenPathsOptions {
 export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions): void {
   const { coordination, hostId, requestsPerMinute } = options;
   app.addHook('onRequest', (request, _reply, done) => {
-    const isCounted = !request.url.startsWith('/api/') && !PROBES.includes(request.routeOptions.url ?? '');
+    const { url = '', config } = request.routeOptions;
+    const isCounted = !request.url.startsWith('/api/') && !PROBES.includes(url) && !config?.isUncounted;
     if (isCounted) return count(request);
     done();
   });

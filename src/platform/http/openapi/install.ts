@@ -42,6 +42,7 @@ const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: re
   ['Images', 'One image in, the answer out, nothing stored.', ['images', 'results', 'fonts']],
   ['Jobs', 'Ops, presets and chains of steps over many assets.', ['jobs']],
   ['Assets', 'Images that the account keeps.', ['assets', 'upload-tickets']],
+  ['Delivery', 'Signed addresses of pictures for web pages.', ['signing-keys', 'delivery-links', 'd']],
   ['Collections', 'Assets under a name.', ['collections']],
   ['Presets', 'Steps saved once, versioned, run by name.', ['presets']],
   ['Templates', 'HTML and CSS with placeholders, drawn as pictures.', ['templates']],

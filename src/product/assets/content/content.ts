@@ -1,7 +1,6 @@
 import { create } from 'content-disposition';
 import type { FastifyRequest } from 'fastify';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
-import type { DoneAsset } from './reading.ts';
 
 /**
  * The single range that a GET asks for. Null when it asks for none, for several or for one outside the content: the
@@ -23,6 +22,7 @@ export function rangeOf(
 }
 
 const EXTENSIONS: Record<string, string> = { jpeg: 'jpg', tiff: 'tif' };
+const HAS_EXTENSION = /\.\w{1,5}$/;
 const UNSAFE_IN_ASCII = /[^\x20-\x7e]|["\\/%;]/gu;
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\]/gu;
 
@@ -39,10 +39,18 @@ export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number):
   return `private, max-age=${seconds}, immutable`;
 }
 
+/**
+ * The name of a file for its reader, with an extension.
+ * @param name as it was given, which may have the extension of another format.
+ */
+export function fileNameOf(name: string, format: string, keepsExtension: boolean): string {
+  const safe = name.replace(UNSAFE_IN_NAMES, '_');
+  const hasExtension = HAS_EXTENSION.test(safe);
+  if (hasExtension && keepsExtension) return safe;
+  return `${hasExtension ? safe.replace(HAS_EXTENSION, '') : safe}.${EXTENSIONS[format] ?? format}`;
+}
+
 /** The Content-Disposition header, with the name in ASCII for old clients and in UTF-8 for all others. */
-export function disposition(type: 'attachment' | 'inline', asset: DoneAsset): string {
-  const name = (asset.name ?? asset._id).replace(UNSAFE_IN_NAMES, '_');
-  const { format } = asset.image;
-  const filename = /\.\w{1,5}$/.test(name) ? name : `${name}.${EXTENSIONS[format] ?? format}`;
+export function disposition(type: 'attachment' | 'inline', filename: string): string {
   return create(filename, { type, fallback: filename.replace(UNSAFE_IN_ASCII, '_') });
 }

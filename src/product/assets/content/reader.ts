@@ -8,6 +8,11 @@ import { type DoneAsset, unreadable } from './reading.ts';
 
 /** An asset whose bytes can be read later, into memory of their own. */
 interface AssetFile extends StoredFile {
+  name: string | null;
+  /** SHA-256 of the bytes, in hexadecimal. */
+  digest: string;
+  /** Null for one without an end. */
+  expiresAt: string | null;
   read(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
@@ -31,10 +36,10 @@ export class AssetReader {
    */
   readonly find = async (accountId: string, assetId: string): Promise<AssetFile> => {
     const asset = await this.#records.find(accountId, assetId);
-    const { image: facts } = asset;
+    const { image: facts, name, digest, expiresAt } = asset;
     if (facts.bytes > this.#limitBytes) throw tooLarge('file', this.#limitBytes);
     return {
-      facts,
+      ...{ facts, name, digest, expiresAt },
       length: facts.bytes,
       read: async () => {
         // The asset may have been deleted a moment ago: the second look-up then throws asset_not_found.

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
+import { findOp } from '../../catalogue/index.ts';
 import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
-import { disposition } from './content.ts';
+import { disposition, fileNameOf } from './content.ts';
 import { isLink, type Links } from './links.ts';
 import { findDone, openContent } from './reading.ts';
 import { sendRanged } from './sending.ts';
@@ -42,6 +44,7 @@ export async function contentRoutes(
       },
     },
     async (request, reply) => {
+      refuseImageParameters(request.query);
       const asset = await findDone(store, readerOf(request), request.params.assetId);
       const { mimeType: type, bytes: sizeBytes } = asset.image;
       const shown = request.query.download === true ? 'attachment' : 'inline';
@@ -51,7 +54,7 @@ export async function contentRoutes(
         etag: `"${asset.digest}"`,
         ends: endsOf(asset, request.query),
         headers: {
-          'content-disposition': disposition(shown, asset),
+          'content-disposition': disposition(shown, fileNameOf(asset.name ?? asset._id, asset.image.format, true)),
           'x-content-type-options': 'nosniff',
           'content-security-policy': CONTENT_POLICY,
         },
@@ -67,6 +70,17 @@ export async function contentRoutes(
     if (!isLink(request)) return gate.requireCaller(request).accountId;
     return links.ownerOf('asset-content', params.assetId, query);
   }
+}
+
+/** The parameters that would change the picture. */
+const IMAGE_PARAMETERS = new Set(['resize', 'convert'].flatMap((op) => Object.keys(findOp(op)?.parameters.properties ?? {})));
+
+/** @throws ApiError invalid_param on a field that asks for another picture: this call answers the original. */
+function refuseImageParameters(query: object): void {
+  const name = Object.keys(query).find((field) => IMAGE_PARAMETERS.has(field));
+  if (name === undefined) return;
+  const message = `${name} is not read here, which answers the original: get a signed address of the changed picture by POST /api/v1/delivery-links, or its bytes by POST /api/v1/images/transform.`;
+  throw invalidParam(name, message);
 }
 
 /** The earlier end of the asset and of the link. */

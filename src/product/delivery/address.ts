@@ -1,0 +1,167 @@
+import { parseReference } from '../../platform/ids/slugs.ts';
+
+/** The formats that an address may end with. */
+export const EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
+export type Extension = (typeof EXTENSIONS)[number];
+
+/** Where the picture of an address comes from. */
+export type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
+
+/** A width of a family, as the address names it. */
+export interface Rung {
+  width: number;
+  /** Pixels of the screen for each; null where the address names none. */
+  dpr: number | null;
+}
+
+/** One op of an address, its texts decoded. */
+export interface AddressOp {
+  op: string;
+  parameters: Readonly<Record<string, string | string[]>>;
+}
+
+/** What is made: a preset at a version, or ops. */
+export type AddressWork =
+  | { kind: 'preset'; idOrSlug: string; version: number }
+  | { kind: 'ops'; ops: readonly AddressOp[] };
+
+export interface Address {
+  keyId: string;
+  signature: string;
+  /** What the signature is of. */
+  message: string;
+  /** Epoch seconds; null for an address without an end. */
+  expiresAt: number | null;
+  work: AddressWork;
+  source: AddressSource;
+  /** Null: the format is that of the work. */
+  extension: Extension | null;
+  /** Null for a one-off address. */
+  rung: Rung | null;
+}
+
+/** The most ops of an address. */
+export const MAX_OPS = 5;
+
+/** The first part of the path of every address. */
+export const ADDRESS_PREFIX = '/d/';
+
+const EXPIRY = /^exp=(\d{1,12})$/;
+const ASSET_ID = /^ast_[0-9A-Za-z]+$/;
+const URL_SOURCE = /^url:([A-Za-z0-9_-]+)$/;
+const PRESET = /^[A-Za-z0-9_-]+@[1-9]\d{0,8}$/;
+const RUNG = /^([1-9]\d{0,4})(?:@([1-4](?:\.\d{1,2})?))?\.([a-z]+)$/;
+const MAX_DPR = 4;
+
+/**
+ * Reads an address: `/d/<key id>/<signature>/<what>/<source>[.<ext>][?exp=<epoch seconds>]`, or that of a family,
+ * `/d/<key id>/<signature>/<preset>@<version>/<source>/<width>[@<dpr>].<ext>`.
+ * @param url the path and the query as sent.
+ * @returns null when it is no address.
+ */
+export function parseAddress(url: string): Address | null {
+  const [path = '', query = ''] = splitOnce(url, '?');
+  if (!path.startsWith(ADDRESS_PREFIX)) return null;
+  const [keyId, signature, what, from, width, ...rest] = path.slice(ADDRESS_PREFIX.length).split('/');
+  if (!keyId || !signature || !what || !from || rest.length > 0) return null;
+  const end = expiryIn(query);
+  if (end === undefined) return null;
+  const work = parseWork(what);
+  const name = width === undefined ? splitExtension(from) : parseRung(width);
+  const source = parseSource(width === undefined ? (name?.stem ?? '') : from);
+  if (work === null || name === null || source === null) return null;
+  if (name.rung !== null && work.kind !== 'preset') return null;
+  const signed = name.rung === null ? `${what}/${from}` : `${what}/${from}/*.${name.extension}`;
+  return {
+    ...{ keyId, signature, work, source, expiresAt: end === null ? null : Number(end) },
+    message: messageOf(signed, end),
+    extension: name.extension,
+    rung: name.rung,
+  };
+}
+
+/** What is signed. @param end the expiry as it stands in the address. */
+export function messageOf(path: string, end: string | number | null): string {
+  return end === null ? path : `${path}?exp=${end}`;
+}
+
+/** The text of `exp`; null without one, undefined for one that cannot be read. Other fields are ignored. */
+function expiryIn(query: string): string | null | undefined {
+  const [given, ...more] = query.split('&').filter((field) => field === 'exp' || field.startsWith('exp='));
+  if (given === undefined) return null;
+  return more.length > 0 ? undefined : EXPIRY.exec(given)?.[1];
+}
+
+interface Name {
+  stem: string;
+  extension: Extension | null;
+  rung: Rung | null;
+}
+
+/** `<source>` or `<source>.<ext>`: no source holds a dot. */
+function splitExtension(text: string): Name | null {
+  const [stem = '', extension] = splitOnce(text, '.');
+  if (extension === undefined) return { stem, extension: null, rung: null };
+  return isExtension(extension) ? { stem, extension, rung: null } : null;
+}
+
+function parseRung(text: string): Name | null {
+  const [, width, dpr, extension = ''] = RUNG.exec(text) ?? [];
+  if (width === undefined || !isExtension(extension) || Number(dpr ?? 1) > MAX_DPR) return null;
+  const rung = { width: Number(width), dpr: dpr === undefined ? null : Number(dpr) };
+  return { stem: '', extension, rung };
+}
+
+function isExtension(text: string): text is Extension {
+  return (EXTENSIONS as readonly string[]).includes(text);
+}
+
+function parseSource(text: string): AddressSource | null {
+  const decoded = percentDecoded(text);
+  if (decoded === null) return null;
+  if (ASSET_ID.test(decoded)) return { kind: 'asset', assetId: decoded };
+  const [, encoded] = URL_SOURCE.exec(decoded) ?? [];
+  if (encoded === undefined) return null;
+  const url = Buffer.from(encoded, 'base64url').toString();
+  return /^https?:\/\//i.test(url) ? { kind: 'url', url } : null;
+}
+
+/** A preset at a version, or `<op>[:<name>=<value>,…]` joined by `;`. */
+function parseWork(what: string): AddressWork | null {
+  const text = percentDecoded(what) ?? '';
+  if (PRESET.test(text)) {
+    const { idOrSlug, version = 0 } = parseReference(text) ?? { idOrSlug: '' };
+    return { kind: 'preset', idOrSlug, version };
+  }
+  const ops = what.split(';').map(parseOp);
+  const read = ops.filter((op) => op !== null);
+  return read.length === ops.length && ops.length <= MAX_OPS ? { kind: 'ops', ops: read } : null;
+}
+
+function parseOp(text: string): AddressOp | null {
+  const [name = '', list] = splitOnce(text, ':');
+  const op = percentDecoded(name);
+  if (op === null || op === '') return null;
+  const parameters: Record<string, string | string[]> = Object.create(null);
+  for (const pair of list === undefined || list === '' ? [] : list.split(',')) {
+    const [key, value] = splitOnce(pair, '=').map(percentDecoded);
+    if (!key || value === undefined || value === null) return null;
+    const before = parameters[key];
+    parameters[key] = before === undefined ? value : [before, value].flat();
+  }
+  return { op, parameters };
+}
+
+/** A text without its percent-encoding; null when that is malformed. */
+function percentDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+function splitOnce(text: string, separator: string): string[] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}

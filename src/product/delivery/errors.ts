@@ -1,0 +1,45 @@
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { MAX_SIGNING_KEYS } from './keys/store.ts';
+
+/** How long a cache may keep a refusal, in seconds, so that a mistake that was mended is not seen for long. */
+const REFUSAL_CACHED_SECONDS = 10;
+/** The headers of a refusal that a cache may keep for a moment. */
+const CACHED_BRIEFLY = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECONDS}` };
+
+/**
+ * 404 for an address that is wrong, expired or off the ladder, whose key is unknown or revoked, or whose picture does
+ * not exist or is another account's: all get the same response.
+ */
+export function noSuchPicture(): ApiError {
+  const message =
+    'There is no picture at this address: it was altered, has expired, or what it names is gone. Sign it anew.';
+  return new ApiError('not_found', message, { headers: CACHED_BRIEFLY });
+}
+
+/** A refusal as a page gets it: kept by caches for a moment where it would be the same again, else not at all. */
+export function asDelivered(refusal: ApiError): ApiError {
+  const isLasting = refusal.status !== 402 && refusal.status < 429;
+  const caching = isLasting ? CACHED_BRIEFLY : { 'cache-control': 'no-store' };
+  return new ApiError(refusal.code, refusal.message, {
+    ...refusal,
+    headers: { ...refusal.headers, ...caching },
+  });
+}
+
+/** 404: no such key, or another account's: the answer is the same. */
+export function signingKeyNotFound(): ApiError {
+  const message = 'There is no such signing key: GET /api/v1/signing-keys lists them.';
+  return new ApiError('not_found', message, { param: 'keyId' });
+}
+
+/** 422: every slot of the account is taken. */
+export function tooManySigningKeys(): ApiError {
+  const message = `An account has at most ${MAX_SIGNING_KEYS} signing keys: revoke one that is not needed.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit: MAX_SIGNING_KEYS } });
+}
+
+/** 500: other writers won every attempt to take a slot. */
+export function tooContended(): ApiError {
+  const message = 'Too many calls make signing keys of this account at once: call again.';
+  return new ApiError('internal_error', message, { retryAfterSeconds: 1 });
+}

@@ -1,0 +1,45 @@
+import type { OutputFormat } from '../../../workers/protocol.ts';
+import type { Extension } from './address.ts';
+
+/** The format of an extension that names one. */
+export function formatOfExtension(extension: Exclude<Extension, 'auto'>): OutputFormat {
+  return extension === 'jpg' ? 'jpeg' : extension;
+}
+
+/** What is known of the source of a picture whose format is `auto`. */
+interface SourceFormat {
+  format: string;
+  hasAlpha: boolean;
+  frames: number;
+}
+
+/**
+ * The formats that `auto` tries; the smallest file is answered. They are AVIF and WebP where the reader names them in
+ * Accept, and the format of the source. A source that browsers do not read is PNG with transparency, else JPEG. An
+ * animation stays one, so AVIF is not tried for it.
+ */
+export function formatsForReader(accept: string | undefined, source: SourceFormat): OutputFormat[] {
+  const isAnimated = source.frames > 1;
+  const modern = MODERN.filter((format) => accepts(accept, format) && !(isAnimated && format === 'avif'));
+  const own = ownFormat(source);
+  return modern.includes(own) ? modern : [...modern, own];
+}
+
+const MODERN: readonly OutputFormat[] = ['avif', 'webp'];
+const OLD: readonly OutputFormat[] = ['jpeg', 'png', 'gif'];
+
+/** A format that every browser reads and that loses as little as possible of the source. */
+function ownFormat({ format, hasAlpha, frames }: SourceFormat): OutputFormat {
+  const old = OLD.find((one) => one === format);
+  if (old !== undefined) return old;
+  if (frames > 1 && format === 'webp') return 'gif';
+  return hasAlpha ? 'png' : 'jpeg';
+}
+
+/** Whether Accept names the format: a wildcard says nothing, because readers that know neither format send it. */
+function accepts(accept: string | undefined, format: OutputFormat): boolean {
+  return (accept ?? '').split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    return type === `image/${format}` && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
+}

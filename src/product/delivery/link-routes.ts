@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import type { Links } from './links.ts';
+import { type DeliveryLink, DeliveryLinks, NewDeliveryLinks } from './schema.ts';
+
+/** POST /delivery-links: addresses without cryptography. */
+export async function linkRoutes(
+  app: FastifyInstance,
+  { links, gate }: { links: Links; gate: Gate },
+): Promise<void> {
+  app.post<{ Body: NewDeliveryLinks }>(
+    '/delivery-links',
+    {
+      config: { idempotency: 'unkept' },
+      schema: {
+        summary: 'Sign addresses of pictures',
+        description:
+          'Answers an address for an <img>, with `widths` a family with its srcset. Signed by the newest signing key of the account; one is made where there is none. Nothing is made or counted until the picture is asked for.',
+        body: NewDeliveryLinks,
+        response: { 200: envelopeOf(DeliveryLinks) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.requireCaller(request);
+      const { links: sent, ...single } = request.body;
+      const [extra] = Object.keys(single);
+      if (sent !== undefined && extra !== undefined)
+        throw invalidParam(extra, `${extra} may not accompany links: move it into a link.`);
+      const key = await links.signingKey(accountId);
+      if (sent === undefined) return success('Address signed.', await links.link(key, single, ''));
+      const made: DeliveryLink[] = [];
+      // One after the other, so that links with the same steps find the preset of the first.
+      for (const [index, link] of sent.entries()) made.push(await links.link(key, link, `links[${index}].`));
+      return success('Addresses signed.', { links: made });
+    },
+  );
+}

@@ -1,0 +1,197 @@
+import { preview } from '../../imaging/images/preview.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
+import { withParam } from '../../platform/http/errors/with-param.ts';
+import { present } from '../../platform/values/present.ts';
+import type { AssetReader } from '../assets/content/reader.ts';
+import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
+import { findOp } from '../catalogue/index.ts';
+import { isPixelOp } from '../catalogue/op.ts';
+import { sentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
+import type { FoundPreset, Presets } from '../presets/open.ts';
+import { parseSource } from '../transforms/input.ts';
+import { ADDRESS_PREFIX, MAX_OPS, messageOf } from './address.ts';
+import { formatOfExtension } from './formats.ts';
+import { signatureOf } from './keys/signing.ts';
+import type { SigningKeyDocument, SigningKeysStore } from './keys/store.ts';
+import { type Recipe, type Recipes, recipeOfPreset, recipeOfSteps } from './recipes.ts';
+import type { DeliveryLink, NewDeliveryLink } from './schema.ts';
+
+/** The name of the key that is made where an account has none. */
+const MADE_KEY_NAME = 'delivery-links';
+/** The widest picture that a browser without srcset gets, if the family has a narrower one. */
+const USUAL_WIDTH_PX = 1_080;
+
+interface LinksOptions {
+  keys: SigningKeysStore;
+  recipes: Recipes;
+  presets: Pick<Presets, 'find' | 'saveOnce'>;
+  assets: Pick<AssetReader, 'find'>;
+  publicUrl: () => string;
+  now: () => Date;
+}
+
+/** The work of a link: how its address names it, and what it is. */
+interface LinkWork {
+  what: string;
+  recipe: Recipe;
+  /** Where a preset was saved for it. */
+  saved?: string;
+}
+
+/** Signs addresses for callers without an HMAC of their own. */
+export class Links {
+  readonly #options: LinksOptions;
+
+  constructor(options: LinksOptions) {
+    this.#options = options;
+  }
+
+  /** The newest key of the account; one is made where there is none. */
+  async signingKey(accountId: string): Promise<SigningKeyDocument> {
+    const { keys, now } = this.#options;
+    const [newest] = await keys.list(accountId);
+    return newest ?? (await keys.insert(accountId, MADE_KEY_NAME, now()));
+  }
+
+  /**
+   * One link, its work checked as the address will be.
+   * @param where the prefix of the field names: '', or `links[2].`.
+   * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
+   */
+  async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
+    const { accountId } = key;
+    const { assetId, url: address } = sent;
+    const source = parseSource({ assetId, url: address }, { assetId: `${where}assetId`, url: `${where}url` });
+    if (source === null) throw invalidParam(`${where}assetId`, 'The picture is missing: give assetId or url.');
+    const file =
+      source.kind !== 'asset'
+        ? null
+        : await this.#options.assets.find(accountId, source.assetId).catch((error: unknown) => {
+            throw withParam(error, `${where}assetId`);
+          });
+    const named =
+      source.kind === 'url' ? `url:${Buffer.from(source.url).toString('base64url')}` : (assetId ?? '');
+    const { what, recipe, saved } = await this.#work(accountId, sent, where);
+    const { widths } = sent;
+    const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
+    const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
+    const pass = this.#options.recipes.passOf(recipe, { width: widths?.at(-1), format });
+    const [made] =
+      file === null ? [] : await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
+    const size = made !== undefined && 'width' in made ? made : { width: null, height: null };
+    const end = this.#endOf(sent);
+    const base = `${this.#options.publicUrl()}${ADDRESS_PREFIX}${key._id}`;
+    const addressOf = (signed: string, path: string) =>
+      messageOf(`${base}/${signatureOf(key.secret, messageOf(signed, end))}/${path}`, end);
+    if (widths === undefined) {
+      const path = `${what}/${named}${extension === undefined ? '' : `.${extension}`}`;
+      const url = addressOf(path, path);
+      return { url, html: imageElement({ src: url }, size), ...present({ preset: saved }) };
+    }
+    const family = `${what}/${named}`;
+    const rungs = widths.map((width) => ({
+      width,
+      url: addressOf(`${family}/*.${extension}`, `${family}/${width}.${extension}`),
+    }));
+    const usual = rungs.findLast(({ width }) => width <= USUAL_WIDTH_PX) ?? rungs[0];
+    const srcset = rungs.map(({ url, width }) => `${url} ${width}w`).join(', ');
+    const largest = widths.at(-1) ?? 0;
+    const sizes = `(max-width: ${largest}px) 100vw, ${largest}px`;
+    const url = usual?.url ?? '';
+    return {
+      ...{ url, srcset, sizes, html: imageElement({ src: url, srcset, sizes }, size) },
+      ...present({ preset: saved }),
+    };
+  }
+
+  #endOf({ expiresInSeconds }: NewDeliveryLink): number | null {
+    if (expiresInSeconds === undefined) return null;
+    return Math.floor(this.#options.now().getTime() / 1000) + expiresInSeconds;
+  }
+
+  async #work(accountId: string, sent: NewDeliveryLink, where: string): Promise<LinkWork> {
+    const { op, parameters, steps, preset, widths } = sent;
+    const given = (['op', 'steps', 'preset'] as const).filter((name) => sent[name] !== undefined);
+    const [name, second] = given;
+    if (name === undefined)
+      throw invalidParam(`${where}op`, 'The work is missing: give op, steps or preset.');
+    if (second !== undefined)
+      throw invalidParam(`${where}${second}`, `${name} and ${second} exclude each other: send one of them.`);
+    if (parameters !== undefined && op === undefined)
+      throw invalidParam(`${where}parameters`, 'parameters go with op: move them into the steps.');
+    if (preset !== undefined) {
+      const found = await this.#options.presets.find(accountId, preset, `${where}preset`);
+      const isOwnLadder = widths === undefined || haveAll(recipeOfPreset(found).ladder, widths);
+      if (isOwnLadder) return { what: referenceOf(found), recipe: recipeOfPreset(found) };
+      return this.#saved(accountId, found.version.steps, widths, where);
+    }
+    const own = steps ?? [{ op: op ?? '', ...present({ parameters }) }];
+    const at = (key: string): SentField => sentAs(`${where}${key}`);
+    const recipe = recipeOfSteps(
+      steps === undefined
+        ? own.map((step) => sentStep(step, (key) => at(key === '' ? 'op' : key)))
+        : sentSteps(steps, `${where}steps`),
+    );
+    this.#options.recipes.passOf(recipe, {});
+    const what = widths === undefined ? opsOf(own) : null;
+    return what === null ? this.#saved(accountId, own, widths, where) : { what, recipe };
+  }
+
+  /** Saves the steps as a preset, unless the same was saved before. */
+  async #saved(
+    accountId: string,
+    steps: readonly PresetStep[],
+    widths: readonly number[] | undefined,
+    where: string,
+  ): Promise<LinkWork> {
+    const found = await this.#options.presets.saveOnce(
+      accountId,
+      { name: 'Delivery', steps: [...steps], ...(widths && { widths: [...widths] }) },
+      where,
+    );
+    return { what: referenceOf(found), recipe: recipeOfPreset(found), saved: referenceOf(found) };
+  }
+}
+
+function referenceOf({ preset, version }: FoundPreset): string {
+  return `${preset.slug}@${version.version}`;
+}
+
+function haveAll(ladder: readonly number[] | null, widths: readonly number[]): boolean {
+  return ladder !== null && widths.every((width) => ladder.includes(width));
+}
+
+/** The steps as an address has them; null for steps that it cannot hold. */
+function opsOf(steps: readonly PresetStep[]): string | null {
+  if (steps.length > MAX_OPS) return null;
+  const texts = steps.map(({ op: name, parameters = {} }) => {
+    const op = name === undefined ? undefined : findOp(name);
+    if (op === undefined || !isPixelOp(op)) return null;
+    const pairs = Object.entries(parametersInOwnSpelling(op, parameters))
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(textOf(value))}`);
+    return pairs.length === 0 ? op.op : `${op.op}:${pairs.join(',')}`;
+  });
+  return texts.includes(null) ? null : texts.join(';');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** An <img> that loads when it comes into view, with its size, if it is known, so that the page does not jump. */
+function imageElement(
+  attributes: Record<string, string>,
+  { width, height }: { width: number | null; height: number | null },
+): string {
+  const size = width === null || height === null ? {} : { width: String(width), height: String(height) };
+  const all = { ...attributes, ...size, loading: 'lazy', alt: '' };
+  const texts = Object.entries(all).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return `<img ${texts.join(' ')}>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+}

@@ -1,0 +1,214 @@
+import { hash } from 'node:crypto';
+import type { OutputFormat, Pass, Transformed } from '../../../workers/protocol.ts';
+import { readHeader } from '../../imaging/images/header/header.ts';
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
+import type { StoredFile } from '../../imaging/images/stored-file.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import type { OpMeter } from '../../platform/metrics/ops.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
+import type { AssetReader } from '../assets/content/reader.ts';
+import type { Allowance } from '../billing/allowance.ts';
+import { counted, type LoadedImage, loadImage } from '../transforms/metered-call.ts';
+import type { Address } from './address.ts';
+import { noSuchPicture } from './errors.ts';
+import { formatOfExtension, formatsForReader } from './formats.ts';
+import type { Signer } from './keys/signers.ts';
+import { widthOn } from './ladder.ts';
+import type { MadePicture, PictureOrder } from './pictures.ts';
+import type { Recipe, Recipes } from './recipes.ts';
+
+/** How long a picture of a public address is answered before the address is read again, in seconds. */
+export const URL_FRESH_SECONDS = HOUR_MS / 1000;
+/** How long it is answered while that address fails, in seconds. */
+export const URL_STALE_SECONDS = (7 * DAY_MS) / 1000;
+
+interface OrdersOptions {
+  recipes: Recipes;
+  assets: AssetReader;
+  imageWorkers: ImageWorkers;
+  outbound: Outbound;
+  allowance: Allowance;
+  meters: { ops: OpMeter };
+  /** Of this release: another one may make other bytes of the same pass. */
+  engine: string;
+  timeoutMs: number;
+  now: () => Date;
+}
+
+/** What an address asks for, before any work. */
+export interface Ordered extends PictureOrder {
+  /** Of the source; null for a public address. */
+  asset: { id: string; name: string | null; expiresAt: string | null } | null;
+  /** The strong ETag without quotes; null if only the picture tells. */
+  etag: string | null;
+  /** The format, if it is known before the work. */
+  format: OutputFormat | null;
+  tags: string[];
+}
+
+/** Turns addresses into orders of pictures: the pass, the source, and where the result is kept. */
+export class Orders {
+  readonly #options: OrdersOptions;
+
+  constructor(options: OrdersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param accept the header of the reader, for `auto`.
+   * @throws ApiError 404 when what the address names is gone or off the ladder; invalid_param for steps that cannot run.
+   */
+  async order(address: Address, signer: Signer, accept: string | undefined): Promise<Ordered> {
+    const { recipes } = this.#options;
+    const recipe = await recipes.find(signer.accountId, address.work).catch(unlessGone);
+    const width = requireWidth(address, recipe);
+    const from = await this.#source(address, signer);
+    const passesFor = (formats: readonly OutputFormat[]) =>
+      formats.map((format) => recipes.passOf(recipe, { width, format, isTried: formats.length > 1 }));
+    const { extension } = address;
+    const isAuto = extension === 'auto';
+    const fixed = isAuto ? null : [recipes.passOf(recipe, { width, format: formatIn(extension) })];
+    // The reader of `auto` is a part of what is made; that of a fixed format is not.
+    const identity = [this.#options.engine, fixed ?? [recipe.steps, width, readerOf(accept)], from.digest];
+    const name = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, 32);
+    const passesOf = (source: { format: string; hasAlpha: boolean; frames: number }) =>
+      fixed ?? passesFor(formatsForReader(accept, source));
+    const tags = [...(from.asset ? [`asset-${from.asset.id}`] : []), ...(recipe.tag ? [recipe.tag] : [])];
+    return {
+      place: { owner: signer.accountId, group: from.group, name },
+      ...from.terms,
+      asset: from.asset,
+      etag: from.asset === null ? null : name,
+      format: fixed?.[0]?.encode.format ?? null,
+      tags: [...tags, `key-${signer.keyId}`],
+      make: () => this.#make(signer, recipe, from, { passesOf, name }),
+      isWanted: from.isThere,
+    };
+  }
+
+  async #source({ source }: Address, { accountId }: Signer): Promise<Source> {
+    const { assets } = this.#options;
+    if (source.kind === 'url') {
+      const digest = hash('sha256', source.url, 'hex');
+      return {
+        source,
+        digest,
+        group: `url-${digest.slice(0, 32)}`,
+        asset: null,
+        file: null,
+        terms: { freshMs: URL_FRESH_SECONDS * 1000, staleMs: URL_STALE_SECONDS * 1000 },
+        isThere: async () => true,
+      };
+    }
+    const { assetId } = source;
+    const file = await assets.find(accountId, assetId).catch(unlessGone);
+    const { name, expiresAt, digest } = file;
+    if (expiresAt !== null && Date.parse(expiresAt) <= this.#options.now().getTime()) throw noSuchPicture();
+    const isThere = () =>
+      assets.find(accountId, assetId).then(
+        () => true,
+        () => false,
+      );
+    const asset = { id: assetId, name, expiresAt };
+    return {
+      source,
+      digest,
+      group: assetId,
+      asset,
+      file,
+      terms: { freshMs: null, staleMs: 0 },
+      isThere,
+    };
+  }
+
+  /** Makes the picture as a run of the account, which takes turns with the others in the pool. */
+  #make(
+    signer: Signer,
+    { op }: Recipe,
+    { source, file }: Source,
+    {
+      passesOf,
+      name,
+    }: {
+      passesOf: (source: { format: string; hasAlpha: boolean; frames: number }) => Pass[];
+      name: string;
+    },
+  ): Promise<MadePicture> {
+    const { allowance, imageWorkers, meters, timeoutMs } = this.#options;
+    const { accountId, plan } = signer;
+    const caller = { accountId, plan, apiKeyId: null, sessionId: null };
+    const startedMs = performance.now();
+    // Other readers wait for the same picture, so it does not end with the first of them.
+    const terms = { accountId, signal: new AbortController().signal, deadlineMs: Date.now() + timeoutMs };
+    return counted(allowance, caller, op, async () => {
+      const image: LoadedImage =
+        file === null
+          ? await loadImage(source, this.#options, terms)
+          : { bytes: file satisfies StoredFile, header: null };
+      const fetchMs = performance.now() - startedMs;
+      const bytesIn = image.bytes.length;
+      const passes = passesOf(factsOf(image));
+      const branches = passes.map((pass) => ({ pass, paramOf: (param: string) => param }));
+      const { outputs, queueMs, timings } = await imageWorkers.branch({ ...image, ...terms, branches }).result;
+      const picture = smallest(outputs);
+      meters.ops.ran({
+        ...{ op, work: 'call', fetchMs, queueMs, bytesIn, bytesOut: picture.data.length },
+        ...timings,
+      });
+      const { data, contentType, width, height } = picture;
+      const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+      const etag = file === null ? hash('sha256', bytes, 'base64url').slice(0, 32) : name;
+      return { bytes, contentType, width, height, etag };
+    });
+  }
+}
+
+/** Where the pixels of an address come from. */
+interface Source {
+  source: Address['source'];
+  /** Of its bytes; of a public address, of the address. */
+  digest: string;
+  /** Under which its pictures are kept. */
+  group: string;
+  asset: Ordered['asset'];
+  file: StoredFile | null;
+  terms: Pick<PictureOrder, 'freshMs' | 'staleMs'>;
+  isThere(): Promise<boolean>;
+}
+
+/** What is gone has the answer of what never was. */
+function unlessGone(error: unknown): never {
+  const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');
+  throw isGone ? noSuchPicture() : error;
+}
+
+function requireWidth({ rung }: Address, { ladder }: Recipe): number | undefined {
+  if (rung === null) return undefined;
+  const width = ladder && widthOn(ladder, rung);
+  if (width === null) throw noSuchPicture();
+  return width;
+}
+
+function formatIn(extension: Exclude<Address['extension'], 'auto'>): OutputFormat | undefined {
+  return extension === null ? undefined : formatOfExtension(extension);
+}
+
+/** What of Accept decides about the formats of `auto`. */
+function readerOf(accept: string | undefined): OutputFormat[] {
+  return formatsForReader(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
+}
+
+function factsOf({ bytes, header }: LoadedImage): { format: string; hasAlpha: boolean; frames: number } {
+  if (!(bytes instanceof Uint8Array)) return bytes.facts;
+  const { format = 'jpeg', hasAlpha = false, frames = 1 } = header ?? readHeader(bytes) ?? {};
+  return { format, hasAlpha, frames };
+}
+
+/** The smallest of the files. @throws ApiError the first refusal where there is none. */
+function smallest(outputs: readonly (Transformed | ApiError)[]): Transformed {
+  const made = outputs.filter((output): output is Transformed => !(output instanceof ApiError));
+  const [first, ...others] = made;
+  if (first === undefined) throw outputs[0] ?? new Error('A picture has at least one pass.');
+  return others.reduce((least, other) => (other.data.length < least.data.length ? other : least), first);
+}

@@ -1,0 +1,131 @@
+import { LRUCache } from 'lru-cache';
+import type { OutputFormat, Pass } from '../../../workers/protocol.ts';
+import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
+import { findOp } from '../catalogue/index.ts';
+import { isPixelOp } from '../catalogue/op.ts';
+import { compile } from '../catalogue/plan/compile.ts';
+import { type Obstacle, onePassOf } from '../catalogue/plan/plan.ts';
+import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
+import type { PresetStep } from '../catalogue/plan/step.ts';
+import { parametersFromQuery } from '../catalogue/query.ts';
+import type { Models } from '../models/models.ts';
+import type { FoundPreset, Presets } from '../presets/open.ts';
+import type { AddressOp, AddressWork } from './address.ts';
+import { DEFAULT_LADDER } from './ladder.ts';
+
+const MAX_RECIPES = 1_000;
+/** How long a preset may be used without another look at it, by every process of every host. */
+const KEEP_MS = 500;
+/** The effort of AVIF where a reader takes any format: its fastest, because every other takes longer than WebP. */
+const FASTEST = 0;
+
+/** What is made of a source, before the address adds a width and a format. */
+export interface Recipe {
+  /** The op under which usage counts it, `steps`, or `preset`. */
+  op: string;
+  steps: readonly SentStep[];
+  /** The widths of its family, ascending; null where it can have none. */
+  ladder: readonly number[] | null;
+  /** What a cache has to purge when it goes: `preset-<id>-<version>`; null for ops, which never go. */
+  tag: string | null;
+}
+
+/** What an address adds to its recipe. */
+interface Addition {
+  /** In pixels. Absent: the size is that of the recipe. */
+  width?: number | undefined;
+  /** Absent: the format is that of the recipe. */
+  format?: OutputFormat | undefined;
+  /** Whether the format is one of several that are tried. */
+  isTried?: boolean;
+}
+
+/** What addresses name, as steps, and the passes of these steps. */
+export class Recipes {
+  readonly #models: Models;
+  readonly #presets: Pick<Presets, 'find'>;
+  readonly #ofPresets = new LRUCache<string, Promise<Recipe>>({
+    max: MAX_RECIPES,
+    ttl: KEEP_MS,
+    ttlResolution: 0,
+  });
+
+  constructor(models: Models, presets: Pick<Presets, 'find'>) {
+    this.#models = models;
+    this.#presets = presets;
+  }
+
+  /**
+   * The recipe that an address names.
+   * @throws ApiError preset_not_found, or invalid_param on `steps[i]…` for ops that cannot run.
+   */
+  async find(accountId: string, work: AddressWork): Promise<Recipe> {
+    return work.kind === 'ops'
+      ? recipeOfOps(work.ops)
+      : this.#findPreset(accountId, `${work.idOrSlug}@${work.version}`);
+  }
+
+  /**
+   * The single pass of a recipe.
+   * @throws ApiError invalid_param on the step or the preset at fault.
+   */
+  passOf({ steps }: Recipe, addition: Addition): Pass {
+    const run = onePassOf(compile([...steps, ...stepsOf(addition)], this.#models));
+    if (run.obstacle !== undefined) throw cannotDeliver(run.obstacle);
+    return run.pass;
+  }
+
+  #findPreset(accountId: string, reference: string): Promise<Recipe> {
+    const key = `${accountId}/${reference}`;
+    const known = this.#ofPresets.get(key);
+    if (known !== undefined) return known;
+    const found = this.#presets.find(accountId, reference, 'preset').then(recipeOfPreset);
+    this.#ofPresets.set(key, found);
+    // A preset that does not exist may be made at any time, and a failure of the store is not kept.
+    found.catch(() => this.#ofPresets.delete(key));
+    return found;
+  }
+}
+
+export function recipeOfPreset({ preset, version }: FoundPreset): Recipe {
+  return {
+    op: 'preset',
+    steps: savedSteps(version.steps, 'preset'),
+    ladder: version.widths ?? DEFAULT_LADDER,
+    tag: `preset-${preset._id}-${version.version}`,
+  };
+}
+
+export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
+  const [only, ...others] = steps;
+  const op = others.length === 0 ? (only?.op ?? 'steps') : 'steps';
+  return { op, steps, ladder: null, tag: null };
+}
+
+function recipeOfOps(ops: readonly AddressOp[]): Recipe {
+  return recipeOfSteps(sentSteps(ops.map(stepOfOp)));
+}
+
+/** An op with its parameters, each read as its declared type. */
+function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
+  const op = findOp(name);
+  const isKnown = op !== undefined && isPixelOp(op);
+  const read = isKnown ? parametersInOwnSpelling(op, parametersFromQuery(op, parameters)) : { ...parameters };
+  return { op: name, ...(Object.keys(read).length > 0 && { parameters: read }) };
+}
+
+/** A width that never enlarges, then the format, whose settings replace those of another format. */
+function stepsOf({ width, format, isTried = false }: Addition): SentStep[] {
+  const effort = isTried && format === 'avif' ? { effort: FASTEST } : {};
+  return sentSteps([
+    ...(width === undefined ? [] : [{ op: 'resize', parameters: { width } }]),
+    ...(format === undefined ? [] : [{ op: 'convert', parameters: { format, ...effort } }]),
+  ]);
+}
+
+function cannotDeliver({ does, step }: Obstacle['obstacle']): ApiError {
+  const field = step.at('op');
+  const message = `${step.at('').name} ${does}: an address takes deterministic steps that read one picture and make one.`;
+  return field.refuse(message);
+}

@@ -1,0 +1,117 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { component } from '../../platform/http/documented.ts';
+import { PresetStep } from '../catalogue/plan/step.ts';
+import { EXTENSIONS } from './address.ts';
+
+export const SigningKey = component('SigningKey', {
+  id: Type.String({ description: '`sgk_…`: the first part of the addresses that it signs.' }),
+  name: Type.String(),
+  createdAt: Type.String({ format: 'date-time' }),
+});
+export type SigningKey = Static<typeof SigningKey>;
+
+export const NewSigningKey = Type.Composite(
+  [
+    SigningKey,
+    Type.Object({ secret: Type.String({ description: '`sgs_…`, shown once. Its text is the HMAC key.' }) }),
+  ],
+  { title: 'NewSigningKey' },
+);
+
+export const NewSigningKeyBody = Type.Object(
+  { name: Type.Optional(Type.String({ maxLength: 100 })) },
+  { title: 'NewSigningKeyBody', additionalProperties: false, examples: [{ name: 'Shop' }] },
+);
+export type NewSigningKeyBody = Static<typeof NewSigningKeyBody>;
+
+export const SigningKeyPath = Type.Object({ keyId: Type.String() });
+export type SigningKeyPath = Static<typeof SigningKeyPath>;
+
+/** The most links of one call. */
+const MAX_LINKS = 100;
+/** The longest life of a link, in seconds: ten years. */
+const MAX_LINK_SECONDS = 315_360_000;
+
+const linkFields = {
+  assetId: Type.Optional(Type.String({ minLength: 1, description: 'The picture; or url.' })),
+  url: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 4_000, description: 'A public http(s) address of the picture.' }),
+  ),
+  op: Type.Optional(Type.String({ minLength: 1, description: 'A deterministic op; or steps, or preset.' })),
+  parameters: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Those of op.',
+    }),
+  ),
+  steps: Type.Optional(Type.Array(PresetStep, { minItems: 1, maxItems: 20 })),
+  preset: Type.Optional(
+    Type.String({ minLength: 1, description: 'Slug, id or slug@version; the address names the version.' }),
+  ),
+  format: Type.Optional(
+    Type.Unsafe<(typeof EXTENSIONS)[number]>({
+      type: 'string',
+      enum: EXTENSIONS,
+      description: 'auto: the smallest that the reader takes. Default: auto with widths, else that of the work.',
+    }),
+  ),
+  widths: Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1, maximum: 8_192 }), {
+      minItems: 1,
+      maxItems: 32,
+      description: 'Makes a family: the browser chooses among these widths. Ascending.',
+    }),
+  ),
+  expiresInSeconds: Type.Optional(
+    Type.Integer({ minimum: 60, maximum: MAX_LINK_SECONDS, description: 'Default: no end.' }),
+  ),
+};
+
+export const NewDeliveryLink = Type.Object(linkFields, { title: 'NewDeliveryLink' });
+export type NewDeliveryLink = Static<typeof NewDeliveryLink>;
+
+export const NewDeliveryLinks = Type.Object(
+  {
+    ...linkFields,
+    links: Type.Optional(
+      Type.Array(NewDeliveryLink, {
+        minItems: 1,
+        maxItems: MAX_LINKS,
+        description: 'Several at once, instead of the other fields.',
+      }),
+    ),
+  },
+  {
+    title: 'NewDeliveryLinks',
+    examples: [
+      {
+        url: 'https://example.com/cat.jpg',
+        op: 'resize',
+        parameters: { width: 640 },
+        format: 'webp',
+      },
+    ],
+  },
+);
+export type NewDeliveryLinks = Static<typeof NewDeliveryLinks>;
+
+const deliveryLink = {
+  url: Type.String({ format: 'uri' }),
+  srcset: Type.Optional(Type.String({ description: 'Every rung of a family.' })),
+  sizes: Type.Optional(Type.String()),
+  html: Type.String({ description: 'One <img>.' }),
+  preset: Type.Optional(Type.String({ description: '`slug@version` that was saved for this, or found.' })),
+};
+
+export const DeliveryLink = component('DeliveryLink', deliveryLink);
+export type DeliveryLink = Static<typeof DeliveryLink>;
+
+/** One link, or a list of them where a list was sent. */
+export const DeliveryLinks = Type.Object(
+  {
+    ...Type.Partial(DeliveryLink).properties,
+    links: Type.Optional(Type.Array(DeliveryLink, { description: 'In the order of the call.' })),
+  },
+  { title: 'DeliveryLinks' },
+);
