@@ -21,6 +21,7 @@ const MAY_IMPORT_WORKERS = [
   'catalogue',
   'presets',
   'transforms',
+  'delivery',
 ];
 /** A package of its own: it imports nothing of the service, and only callers of the interface import it. */
 const CLIENT = 'src/client/';
@@ -69,6 +70,7 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   Jobs: 'what a slice offers: parts that are classes, and calls that lead to them',
   Presets: 'what a slice offers: its routes and one function',
   Templates: 'what a slice offers: its routes and one function',
+  Delivery: 'what a slice offers: its routes in two groups',
   Transforms: 'what a slice offers: its routes in two groups',
   EmbeddedCoordination: 'a port with one more method; wrappers enumerate the methods of a port',
   StoresToCopy: 'two ports, and how they are closed',

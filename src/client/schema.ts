@@ -577,6 +577,21 @@ export interface Calls {
   'GET /fonts': {
     data: FontFamily[];
   };
+  'GET /signing-keys': {
+    data: SigningKey[];
+  };
+  'POST /signing-keys': {
+    body: NewSigningKeyBody;
+    data: NewSigningKey;
+  };
+  'DELETE /signing-keys/{keyId}': {
+    path: { keyId: string };
+    data: undefined;
+  };
+  'POST /delivery-links': {
+    body: NewDeliveryLinks;
+    data: DeliveryLinks;
+  };
   'GET /webhook-endpoints': {
     data: WebhookEndpoint[];
   };
@@ -868,6 +883,30 @@ export interface Delivery {
   responseStatus?: number;
   /** Why the last attempt failed. */
   error?: string;
+}
+
+export interface DeliveryLink {
+  url: string;
+  /** Every rung of a family. */
+  srcset?: string;
+  sizes?: string;
+  /** One <img>. */
+  html: string;
+  /** `slug@version` that was saved for this, or found. */
+  preset?: string;
+}
+
+export interface DeliveryLinks {
+  url?: string;
+  /** Every rung of a family. */
+  srcset?: string;
+  sizes?: string;
+  /** One <img>. */
+  html?: string;
+  /** `slug@version` that was saved for this, or found. */
+  preset?: string;
+  /** In the order of the call. */
+  links?: DeliveryLink[];
 }
 
 export interface Difference {
@@ -1473,6 +1512,31 @@ export interface NewCollection {
   name: string;
 }
 
+export interface NewDeliveryLink {
+  /** The picture; or url. */
+  assetId?: string;
+  /** A public http(s) address of the picture. */
+  url?: string;
+  /** A deterministic op; or steps, or preset. */
+  op?: string;
+  /** Those of op. */
+  parameters?: Record<string, unknown>;
+  steps?: PresetStep[];
+  /** Slug, id or slug@version; the address names the version. */
+  preset?: string;
+  /** auto: the smallest that the reader takes. Default: auto with widths, else that of the work. */
+  format?: "jpg" | "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff" | "auto";
+  /** Makes a family: the browser chooses among these widths. Ascending. */
+  widths?: number[];
+  /** Default: no end. */
+  expiresInSeconds?: number;
+}
+
+export interface NewDeliveryLinks extends NewDeliveryLink {
+  /** Several at once, instead of the other fields. */
+  links?: NewDeliveryLink[];
+}
+
 export interface NewPreset {
   /** Not blank. */
   name: string;
@@ -1482,8 +1546,23 @@ export interface NewPreset {
   description?: string;
   /** At most 4; a list of steps with subjects needs a generate or edit step. */
   subjects?: unknown[];
+  /** Ascending: what signed addresses of it may ask for. */
+  widths?: number[];
   /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
   slug?: string;
+}
+
+export interface NewSigningKey {
+  /** `sgk_…`: the first part of the addresses that it signs. */
+  id: string;
+  name: string;
+  createdAt: string;
+  /** `sgs_…`, shown once. Its text is the HMAC key. */
+  secret: string;
+}
+
+export interface NewSigningKeyBody {
+  name?: string;
 }
 
 export interface NewTemplate {
@@ -1601,6 +1680,8 @@ export interface PresetChange {
   description?: string;
   /** At most 4; a list of steps with subjects needs a generate or edit step. */
   subjects?: unknown[];
+  /** Ascending: what signed addresses of it may ask for. */
+  widths?: number[];
   /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
   slug?: string;
 }
@@ -1617,6 +1698,8 @@ export interface PresetData {
   /** Run in order. Adjacent deterministic steps are one pass; each AI step is its own segment. */
   steps: PresetStep[];
   subjects: Subject[];
+  /** Ascending: what signed addresses of it may ask for. */
+  widths?: number[];
   version: number;
   /** Current and superseded versions. */
   versionCount: number;
@@ -1679,6 +1762,8 @@ export interface PresetVersionData {
   /** Run in order. Adjacent deterministic steps are one pass; each AI step is its own segment. */
   steps: PresetStep[];
   subjects: Subject[];
+  /** Ascending: what signed addresses of it may ask for. */
+  widths?: number[];
   /** When that version was saved. */
   updatedAt: string;
 }
@@ -1760,6 +1845,13 @@ export interface SignedIn {
   token: string;
   expiresAt: string;
   account: Account;
+}
+
+export interface SigningKey {
+  /** `sgk_…`: the first part of the addresses that it signs. */
+  id: string;
+  name: string;
+  createdAt: string;
 }
 
 export interface Subject {

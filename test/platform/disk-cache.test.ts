@@ -60,7 +60,9 @@ t.test('the space is never exceeded by more than what is written meanwhile', asy
   }
   const names = await readdir(directory, { recursive: true, withFileTypes: true });
   const sizes = await Promise.all(
-    names.filter((entry) => entry.isFile()).map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
+    names
+      .filter((entry) => entry.isFile())
+      .map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
   );
   const total = sizes.reduce((sum, size) => sum + size, 0);
   t.ok(total <= maxBytes && total > maxBytes / 2, `${total} bytes`);

@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { MAX_SIGNING_KEYS } from './keys/store.ts';
+import { MAX_SIGNING_KEYS } from './schema.ts';
 
 /** How long a cache may keep a refusal, in seconds, so that a mistake that was mended is not seen for long. */
 const REFUSAL_CACHED_SECONDS = 10;

@@ -64,7 +64,8 @@ export class Links {
     const { accountId } = key;
     const { assetId, url: address } = sent;
     const source = parseSource({ assetId, url: address }, { assetId: `${where}assetId`, url: `${where}url` });
-    if (source === null) throw invalidParam(`${where}assetId`, 'The picture is missing: give assetId or url.');
+    if (source === null)
+      throw invalidParam(`${where}assetId`, 'The picture is missing: give assetId or url.');
     const file =
       source.kind !== 'asset'
         ? null
@@ -77,9 +78,11 @@ export class Links {
     const { widths } = sent;
     const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
     const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
-    const pass = this.#options.recipes.passOf(recipe, { width: widths?.at(-1), format });
+    const pass = this.#options.recipes.compilePass(recipe, { width: widths?.at(-1), format });
     const [made] =
-      file === null ? [] : await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
+      file === null
+        ? []
+        : await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
     const size = made !== undefined && 'width' in made ? made : { width: null, height: null };
     const end = this.#endOf(sent);
     const base = `${this.#options.publicUrl()}${ADDRESS_PREFIX}${key._id}`;
@@ -134,7 +137,7 @@ export class Links {
         ? own.map((step) => sentStep(step, (key) => at(key === '' ? 'op' : key)))
         : sentSteps(steps, `${where}steps`),
     );
-    this.#options.recipes.passOf(recipe, {});
+    this.#options.recipes.compilePass(recipe, {});
     const what = widths === undefined ? opsOf(own) : null;
     return what === null ? this.#saved(accountId, own, widths, where) : { what, recipe };
   }

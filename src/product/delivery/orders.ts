@@ -57,7 +57,8 @@ export class Orders {
 
   /**
    * @param accept the header of the reader, for `auto`.
-   * @throws ApiError 404 when what the address names is gone or off the ladder; invalid_param for steps that cannot run.
+   * @throws ApiError 404 when what the address names is gone or off the ladder; invalid_param for steps that cannot
+   *   run.
    */
   async order(address: Address, signer: Signer, accept: string | undefined): Promise<Ordered> {
     const { recipes } = this.#options;
@@ -65,10 +66,10 @@ export class Orders {
     const width = requireWidth(address, recipe);
     const from = await this.#source(address, signer);
     const passesFor = (formats: readonly OutputFormat[]) =>
-      formats.map((format) => recipes.passOf(recipe, { width, format, isTried: formats.length > 1 }));
+      formats.map((format) => recipes.compilePass(recipe, { width, format, isTried: formats.length > 1 }));
     const { extension } = address;
     const isAuto = extension === 'auto';
-    const fixed = isAuto ? null : [recipes.passOf(recipe, { width, format: formatIn(extension) })];
+    const fixed = isAuto ? null : [recipes.compilePass(recipe, { width, format: formatIn(extension) })];
     // The reader of `auto` is a part of what is made; that of a fixed format is not.
     const identity = [this.#options.engine, fixed ?? [recipe.steps, width, readerOf(accept)], from.digest];
     const name = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, 32);
@@ -150,7 +151,8 @@ export class Orders {
       const bytesIn = image.bytes.length;
       const passes = passesOf(factsOf(image));
       const branches = passes.map((pass) => ({ pass, paramOf: (param: string) => param }));
-      const { outputs, queueMs, timings } = await imageWorkers.branch({ ...image, ...terms, branches }).result;
+      const { outputs, queueMs, timings } = await imageWorkers.branch({ ...image, ...terms, branches })
+        .result;
       const picture = smallest(outputs);
       meters.ops.ran({
         ...{ op, work: 'call', fetchMs, queueMs, bytesIn, bytesOut: picture.data.length },

@@ -70,7 +70,7 @@ export class Recipes {
    * The single pass of a recipe.
    * @throws ApiError invalid_param on the step or the preset at fault.
    */
-  passOf({ steps }: Recipe, addition: Addition): Pass {
+  compilePass({ steps }: Recipe, addition: Addition): Pass {
     const run = onePassOf(compile([...steps, ...stepsOf(addition)], this.#models));
     if (run.obstacle !== undefined) throw cannotDeliver(run.obstacle);
     return run.pass;

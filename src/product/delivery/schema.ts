@@ -3,6 +3,9 @@ import { component } from '../../platform/http/documented.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 import { EXTENSIONS } from './address.ts';
 
+/** The most signing keys of an account. */
+export const MAX_SIGNING_KEYS = 10;
+
 export const SigningKey = component('SigningKey', {
   id: Type.String({ description: '`sgk_…`: the first part of the addresses that it signs.' }),
   name: Type.String(),
@@ -53,7 +56,8 @@ const linkFields = {
     Type.Unsafe<(typeof EXTENSIONS)[number]>({
       type: 'string',
       enum: EXTENSIONS,
-      description: 'auto: the smallest that the reader takes. Default: auto with widths, else that of the work.',
+      description:
+        'auto: the smallest that the reader takes. Default: auto with widths, else that of the work.',
     }),
   ),
   widths: Type.Optional(

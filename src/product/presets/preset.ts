@@ -32,12 +32,6 @@ export interface PresetVersion extends PresetContent {
 }
 
 /** The current version of a preset, in the form of an earlier one. */
-export function currentVersion({
-  version,
-  steps,
-  subjects,
-  widths,
-  versionSavedAt,
-}: Preset): PresetVersion {
+export function currentVersion({ version, steps, subjects, widths, versionSavedAt }: Preset): PresetVersion {
   return { version, steps, subjects, ...present({ widths }), updatedAt: versionSavedAt };
 }

@@ -215,7 +215,10 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       }
       if (!(await store.removeVersion(accountId, preset._id, version)))
         throw presetVersionNotFound('version', preset);
-      return reply.code(204).header('cache-tag', cacheTagsOf(preset, [version])).send();
+      return reply
+        .code(204)
+        .header('cache-tag', cacheTagsOf(preset, [version]))
+        .send();
     },
   );
 }

@@ -1,11 +1,11 @@
 import { newId } from '../../platform/ids/ids.ts';
-import { present } from '../../platform/values/present.ts';
 import {
   type Collection,
   type DeclaredCollection,
   type Documents,
   order,
 } from '../../platform/stores/documents/port.ts';
+import { present } from '../../platform/values/present.ts';
 import {
   findNamed,
   insertNamed,
@@ -22,8 +22,8 @@ import { MAX_VERSIONS } from './schema.ts';
 export const PRESET: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
 
 /**
- * Steps, subjects and widths are stored as JSON text, because they may contain keys that have a meaning to a store (a schema's
- * `$ref`, a key with a dot).
+ * Steps, subjects and widths are stored as JSON text, because they may contain keys that have a meaning to a store (a
+ * schema's `$ref`, a key with a dot).
  */
 type Stored<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
 
@@ -172,8 +172,8 @@ export class PresetsStore {
   }
 
   /**
-   * Deletes a preset with every version, and answers what it was; null when there is none. The document is deleted first, so that rows left by
-   * a crash are unreachable.
+   * Deletes a preset with every version, and answers what it was; null when there is none. The document is deleted
+   * first, so that rows left by a crash are unreachable.
    */
   async remove(accountId: string, idOrSlug: string): Promise<Preset | null> {
     const preset = await this.find(accountId, idOrSlug);

@@ -88,7 +88,10 @@ t.test('auto answers what the reader takes, and says that it depends on Accept',
     const { status, headers, bytes } = await get(path, { accept });
     t.equal(status, 200);
     t.match(headers.get('vary'), /Accept/);
-    t.ok(types.some((type) => type === headers.get('content-type')), `${accept}: ${headers.get('content-type')}`);
+    t.ok(
+      types.some((type) => type === headers.get('content-type')),
+      `${accept}: ${headers.get('content-type')}`,
+    );
     t.equal((await sharp(bytes).metadata()).width, 60);
   }
 });
@@ -139,7 +142,9 @@ t.test('a preset at a version is delivered, and no longer when the version is go
 
 t.test('the original has no parameters of an image', async (t) => {
   for (const name of ['width', 'format', 'fit']) {
-    const { status, json } = await server.call(`/assets/${assetId}/content?${name}=300`, { key: account.key });
+    const { status, json } = await server.call(`/assets/${assetId}/content?${name}=300`, {
+      key: account.key,
+    });
     t.same([status, json.error.code, json.error.param], [400, 'invalid_param', name]);
     t.match(json.error.message, /delivery-links/);
   }

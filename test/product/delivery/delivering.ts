@@ -1,14 +1,27 @@
 import { createHmac } from 'node:crypto';
 import sharp from 'sharp';
 import type { Test } from 'tap';
-import { type Answer, type ServerOptions, startServer, type TestAccount, type TestServer } from '../../support/harness.ts';
+import {
+  type Answer,
+  type ServerOptions,
+  startServer,
+  type TestAccount,
+  type TestServer,
+} from '../../support/harness.ts';
 
 /** Left half red, right half blue, 400 × 200. */
 export async function twoHalves(): Promise<Uint8Array<ArrayBuffer>> {
   const half = { width: 200, height: 200, channels: 3 } as const;
-  const blue = await sharp({ create: { ...half, background: '#0000ff' } }).png().toBuffer();
+  const blue = await sharp({ create: { ...half, background: '#0000ff' } })
+    .png()
+    .toBuffer();
   const both = sharp({ create: { ...half, width: 400, background: '#ff0000' } });
-  return new Uint8Array(await both.composite([{ input: blue, left: 200, top: 0 }]).png().toBuffer());
+  return new Uint8Array(
+    await both
+      .composite([{ input: blue, left: 200, top: 0 }])
+      .png()
+      .toBuffer(),
+  );
 }
 
 export interface SigningKey {
@@ -45,12 +58,7 @@ export async function openDelivering(t: Test, options: ServerOptions = {}): Prom
     ...{ server, account, key, assetId },
     address: (path, exp) => signed(key, path, path, exp),
     rung: ({ what, extension, width, exp }) =>
-      signed(
-        key,
-        `${what}/${assetId}/*.${extension}`,
-        `${what}/${assetId}/${width}.${extension}`,
-        exp,
-      ),
+      signed(key, `${what}/${assetId}/*.${extension}`, `${what}/${assetId}/${width}.${extension}`, exp),
     get: (path, headers = {}, method = 'GET') => server.call(`/${path}`, { method, headers }),
     runs: async () => (await server.call('/account', { key: account.key })).json.data.processing.used,
   };

@@ -60,7 +60,7 @@ t.test('widths are a part of a version', async (t) => {
     key: account.key,
     json: [(await server.call(`/presets/${data.slug}`, { key: account.key })).json.data],
   });
-  t.same(imported.json.data.presets?.[0]?.widths ?? imported.json.data.imported?.[0]?.widths, [30]);
+  t.same(imported.json.data.data[0].widths, [30]);
 });
 
 t.test('widths that no ladder has are refused', async (t) => {

@@ -24,7 +24,15 @@ t.test('one link is an address and an element with the size of the picture', asy
 
 t.test('steps, values of every kind and presets survive the way into an address', async (t) => {
   for (const [work, expected] of [
-    [{ steps: [{ op: 'resize', parameters: { width: 100 } }, { op: 'rotate', parameters: { angle: 90 } }] }, [50, 100]],
+    [
+      {
+        steps: [
+          { op: 'resize', parameters: { width: 100 } },
+          { op: 'rotate', parameters: { angle: 90 } },
+        ],
+      },
+      [50, 100],
+    ],
     [{ op: 'pad', parameters: { all: 10, background: 'rgba(0, 128, 0, 0.5)' } }, [420, 220]],
     [{ op: 'flip', parameters: {} }, [400, 200]],
     [{ preset: 'builtin-thumbnail-set' }, [320, 320]],
@@ -44,9 +52,12 @@ t.test('widths make a family, whose every rung is a picture', async (t) => {
   const { url, srcset, sizes, html, preset } = json.data;
   t.match(preset, /^delivery-[0-9a-f]{12}@1$/);
   const rungs = srcset.split(', ').map((rung: string) => rung.split(' '));
-  t.same(rungs.map(([, width]: string[]) => width), ['50w', '100w', '200w']);
+  t.same(
+    rungs.map(([, width]: string[]) => width),
+    ['50w', '100w', '200w'],
+  );
   for (const [address, width] of rungs)
-    t.equal((await sizeOf((await get(pathOf(address))).bytes))[0], Number.parseInt(width));
+    t.equal((await sizeOf((await get(pathOf(address))).bytes))[0], Number.parseInt(width, 10));
   t.equal(url, rungs[2][0]);
   t.match(html, ` srcset="${srcset}" sizes="${sizes}" width="200" height="100" loading="lazy"`);
   t.equal((await sign(work)).json.data.preset, preset, 'the same preset serves the same work');
@@ -69,7 +80,10 @@ t.test('an account without a key gets one', async (t) => {
   const fresh = await server.account();
   const call = { key: fresh.key, json: { url: 'https://example.com/a.jpg', op: 'grayscale' } };
   const first = await server.call('/delivery-links', call);
-  t.match(first.json.data.url, /\/d\/sgk_\w{24}\/[\w-]{32}\/grayscale\/url:aHR0cHM6Ly9leGFtcGxlLmNvbS9hLmpwZw$/);
+  t.match(
+    first.json.data.url,
+    /\/d\/sgk_\w{24}\/[\w-]{32}\/grayscale\/url:aHR0cHM6Ly9leGFtcGxlLmNvbS9hLmpwZw$/,
+  );
   await server.call('/delivery-links', call);
   t.equal((await server.call('/signing-keys', { key: fresh.key })).json.data.length, 1);
 });
@@ -88,7 +102,15 @@ t.test('each fault names its field', async (t) => {
     [{ assetId, preset: 'absent' }, 'preset'],
     [{ assetId: 'ast_0', op: 'grayscale' }, 'assetId'],
     [{ assetId, op: 'grayscale', widths: [2, 1] }, 'widths'],
-    [{ links: [{ assetId, op: 'grayscale' }, { assetId, op: 'nothing' }] }, 'links[1].op'],
+    [
+      {
+        links: [
+          { assetId, op: 'grayscale' },
+          { assetId, op: 'nothing' },
+        ],
+      },
+      'links[1].op',
+    ],
     [{ links: [{ assetId: 'ast_0', op: 'grayscale' }] }, 'links[0].assetId'],
     [{ links: [{ assetId, op: 'grayscale' }], assetId }, 'assetId'],
   ] as const) {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
@@ -54,7 +54,10 @@ export async function contentRoutes(
         etag: `"${asset.digest}"`,
         ends: endsOf(asset, request.query),
         headers: {
-          'content-disposition': disposition(shown, fileNameOf(asset.name ?? asset._id, asset.image.format, true)),
+          'content-disposition': disposition(
+            shown,
+            fileNameOf(asset.name ?? asset._id, asset.image.format, true),
+          ),
           'x-content-type-options': 'nosniff',
           'content-security-policy': CONTENT_POLICY,
         },
@@ -73,7 +76,9 @@ export async function contentRoutes(
 }
 
 /** The parameters that would change the picture. */
-const IMAGE_PARAMETERS = new Set(['resize', 'convert'].flatMap((op) => Object.keys(findOp(op)?.parameters.properties ?? {})));
+const IMAGE_PARAMETERS = new Set(
+  ['resize', 'convert'].flatMap((op) => Object.keys(findOp(op)?.parameters.properties ?? {})),
+);
 
 /** @throws ApiError invalid_param on a field that asks for another picture: this call answers the original. */
 function refuseImageParameters(query: object): void {

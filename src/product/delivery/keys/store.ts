@@ -6,9 +6,7 @@ import {
   order,
 } from '../../../platform/stores/documents/port.ts';
 import { tooContended, tooManySigningKeys } from '../errors.ts';
-
-/** The most signing keys of an account. */
-export const MAX_SIGNING_KEYS = 10;
+import { MAX_SIGNING_KEYS } from '../schema.ts';
 
 const SECRET_CHARACTERS = 40;
 
