@@ -70,7 +70,6 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   Jobs: 'what a slice offers: parts that are classes, and calls that lead to them',
   Presets: 'what a slice offers: its routes and one function',
   Templates: 'what a slice offers: its routes and one function',
-  Delivery: 'what a slice offers: its routes in two groups',
   Transforms: 'what a slice offers: its routes in two groups',
   EmbeddedCoordination: 'a port with one more method; wrappers enumerate the methods of a port',
   StoresToCopy: 'two ports, and how they are closed',

@@ -22,7 +22,7 @@ import { type Assets, openAssets } from '../product/assets/open.ts';
 import { type Billing, openBilling } from '../product/billing/open.ts';
 import { planNamed, readPlans } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
-import { openDelivery } from '../product/delivery/open.ts';
+import { Delivery } from '../product/delivery/open.ts';
 import { OpenEvents } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
@@ -172,7 +172,7 @@ export async function openSlices(
     }),
   );
   const delivery = added(
-    await openDelivery({
+    await Delivery.open({
       ...platform,
       gate,
       accounts: accounts.store,

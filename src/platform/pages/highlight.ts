@@ -43,6 +43,8 @@ const PATTERNS: Readonly<Record<Language, RegExp>> = {
       'None',
     ),
   ),
+  php: pattern(SLASH_COMMENT, STRING, NUMBER, words('function', 'fn', 'return', 'echo', 'true', 'false')),
+  nginx: pattern(HASH_COMMENT, NUMBER, words('location', 'on', 'off')),
   json: pattern(
     String.raw`(?<key>"(?:\\.|[^"\\])*"(?=\s*:))`,
     STRING,

@@ -69,7 +69,7 @@ export interface Samples {
 
 export interface Sample {
   label: string;
-  language: 'sh' | 'ts' | 'js' | 'python' | 'json' | 'html';
+  language: 'sh' | 'ts' | 'js' | 'python' | 'php' | 'nginx' | 'json' | 'html';
   code: string;
 }
 
@@ -178,6 +178,8 @@ export const LABELS: Readonly<Record<Sample['language'], string>> = {
   ts: 'TypeScript',
   js: 'JavaScript',
   python: 'Python',
+  php: 'PHP',
+  nginx: 'nginx',
   json: 'JSON',
   html: 'HTML',
 };

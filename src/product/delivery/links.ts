@@ -4,12 +4,14 @@ import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts
 import { withParam } from '../../platform/http/errors/with-param.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
+import { checkParametersSize, checkStepSizes } from '../catalogue/plan/sizes.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { isPixelOp } from '../catalogue/op.ts';
 import { sentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { FoundPreset, Presets } from '../presets/open.ts';
+import { checkWidths } from '../presets/rules.ts';
 import { parseSource } from '../transforms/input.ts';
 import { ADDRESS_PREFIX, MAX_OPS, messageOf } from './address.ts';
 import { formatOfExtension } from './formats.ts';
@@ -31,6 +33,9 @@ interface LinksOptions {
   publicUrl: () => string;
   now: () => Date;
 }
+
+/** A longer work is saved as a preset, because clients and caches refuse long addresses. */
+const MAX_WORK_CHARACTERS = 2_000;
 
 /** The work of a link: how its address names it, and what it is. */
 interface LinkWork {
@@ -124,13 +129,18 @@ export class Links {
       throw invalidParam(`${where}${second}`, `${name} and ${second} exclude each other: send one of them.`);
     if (parameters !== undefined && op === undefined)
       throw invalidParam(`${where}parameters`, 'parameters go with op: move them into the steps.');
+    checkWidths(widths, `${where}widths`);
     if (preset !== undefined) {
       const found = await this.#options.presets.find(accountId, preset, `${where}preset`);
       const isOwnLadder = widths === undefined || haveAll(recipeOfPreset(found).ladder, widths);
-      if (isOwnLadder) return { what: referenceOf(found), recipe: recipeOfPreset(found) };
+      const recipe = recipeOfPreset(found);
+      if (isOwnLadder) return { what: referenceOf(found), recipe };
+      this.#options.recipes.compilePass(recipe, {});
       return this.#saved(accountId, found.version.steps, widths, where);
     }
     const own = steps ?? [{ op: op ?? '', ...present({ parameters }) }];
+    if (steps === undefined) checkParametersSize(parameters, `${where}parameters`);
+    else checkStepSizes(steps, `${where}steps`);
     const at = (key: string): SentField => sentAs(`${where}${key}`);
     const recipe = recipeOfSteps(
       steps === undefined
@@ -177,7 +187,8 @@ function opsOf(steps: readonly PresetStep[]): string | null {
       .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(textOf(value))}`);
     return pairs.length === 0 ? op.op : `${op.op}:${pairs.join(',')}`;
   });
-  return texts.includes(null) ? null : texts.join(';');
+  const what = texts.join(';');
+  return texts.includes(null) || what.length > MAX_WORK_CHARACTERS ? null : what;
 }
 
 function textOf(value: unknown): string {

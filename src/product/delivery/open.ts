@@ -52,43 +52,59 @@ interface DeliveryOptions {
   log: Log;
 }
 
-interface Delivery extends Slice {
-  /** The signed addresses, which are below / and need no credential. */
-  addressRoutes(app: FastifyInstance): Promise<void>;
+interface DeliveryParts {
+  keys: SigningKeysStore;
+  signers: Signers;
+  orders: Orders;
+  pictures: Pictures;
+  links: Links;
+  disk: DiskCache;
+  gate: Gate;
+  now: () => Date;
+  endPurges: () => void;
 }
 
-/** Opens delivery: signing keys, and the addresses of pictures for web pages. */
-export async function openDelivery(options: DeliveryOptions): Promise<Delivery> {
-  const { coordination, settings, presets, gate, now } = options;
-  const keys = await SigningKeysStore.open(options.documents);
-  const signers = await Signers.open({ keys, accounts: options.accounts, coordination, now });
-  const recipes = new Recipes(options.models, presets);
-  const assets = options.assets.reader;
-  const disk = new DiskCache({
-    directory: join(settings.DATA_DIR, 'delivery'),
-    maxBytes: settings.DELIVERY_CACHE_MEGABYTES * MEGABYTE,
-    // Uploads may use what lies between their own reserve and this one.
-    reserveBytes: 2 * settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE,
-    now,
-    log: options.log,
-  });
-  const pictures = new Pictures({ ...options, disk });
-  const orders = new Orders({ ...options, recipes, assets, timeoutMs: settings.TRANSFORM_TIMEOUT_MS });
-  const links = new Links({ ...options, keys, recipes, assets });
-  const endPurges = await options.assets.whenRemoved((owner, group) => {
-    pictures.forget({ owner, group }).catch(() => undefined);
-  });
+/** Delivery: signing keys, and the addresses of pictures for web pages. */
+export class Delivery implements Slice {
+  readonly #parts: DeliveryParts;
 
-  return {
-    async routes(app) {
-      await app.register(signingKeyRoutes, { keys, signers, gate, now });
-      await app.register(linkRoutes, { links, gate });
-    },
-    addressRoutes: (app) => deliveryRoutes(app, { signers, orders, pictures, now }),
-    async stop() {
-      endPurges();
-      signers.close();
-      await disk.settled();
-    },
+  private constructor(parts: DeliveryParts) {
+    this.#parts = parts;
+  }
+
+  static async open(options: DeliveryOptions): Promise<Delivery> {
+    const { coordination, settings, presets, gate, now } = options;
+    const keys = await SigningKeysStore.open(options.documents);
+    const signers = await Signers.open({ keys, accounts: options.accounts, coordination, now });
+    const recipes = new Recipes(options.models, presets);
+    const assets = options.assets.reader;
+    const disk = new DiskCache({
+      directory: join(settings.DATA_DIR, 'delivery'),
+      maxBytes: settings.DELIVERY_CACHE_MEGABYTES * MEGABYTE,
+      // Uploads may use what lies between their own reserve and this one.
+      reserveBytes: 2 * settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE,
+      now,
+      log: options.log,
+    });
+    const pictures = new Pictures({ ...options, disk });
+    const orders = new Orders({ ...options, recipes, assets, timeoutMs: settings.TRANSFORM_TIMEOUT_MS });
+    const links = new Links({ ...options, keys, recipes, assets });
+    const endPurges = await options.assets.whenRemoved((owner, group) => pictures.forget({ owner, group }));
+    return new Delivery({ keys, signers, orders, pictures, links, disk, gate, now, endPurges });
+  }
+
+  readonly routes = async (app: FastifyInstance): Promise<void> => {
+    await app.register(signingKeyRoutes, this.#parts);
+    await app.register(linkRoutes, this.#parts);
   };
+
+  /** The signed addresses, which are below / and need no credential. */
+  readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#parts);
+
+  async stop(): Promise<void> {
+    const { signers, disk, endPurges } = this.#parts;
+    endPurges();
+    signers.close();
+    await disk.settled();
+  }
 }

@@ -58,7 +58,7 @@ export async function deliveryRoutes(
       schema: {
         summary: 'Deliver a picture',
         description:
-          'For an <img> of a web page. The source may end with .jpg, .png, .webp, .avif, .gif, .tiff or .auto. Made once, then answered from what is kept. See /docs/guides/delivery.',
+          'For an `<img>` of a web page. The source may end with .jpg, .png, .webp, .avif, .gif, .tiff or .auto. Made once, then answered from what is kept. See /docs/guides/delivery.',
         security,
         params: Type.Object({ ...common, what: part(WHAT) }),
         querystring: query,
@@ -72,7 +72,7 @@ export async function deliveryRoutes(
     {
       config,
       schema: {
-        summary: 'Deliver a picture of a family of widths',
+        summary: 'Deliver one width of a picture',
         description:
           'The signature is of `<preset>@<version>/<source>/*.<ext>`, so that a browser chooses the width: one that the preset declares.',
         security,

@@ -104,7 +104,7 @@ const deliveryLink = {
   url: Type.String({ format: 'uri' }),
   srcset: Type.Optional(Type.String({ description: 'Every rung of a family.' })),
   sizes: Type.Optional(Type.String()),
-  html: Type.String({ description: 'One <img>.' }),
+  html: Type.String({ description: 'One `<img>`.' }),
   preset: Type.Optional(Type.String({ description: '`slug@version` that was saved for this, or found.' })),
 };
 

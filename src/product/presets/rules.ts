@@ -128,7 +128,7 @@ function fieldsOf({ slug, name, description, steps, subjects, widths }: Revision
 }
 
 /** @throws ApiError invalid_param on `param` for widths that do not ascend. */
-function checkWidths(widths: readonly number[] | undefined, param: string): void {
+export function checkWidths(widths: readonly number[] | undefined, param: string): void {
   const at = widths?.findIndex((width, index) => index > 0 && width <= (widths[index - 1] ?? 0)) ?? -1;
   if (at === -1) return;
   const message = `${param} must ascend, each width once: ${widths?.[at]} stands behind ${widths?.[at - 1]}.`;

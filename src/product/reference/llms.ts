@@ -8,7 +8,7 @@ import type { Library } from './library.ts';
  * An overview for language models, as links with a sentence each, generated from the routes.
  * @see https://llmstxt.org
  */
-export function llmsText(document: Node, opNames: readonly string[]): string {
+export function llmsText(document: Node): string {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const { path, method, operation } of operationsOf(document)) {
@@ -24,22 +24,22 @@ export function llmsText(document: Node, opNames: readonly string[]): string {
     .map(([tag, lines]) => `## ${tag}\n\n${lines.join('\n')}\n`);
   return `# Darkroom
 
-> Image processing over HTTP: transforms while you wait, text (OCR), QR and bar codes read, jobs, HTML templates as pictures, presets, assets, models, webhooks.
+> Image processing over HTTP: transforms, text (OCR), QR and bar codes read, jobs, HTML templates as pictures, presets, assets, models, webhooks.
 
-Send \`Authorization: ApiKey <key>\` with every call. JSON answers have \`success\`; failures have \`error.code\` of a closed set.
+Send \`Authorization: ApiKey <key>\` with every call.
 
 ## Start here
 
 - [Guidelines for agents](/docs/guidelines.md): every kind of call, the rules, every op
 - [Errors](/docs/errors.md): every code, and what to do about it
 - [Catalogue](/api/v1/ops): parameters, bounds and prices as JSON; one op at /api/v1/ops/{op}
-- [OpenAPI 3.1](/openapi.json): every endpoint and webhook; \`?ops=createJob,getJob\` for a part
+- [OpenAPI 3.1](/openapi.json): every endpoint; \`?ops=createJob,getJob\` for a part
 - [All guides and ops](/llms-full.txt): one text
 
 ## Pages
 
 Guides at /docs/guides/{name}.md: ${Object.keys(GUIDES).join(', ')}.
-Ops at /docs/ops/{op}.md: ${opNames.join(', ')}.
+Ops at /docs/ops/{op}.md: the guidelines name them.
 
 ${sections.join('\n')}`;
 }

@@ -59,13 +59,7 @@ export class Reference {
 
   /** The map for language models. */
   map(): string {
-    const { document, definitions } = this.#sources;
-    return this.#kept('llms.txt', () =>
-      llmsText(
-        document,
-        definitions.map(({ op }) => op),
-      ),
-    );
+    return this.#kept('llms.txt', () => llmsText(this.#sources.document));
   }
 
   /** All guides and ops in one text. */

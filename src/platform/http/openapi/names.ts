@@ -15,7 +15,7 @@ const OPERATION_NAMES: Record<string, string> = {
   'POST /presets/import': 'importPresets',
   'GET /pricing/image-models': 'readPriceList',
   'GET /d/{keyId}/{signature}/{what}/{source}': 'deliverPicture',
-  'GET /d/{keyId}/{signature}/{what}/{source}/{width}': 'deliverFamilyPicture',
+  'GET /d/{keyId}/{signature}/{what}/{source}/{width}': 'deliverPictureWidth',
   'DELETE /signing-keys/{keyId}': 'revokeSigningKey',
   'POST /delivery-links': 'signDeliveryLinks',
   'GET /llms.txt': 'readLlmsText',

@@ -52,6 +52,9 @@ const RULES: readonly Block[] = [
   ),
   shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
 curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"`),
+  paragraph(
+    'A picture in a web page: POST /api/v1/delivery-links with assetId or url, and op, steps or preset, answers a signed `<img>`.',
+  ),
   heading('Many images, or a model'),
   paragraph(
     'A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price.',
@@ -64,18 +67,18 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
     'wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. `outcome` of an ended job is `all`, `some` or `none` of its items completed.',
     'Each item of `data.items` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
     'maxCredits in a submit or a resume is the most it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
-    'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. A delivery is genuine when v1 of Service-Signature (`t=…,v1=…`) is the HMAC-SHA256 in hex of `<t>.<raw body>` under the whole secret and t is within 300 s; its page has code. Answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
+    'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. Verify a delivery as its page shows, answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
     'AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented.',
   ),
   heading('Rules'),
   numbered(
-    'A deterministic op refuses a parameter that it does not declare. Bounds and defaults stand below.',
-    'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `no_effect`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that the answer may not be what was meant.',
+    'A deterministic op refuses a parameter that it does not declare.',
+    'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that the answer may not be what was meant.',
     'On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
     'At most 4 synchronous calls at a time and 600 requests per minute and account.',
-    'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, bottom-right, ff8800.',
-    'GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and what was used.',
+    'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, ff8800.',
+    'GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and used.',
     'Tell what is missing: POST /api/v1/feedback with kind capability_gap and message.',
     JSON_BOUNDS,
   ),

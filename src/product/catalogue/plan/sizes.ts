@@ -33,6 +33,11 @@ export function checkStepSizes(steps: readonly PresetStep[], where: string): voi
   }
 }
 
+/** @throws ApiError invalid_param on `param` for parameters of an op that are too large. */
+export function checkParametersSize(parameters: unknown, param: string): void {
+  checkBytes(parameters, MAX_PARAMETERS_BYTES, param);
+}
+
 function checkBytes(value: unknown, limit: number, param: string): void {
   if (value === undefined) return;
   const received = Buffer.byteLength(JSON.stringify(value));

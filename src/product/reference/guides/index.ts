@@ -1,6 +1,7 @@
 import type { Page } from '../../../platform/pages/page.ts';
 import { agents } from './agents.ts';
 import { cluster } from './cluster.ts';
+import { delivery } from './delivery.ts';
 import { firstPicture } from './first-picture.ts';
 import { jobs } from './jobs.ts';
 import { models } from './models.ts';
@@ -18,6 +19,7 @@ export const GUIDES: Readonly<Record<string, Page>> = {
   'several-results': severalResults,
   templates,
   presets,
+  delivery,
   jobs,
   webhooks,
   models,

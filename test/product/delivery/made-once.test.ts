@@ -1,0 +1,149 @@
+// needs: server
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import t from 'tap';
+import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
+import { startServer, type TestServer } from '../../support/harness.ts';
+import { serve } from '../../support/loopback.ts';
+import { openDelivering, signed, twoHalves } from './delivering.ts';
+
+const directory = await mkdtemp(join(tmpdir(), 'delivery-'));
+t.teardown(() => rm(directory, { recursive: true, force: true }));
+const kept = join(directory, 'delivery');
+const clock = { nowMs: Date.parse('2026-03-04T05:06:00.000Z') };
+const settings = { DATA_DIR: directory, OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' };
+const now = () => new Date(clock.nowMs);
+const delivering = await openDelivering(t, { settings, now });
+const { server, account, assetId, key, address, runs } = delivering;
+/** The runs of the account, when these processes have stored what they counted. */
+async function runsSeenBy(...processes: TestServer[]): Promise<number> {
+  for (const process of processes) await process.call('/account', { key: account.key });
+  return runs();
+}
+/** Another process of the same host, or the same one after a restart. */
+const another = () => startServer(t, { settings, now, stores: server.stores });
+
+async function filesOf(group: string): Promise<string[]> {
+  const folder = join(kept, account.id, group);
+  return existsSync(folder) ? (await readdir(folder)).map((name) => join(folder, name)) : [];
+}
+
+t.test('equal requests to two processes at once are one run', async (t) => {
+  const other = await another();
+  const before = await runs();
+  const path = address(`resize:width=111/${assetId}.webp`);
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? server : other).call(`/${path}`)),
+  );
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.equal(new Set(answers.map(({ bytes }) => bytes.toString('base64'))).size, 1);
+  t.equal(await runsSeenBy(other), before + 1);
+});
+
+t.test('a kept picture survives a restart, and a damaged one is made anew', async (t) => {
+  const path = address(`resize:width=60;grayscale/${assetId}.png`);
+  const { bytes } = await server.call(`/${path}`);
+  const before = await runs();
+  const restarted = await another();
+  t.same((await restarted.call(`/${path}`)).bytes, bytes);
+  t.equal(await runsSeenBy(restarted), before, 'from the disk');
+  for (const file of await filesOf(assetId)) {
+    const damaged = await readFile(file);
+    damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
+    await writeFile(file, damaged);
+  }
+  const mended = await another();
+  t.same((await mended.call(`/${path}`)).bytes, bytes);
+  t.equal(await runsSeenBy(mended), before + 1);
+});
+
+t.test('a picture goes with its asset, from the disk as well', async (t) => {
+  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
+  const uploaded = await server.call('/assets/upload', {
+    key: account.key,
+    body: drawing,
+    type: 'image/svg+xml',
+  });
+  const { id } = uploaded.json.data;
+  const path = address(`resize:width=5/${id}.png`);
+  const other = await another();
+  for (const process of [server, other]) t.equal((await process.call(`/${path}`)).status, 200);
+  t.equal((await filesOf(id)).length, 1);
+  await server.call(`/assets/${id}`, { method: 'DELETE', key: account.key });
+  for (const process of [server, other]) t.equal((await process.call(`/${path}`)).status, 404);
+});
+
+t.test('a public address is read once an hour, and its picture outlives a failure', async (t) => {
+  const picture = await twoHalves();
+  const source = { status: 500, reads: 0 };
+  const { url } = await serve(t, (_request, response) => {
+    source.reads += 1;
+    response.writeHead(source.status, { 'content-type': 'image/png' });
+    response.end(source.status === 200 ? picture : 'no');
+  });
+  const from = `url:${Buffer.from(`${url}/a.png`).toString('base64url')}`;
+  const path = signed(key, `resize:width=40/${from}.png`, `resize:width=40/${from}.png`);
+  const before = await runs();
+  const failed = await Promise.all(Array.from({ length: 5 }, () => server.call(`/${path}`)));
+  t.same(new Set(failed.map(({ status }) => status)), new Set([503]), 'all get the failure');
+  t.equal(failed[0]?.headers.get('cache-control'), 'no-store');
+  t.ok(failed[0]?.headers.get('retry-after'));
+  t.equal(await runs(), before, 'a failure is no run');
+  source.status = 200;
+  const made = await server.call(`/${path}`);
+  t.equal(made.status, 200, 'the next one tries anew');
+  t.equal((await sharp(made.bytes).metadata()).width, 40);
+  t.equal(
+    made.headers.get('cache-control'),
+    'public, max-age=3600, stale-while-revalidate=86400, stale-if-error=604800',
+  );
+  const { reads } = source;
+  const etag = made.headers.get('etag') ?? '';
+  t.equal((await server.call(`/${path}`, { headers: { 'if-none-match': etag } })).status, 304);
+  t.equal(source.reads, reads, 'kept for an hour');
+  source.status = 500;
+  clock.nowMs += 3_600_000;
+  t.same((await server.call(`/${path}`)).bytes, made.bytes);
+  t.ok(source.reads > reads, 'and then read again');
+  clock.nowMs += 8 * 86_400_000;
+  t.equal((await server.call(`/${path}`)).status, 503, 'not for ever');
+});
+
+t.test('what is spent is 402, which no cache keeps, and a kept picture stays free', async (t) => {
+  const poor = await server.account({ plan: 'free' });
+  const made = await server.call('/signing-keys', { method: 'POST', key: poor.key, json: {} });
+  const type = 'image/png';
+  const uploaded = await server.call('/assets/upload', { key: poor.key, body: await twoHalves(), type });
+  const { id } = uploaded.json.data;
+  const at = (width: number) => {
+    const path = `resize:width=${width}/${id}.png`;
+    return server.call(`/${signed(made.json.data, path, path)}`);
+  };
+  t.equal((await at(1)).status, 200);
+  await runsSeenBy(server);
+  const accounts = await server.stores.documents.collection<{ _id: string; processing: object }>(ACCOUNTS);
+  const period = now().toISOString().slice(0, 7);
+  const processing = { period, used: 500, reservations: [] };
+  await accounts.updateOne({ _id: poor.id }, { $set: { processing } });
+  const refused = await at(2);
+  t.same([refused.status, refused.headers.get('cache-control')], [402, 'no-store'], JSON.stringify(refused.json));
+  t.equal((await at(1)).status, 200);
+});
+
+t.test('without a place a picture is 503 with a time, and the others are made', async (t) => {
+  const crowded = await openDelivering(t, { settings: { IMAGE_QUEUE: '0', DELIVERY_CACHE_MEGABYTES: '0' } });
+  const widths = Array.from({ length: 40 }, (_, index) => 10 + index);
+  const answers = await Promise.all(
+    widths.map((width) => crowded.get(crowded.address(`resize:width=${width};blur/${crowded.assetId}.png`))),
+  );
+  const refused = answers.filter(({ status }) => status === 503);
+  t.ok(refused.length > 0 && refused.length < widths.length, `${refused.length} refused`);
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200, 503]));
+  for (const { headers } of refused) {
+    t.ok(Number(headers.get('retry-after')) >= 1);
+    t.equal(headers.get('cache-control'), 'no-store');
+  }
+});
