@@ -4,14 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { DiskCache, filesToEvict } from '../../src/platform/disk-cache/disk-cache.ts';
+import { DiskReserve } from '../../src/platform/stores/objects/reserve.ts';
 
 const log = { warn: () => undefined };
 const place = (name: string, owner = 'acc_1', group = 'ast_1') => ({ owner, group, name });
 
-async function openCache(t: Test, maxBytes: number, reserveBytes = 0) {
+async function openCache(t: Test, maxBytes: number, freeBytes = 1_000_000_000) {
   const directory = await mkdtemp(join(tmpdir(), 'cache-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const options = { directory, maxBytes, reserveBytes, now: () => new Date(), log };
+  const reserve = new DiskReserve(1_000, async () => ({ freeBytes, totalBytes: 1_000_000_000 }));
+  const options = { directory, maxBytes, reserve, now: () => new Date(), log };
   return { directory, options, cache: new DiskCache(options) };
 }
 
@@ -71,9 +73,10 @@ t.test('the space is never exceeded by more than what is written meanwhile', asy
 t.test('a file that would take too much, or uses the reserve of the disk, is not kept', async (t) => {
   const { cache } = await openCache(t, 8_000);
   t.equal(await cache.write(place('a'), {}, Buffer.alloc(2_000)), false);
-  const full = await openCache(t, 1_000_000, Number.MAX_SAFE_INTEGER);
-  // The reserve is at most a tenth of a disk, so this one is full only where less is free.
-  t.type(await full.cache.write(place('a'), {}, Buffer.alloc(10)), 'boolean');
+  const full = await openCache(t, 1_000_000, 999);
+  t.equal(await full.cache.write(place('a'), {}, Buffer.alloc(10)), false);
+  t.equal(await full.cache.read(place('a')), null);
+  t.same(await readdir(full.directory), [], 'nothing is left');
   const off = await openCache(t, 0);
   t.equal(off.cache.isOff, true);
   t.equal(await off.cache.read(place('a')), null);
@@ -91,13 +94,13 @@ t.test('the owner with the most loses what it used least recently', async (t) =>
 });
 
 t.test('an unfinished file of a process that died is deleted', async (t) => {
-  const { cache, directory } = await openCache(t, 1_000_000);
+  const { cache, directory, options } = await openCache(t, 1_000_000);
   await cache.write(place('a'), {}, Buffer.from('x'));
   await cache.settled();
   const left = join(directory, 'acc_1', 'ast_1', 'b.12345678.part');
   await writeFile(left, 'half');
   await utimes(left, new Date(0), new Date(0));
-  const next = new DiskCache({ directory, maxBytes: 1_000_000, reserveBytes: 0, now: () => new Date(), log });
+  const next = new DiskCache(options);
   await next.write(place('c'), {}, Buffer.from('x'));
   await next.settled();
   t.same((await readdir(join(directory, 'acc_1', 'ast_1'))).toSorted(), ['a', 'c']);

@@ -1,9 +1,9 @@
-import { mkdir, readdir, readFile, rename, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { randomText } from '../ids/ids.ts';
 import { eachLimit } from '../queues/each-limit.ts';
 import { StorageFullError } from '../stores/documents/port.ts';
-import { DiskReserve, readSpace } from '../stores/objects/reserve.ts';
+import type { DiskReserve } from '../stores/objects/reserve.ts';
 import type { Log } from '../tracing/log.ts';
 import { type CachedFacts, packed, unpacked } from './cached-file.ts';
 
@@ -23,8 +23,8 @@ const FILES_AT_ONCE = 32;
 interface DiskCacheOptions {
   directory: string;
   maxBytes: number;
-  /** Free space of the disk that the cache never uses. */
-  reserveBytes: number;
+  /** The space of the disk that the cache leaves free. */
+  reserve: DiskReserve;
   now: () => Date;
   log: Log;
 }
@@ -54,14 +54,12 @@ interface FoundFile {
  */
 export class DiskCache {
   readonly #options: DiskCacheOptions;
-  readonly #reserve: DiskReserve;
   /** Written since the last eviction. The first write of a process evicts, because others may have filled the space. */
   #writtenBytes = Number.POSITIVE_INFINITY;
   #evicting: Promise<void> = Promise.resolve();
 
   constructor(options: DiskCacheOptions) {
     this.#options = options;
-    this.#reserve = new DiskReserve(options.reserveBytes, () => readSpace(options.directory));
   }
 
   get isOff(): boolean {
@@ -82,14 +80,14 @@ export class DiskCache {
 
   /** Keeps a file; false when it is not kept, because it is too large or the disk is full. */
   async write(place: CachePlace, facts: CachedFacts, bytes: Uint8Array): Promise<boolean> {
-    const { directory, maxBytes } = this.#options;
+    const { directory, maxBytes, reserve } = this.#options;
     const file = packed(facts, bytes);
     if (file.length > maxBytes * MAX_FILE_SHARE) return false;
     const path = this.#pathOf(place);
     const unfinished = `${path}.${randomText(8)}${UNFINISHED}`;
     try {
       await mkdir(directory, { recursive: true });
-      await this.#reserve.check();
+      await reserve.check();
       await mkdir(dirname(path), { recursive: true });
       await writeFile(unfinished, file);
       await rename(unfinished, path);
@@ -99,7 +97,7 @@ export class DiskCache {
         this.#options.log.warn({ err: error }, 'A file of the cache could not be kept');
       return false;
     }
-    this.#reserve.spend(file.length);
+    reserve.spend(file.length);
     this.#writtenBytes += file.length;
     if (this.#writtenBytes > maxBytes * WRITTEN_SHARE) this.#evict();
     return true;
@@ -143,7 +141,11 @@ export class DiskCache {
   async #evictNow(): Promise<void> {
     const files = await this.#findFiles();
     const doomed = filesToEvict(files, this.#options.maxBytes * KEPT_SHARE);
-    await eachLimit(doomed, FILES_AT_ONCE, ({ path }) => unlink(path).catch(() => undefined));
+    await eachLimit(doomed, FILES_AT_ONCE, async ({ path }) => {
+      await unlink(path).catch(() => undefined);
+      // This fails while the folder has another file.
+      await rmdir(dirname(path)).catch(() => undefined);
+    });
   }
 
   async #findFiles(): Promise<FoundFile[]> {

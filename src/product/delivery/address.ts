@@ -23,7 +23,7 @@ export interface AddressOp {
 /** What is made: a preset at a version, or ops. */
 export type AddressWork =
   | { kind: 'preset'; idOrSlug: string; version: number }
-  | { kind: 'ops'; ops: readonly AddressOp[] };
+  | { kind: 'ops'; text: string; ops: readonly AddressOp[] };
 
 export interface Address {
   keyId: string;
@@ -135,7 +135,7 @@ function parseWork(what: string): AddressWork | null {
   }
   const ops = what.split(';').map(parseOp);
   const read = ops.filter((op) => op !== null);
-  return read.length === ops.length && ops.length <= MAX_OPS ? { kind: 'ops', ops: read } : null;
+  return read.length === ops.length && ops.length <= MAX_OPS ? { kind: 'ops', text: what, ops: read } : null;
 }
 
 function parseOp(text: string): AddressOp | null {

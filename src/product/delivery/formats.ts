@@ -6,8 +6,8 @@ export function formatOfExtension(extension: Exclude<Extension, 'auto'>): Output
   return extension === 'jpg' ? 'jpeg' : extension;
 }
 
-/** What is known of the source of a picture whose format is `auto`. */
-interface SourceFormat {
+/** What is known of a source before it is decoded. */
+export interface SourceFacts {
   format: string;
   hasAlpha: boolean;
   frames: number;
@@ -18,7 +18,7 @@ interface SourceFormat {
  * Accept, and the format of the source. A source that browsers do not read is PNG with transparency, else JPEG. An
  * animation stays one, so AVIF is not tried for it.
  */
-export function formatsForReader(accept: string | undefined, source: SourceFormat): OutputFormat[] {
+export function formatsForReader(accept: string | undefined, source: SourceFacts): OutputFormat[] {
   const isAnimated = source.frames > 1;
   const modern = MODERN.filter((format) => accepts(accept, format) && !(isAnimated && format === 'avif'));
   const own = ownFormat(source);
@@ -29,7 +29,7 @@ const MODERN: readonly OutputFormat[] = ['avif', 'webp'];
 const OLD: readonly OutputFormat[] = ['jpeg', 'png', 'gif'];
 
 /** A format that every browser reads and that loses as little as possible of the source. */
-function ownFormat({ format, hasAlpha, frames }: SourceFormat): OutputFormat {
+function ownFormat({ format, hasAlpha, frames }: SourceFacts): OutputFormat {
   const old = OLD.find((one) => one === format);
   if (old !== undefined) return old;
   if (frames > 1 && format === 'webp') return 'gif';

@@ -1,14 +1,16 @@
+import type { Pass } from '../../../workers/protocol.ts';
 import { preview } from '../../imaging/images/preview.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import type { StoredFile } from '../../imaging/images/stored-file.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { withParam } from '../../platform/http/errors/with-param.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import { checkParametersSize, checkStepSizes } from '../catalogue/plan/sizes.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { isPixelOp } from '../catalogue/op.ts';
 import { sentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
+import { checkParametersSize, checkStepSizes } from '../catalogue/plan/sizes.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { FoundPreset, Presets } from '../presets/open.ts';
 import { checkWidths } from '../presets/rules.ts';
@@ -66,52 +68,39 @@ export class Links {
    * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
    */
   async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
-    const { accountId } = key;
-    const { assetId, url: address } = sent;
-    const source = parseSource({ assetId, url: address }, { assetId: `${where}assetId`, url: `${where}url` });
-    if (source === null)
-      throw invalidParam(`${where}assetId`, 'The picture is missing: give assetId or url.');
-    const file =
-      source.kind !== 'asset'
-        ? null
-        : await this.#options.assets.find(accountId, source.assetId).catch((error: unknown) => {
-            throw withParam(error, `${where}assetId`);
-          });
-    const named =
-      source.kind === 'url' ? `url:${Buffer.from(source.url).toString('base64url')}` : (assetId ?? '');
-    const { what, recipe, saved } = await this.#work(accountId, sent, where);
+    const { named, file } = await this.#source(key.accountId, sent, where);
+    const work = await this.#work(key.accountId, sent, where);
     const { widths } = sent;
     const extension = sent.format ?? (widths === undefined ? undefined : 'auto');
     const format = extension === undefined || extension === 'auto' ? undefined : formatOfExtension(extension);
-    const pass = this.#options.recipes.compilePass(recipe, { width: widths?.at(-1), format });
-    const [made] =
-      file === null
-        ? []
-        : await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
-    const size = made !== undefined && 'width' in made ? made : { width: null, height: null };
+    const pass = this.#options.recipes.compilePass(work.recipe, { width: widths?.at(-1), format });
+    const size = file === null ? null : await foreseenSize(file, pass);
+    const path = `${work.what}/${named}`;
     const end = this.#endOf(sent);
     const base = `${this.#options.publicUrl()}${ADDRESS_PREFIX}${key._id}`;
-    const addressOf = (signed: string, path: string) =>
-      messageOf(`${base}/${signatureOf(key.secret, messageOf(signed, end))}/${path}`, end);
-    if (widths === undefined) {
-      const path = `${what}/${named}${extension === undefined ? '' : `.${extension}`}`;
-      const url = addressOf(path, path);
-      return { url, html: imageElement({ src: url }, size), ...present({ preset: saved }) };
+    const sign = (signed: string, address = signed) =>
+      messageOf(`${base}/${signatureOf(key.secret, messageOf(signed, end))}/${address}`, end);
+    const sources =
+      widths === undefined
+        ? { url: sign(extension === undefined ? path : `${path}.${extension}`) }
+        : familyOf(widths, (width) => sign(`${path}/*.${extension}`, `${path}/${width}.${extension}`));
+    return { ...sources, html: imageElement(sources, size), ...present({ preset: work.saved }) };
+  }
+
+  /** The source as an address names it, and its file if it is an asset. */
+  async #source(accountId: string, { assetId, url }: NewDeliveryLink, where: string) {
+    const names = { assetId: `${where}assetId`, url: `${where}url` };
+    const source = parseSource({ assetId, url }, names);
+    if (source?.kind === 'url')
+      return { named: `url:${Buffer.from(source.url).toString('base64url')}`, file: null };
+    if (source?.kind !== 'asset')
+      throw invalidParam(names.assetId, 'The picture is missing: give assetId or url.');
+    try {
+      const file = await this.#options.assets.find(accountId, source.assetId);
+      return { named: source.assetId, file };
+    } catch (error) {
+      throw withParam(error, names.assetId);
     }
-    const family = `${what}/${named}`;
-    const rungs = widths.map((width) => ({
-      width,
-      url: addressOf(`${family}/*.${extension}`, `${family}/${width}.${extension}`),
-    }));
-    const usual = rungs.findLast(({ width }) => width <= USUAL_WIDTH_PX) ?? rungs[0];
-    const srcset = rungs.map(({ url, width }) => `${url} ${width}w`).join(', ');
-    const largest = widths.at(-1) ?? 0;
-    const sizes = `(max-width: ${largest}px) 100vw, ${largest}px`;
-    const url = usual?.url ?? '';
-    return {
-      ...{ url, srcset, sizes, html: imageElement({ src: url, srcset, sizes }, size) },
-      ...present({ preset: saved }),
-    };
   }
 
   #endOf({ expiresInSeconds }: NewDeliveryLink): number | null {
@@ -135,7 +124,7 @@ export class Links {
       const isOwnLadder = widths === undefined || haveAll(recipeOfPreset(found).ladder, widths);
       const recipe = recipeOfPreset(found);
       if (isOwnLadder) return { what: referenceOf(found), recipe };
-      this.#options.recipes.compilePass(recipe, {});
+      this.#options.recipes.compilePass(recipe);
       return this.#saved(accountId, found.version.steps, widths, where);
     }
     const own = steps ?? [{ op: op ?? '', ...present({ parameters }) }];
@@ -147,7 +136,7 @@ export class Links {
         ? own.map((step) => sentStep(step, (key) => at(key === '' ? 'op' : key)))
         : sentSteps(steps, `${where}steps`),
     );
-    this.#options.recipes.compilePass(recipe, {});
+    this.#options.recipes.compilePass(recipe);
     const what = widths === undefined ? opsOf(own) : null;
     return what === null ? this.#saved(accountId, own, widths, where) : { what, recipe };
   }
@@ -195,14 +184,36 @@ function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
+/** The addresses of a family. @param addressOf the address of a width. */
+function familyOf(widths: readonly number[], addressOf: (width: number) => string): ImageSources {
+  const largest = widths.at(-1) ?? 0;
+  const usual = widths.findLast((width) => width <= USUAL_WIDTH_PX) ?? widths[0] ?? largest;
+  return {
+    url: addressOf(usual),
+    srcset: widths.map((width) => `${addressOf(width)} ${width}w`).join(', '),
+    sizes: `(max-width: ${largest}px) 100vw, ${largest}px`,
+  };
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** The size of the picture by the header of its source; null if only the pixels tell. */
+async function foreseenSize(file: StoredFile, pass: Pass): Promise<Size | null> {
+  const [made] = await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
+  if (made === undefined || made instanceof ApiError) return null;
+  const { width, height } = made;
+  return width === null || height === null ? null : { width, height };
+}
+
+type ImageSources = Pick<DeliveryLink, 'url' | 'srcset' | 'sizes'>;
+
 /** An <img> that loads when it comes into view, with its size, if it is known, so that the page does not jump. */
-function imageElement(
-  attributes: Record<string, string>,
-  { width, height }: { width: number | null; height: number | null },
-): string {
-  const size = width === null || height === null ? {} : { width: String(width), height: String(height) };
-  const all = { ...attributes, ...size, loading: 'lazy', alt: '' };
-  const texts = Object.entries(all).map(([name, value]) => `${name}="${escaped(value)}"`);
+function imageElement({ url, srcset, sizes }: ImageSources, size: Size | null): string {
+  const attributes = { src: url, ...present({ srcset, sizes }), ...size, loading: 'lazy', alt: '' };
+  const texts = Object.entries(attributes).map(([name, value]) => `${name}="${escaped(String(value))}"`);
   return `<img ${texts.join(' ')}>`;
 }
 

@@ -7,6 +7,7 @@ import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
+import { DiskReserve, readSpace } from '../../platform/stores/objects/reserve.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
@@ -78,11 +79,12 @@ export class Delivery implements Slice {
     const signers = await Signers.open({ keys, accounts: options.accounts, coordination, now });
     const recipes = new Recipes(options.models, presets);
     const assets = options.assets.reader;
+    const directory = join(settings.DATA_DIR, 'delivery');
     const disk = new DiskCache({
-      directory: join(settings.DATA_DIR, 'delivery'),
+      directory,
       maxBytes: settings.DELIVERY_CACHE_MEGABYTES * MEGABYTE,
       // Uploads may use what lies between their own reserve and this one.
-      reserveBytes: 2 * settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE,
+      reserve: new DiskReserve(2 * settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE, () => readSpace(directory)),
       now,
       log: options.log,
     });

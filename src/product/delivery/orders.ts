@@ -12,7 +12,7 @@ import type { Allowance } from '../billing/allowance.ts';
 import { counted, type LoadedImage, loadImage } from '../transforms/metered-call.ts';
 import type { Address } from './address.ts';
 import { noSuchPicture } from './errors.ts';
-import { formatOfExtension, formatsForReader } from './formats.ts';
+import { formatOfExtension, formatsForReader, type SourceFacts } from './formats.ts';
 import type { Signer } from './keys/signers.ts';
 import { widthOn } from './ladder.ts';
 import type { MadePicture, PictureOrder } from './pictures.ts';
@@ -22,6 +22,9 @@ import type { Recipe, Recipes } from './recipes.ts';
 export const URL_FRESH_SECONDS = HOUR_MS / 1000;
 /** How long it is answered while that address fails, in seconds. */
 export const URL_STALE_SECONDS = (7 * DAY_MS) / 1000;
+
+/** 192 bits in base64url. */
+const ETAG_CHARACTERS = 32;
 
 interface OrdersOptions {
   recipes: Recipes;
@@ -65,25 +68,27 @@ export class Orders {
     const recipe = await recipes.find(signer.accountId, address.work).catch(unlessGone);
     const width = requireWidth(address, recipe);
     const from = await this.#source(address, signer);
-    const passesFor = (formats: readonly OutputFormat[]) =>
-      formats.map((format) => recipes.compilePass(recipe, { width, format, isTried: formats.length > 1 }));
     const { extension } = address;
-    const isAuto = extension === 'auto';
-    const fixed = isAuto ? null : [recipes.compilePass(recipe, { width, format: formatIn(extension) })];
+    const fixed =
+      extension === 'auto' ? null : recipes.compilePass(recipe, { width, format: formatIn(extension) });
     // The reader of `auto` is a part of what is made; that of a fixed format is not.
     const identity = [this.#options.engine, fixed ?? [recipe.steps, width, readerOf(accept)], from.digest];
-    const name = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, 32);
-    const passesOf = (source: { format: string; hasAlpha: boolean; frames: number }) =>
-      fixed ?? passesFor(formatsForReader(accept, source));
-    const tags = [...(from.asset ? [`asset-${from.asset.id}`] : []), ...(recipe.tag ? [recipe.tag] : [])];
+    const name = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, ETAG_CHARACTERS);
+    const choosePasses = (facts: SourceFacts): Pass[] =>
+      fixed === null
+        ? formatsForReader(accept, facts).map((format, _index, { length }) =>
+            recipes.compilePass(recipe, { width, format, isTried: length > 1 }),
+          )
+        : [fixed];
+    const tags = [from.asset && `asset-${from.asset.id}`, recipe.tag, `key-${signer.keyId}`];
     return {
       place: { owner: signer.accountId, group: from.group, name },
       ...from.terms,
       asset: from.asset,
-      etag: from.asset === null ? null : name,
-      format: fixed?.[0]?.encode.format ?? null,
-      tags: [...tags, `key-${signer.keyId}`],
-      make: () => this.#make(signer, recipe, from, { passesOf, name }),
+      etag: from.asset && name,
+      format: fixed?.encode.format ?? null,
+      tags: tags.filter((tag) => tag !== null),
+      make: () => this.#make({ signer, op: recipe.op, from, choosePasses, etag: from.asset && name }),
       isWanted: from.isThere,
     };
   }
@@ -124,46 +129,41 @@ export class Orders {
   }
 
   /** Makes the picture as a run of the account, which takes turns with the others in the pool. */
-  #make(
-    signer: Signer,
-    { op }: Recipe,
-    { source, file }: Source,
-    {
-      passesOf,
-      name,
-    }: {
-      passesOf: (source: { format: string; hasAlpha: boolean; frames: number }) => Pass[];
-      name: string;
-    },
-  ): Promise<MadePicture> {
+  #make({ signer, op, from, choosePasses, etag }: Making): Promise<MadePicture> {
     const { allowance, imageWorkers, meters, timeoutMs } = this.#options;
     const { accountId, plan } = signer;
-    const caller = { accountId, plan, apiKeyId: null, sessionId: null };
     const startedMs = performance.now();
     // Other readers wait for the same picture, so it does not end with the first of them.
     const terms = { accountId, signal: new AbortController().signal, deadlineMs: Date.now() + timeoutMs };
-    return counted(allowance, caller, op, async () => {
+    return counted(allowance, { accountId, plan, apiKeyId: null, sessionId: null }, op, async () => {
       const image: LoadedImage =
-        file === null
-          ? await loadImage(source, this.#options, terms)
-          : { bytes: file satisfies StoredFile, header: null };
+        from.file === null
+          ? await loadImage(from.source, this.#options, terms)
+          : { bytes: from.file, header: null };
       const fetchMs = performance.now() - startedMs;
       const bytesIn = image.bytes.length;
-      const passes = passesOf(factsOf(image));
+      const passes = choosePasses(factsOf(image));
       const branches = passes.map((pass) => ({ pass, paramOf: (param: string) => param }));
-      const { outputs, queueMs, timings } = await imageWorkers.branch({ ...image, ...terms, branches })
-        .result;
-      const picture = smallest(outputs);
-      meters.ops.ran({
-        ...{ op, work: 'call', fetchMs, queueMs, bytesIn, bytesOut: picture.data.length },
-        ...timings,
-      });
-      const { data, contentType, width, height } = picture;
+      const made = await imageWorkers.branch({ ...image, ...terms, branches }).result;
+      const { data, contentType, width, height } = smallest(made.outputs);
+      const times = { fetchMs, queueMs: made.queueMs, ...made.timings };
+      meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut: data.length });
       const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-      const etag = file === null ? hash('sha256', bytes, 'base64url').slice(0, 32) : name;
-      return { bytes, contentType, width, height, etag };
+      const ofBytes = () => hash('sha256', bytes, 'base64url').slice(0, ETAG_CHARACTERS);
+      return { bytes, contentType, width, height, etag: etag ?? ofBytes() };
     });
   }
+}
+
+/** What is made for an order. */
+interface Making {
+  signer: Signer;
+  op: string;
+  from: Source;
+  /** The passes over the source, of which the smallest result is answered. */
+  choosePasses: (facts: SourceFacts) => Pass[];
+  /** Null: it is that of the bytes. */
+  etag: string | null;
 }
 
 /** Where the pixels of an address come from. */
@@ -201,7 +201,7 @@ function readerOf(accept: string | undefined): OutputFormat[] {
   return formatsForReader(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
 }
 
-function factsOf({ bytes, header }: LoadedImage): { format: string; hasAlpha: boolean; frames: number } {
+function factsOf({ bytes, header }: LoadedImage): SourceFacts {
   if (!(bytes instanceof Uint8Array)) return bytes.facts;
   const { format = 'jpeg', hasAlpha = false, frames = 1 } = header ?? readHeader(bytes) ?? {};
   return { format, hasAlpha, frames };

@@ -15,6 +15,8 @@ import type { AddressOp, AddressWork } from './address.ts';
 import { DEFAULT_LADDER } from './ladder.ts';
 
 const MAX_RECIPES = 1_000;
+/** Longer texts rarely repeat. */
+const MAX_KEPT_CHARACTERS = 500;
 /** How long a preset may be used without another look at it, by every process of every host. */
 const KEEP_MS = 500;
 /** The effort of AVIF where a reader takes any format: its fastest, because every other takes longer than WebP. */
@@ -50,6 +52,10 @@ export class Recipes {
     ttl: KEEP_MS,
     ttlResolution: 0,
   });
+  /** Ops by their text, because the addresses of a page differ in their sources. */
+  readonly #ofOps = new LRUCache<string, Recipe>({ max: MAX_RECIPES });
+  /** The passes of a recipe, by what addresses add: at most one per width and format. */
+  readonly #passes = new WeakMap<Recipe, Map<string, Pass>>();
 
   constructor(models: Models, presets: Pick<Presets, 'find'>) {
     this.#models = models;
@@ -61,18 +67,27 @@ export class Recipes {
    * @throws ApiError preset_not_found, or invalid_param on `steps[i]…` for ops that cannot run.
    */
   async find(accountId: string, work: AddressWork): Promise<Recipe> {
-    return work.kind === 'ops'
-      ? recipeOfOps(work.ops)
-      : this.#findPreset(accountId, `${work.idOrSlug}@${work.version}`);
+    if (work.kind === 'preset') return this.#findPreset(accountId, `${work.idOrSlug}@${work.version}`);
+    const known = this.#ofOps.get(work.text);
+    if (known !== undefined) return known;
+    const recipe = recipeOfSteps(sentSteps(work.ops.map(stepOfOp)));
+    if (work.text.length <= MAX_KEPT_CHARACTERS) this.#ofOps.set(work.text, recipe);
+    return recipe;
   }
 
   /**
    * The single pass of a recipe.
    * @throws ApiError invalid_param on the step or the preset at fault.
    */
-  compilePass({ steps }: Recipe, addition: Addition): Pass {
-    const run = onePassOf(compile([...steps, ...stepsOf(addition)], this.#models));
+  compilePass(recipe: Recipe, addition: Addition = {}): Pass {
+    const added = stepsOf(addition);
+    const key = JSON.stringify(added);
+    const passes = this.#passes.get(recipe) ?? new Map<string, Pass>();
+    const known = passes.get(key);
+    if (known !== undefined) return known;
+    const run = onePassOf(compile([...recipe.steps, ...sentSteps(added)], this.#models));
     if (run.obstacle !== undefined) throw cannotDeliver(run.obstacle);
+    this.#passes.set(recipe, passes.set(key, run.pass));
     return run.pass;
   }
 
@@ -103,10 +118,6 @@ export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
   return { op, steps, ladder: null, tag: null };
 }
 
-function recipeOfOps(ops: readonly AddressOp[]): Recipe {
-  return recipeOfSteps(sentSteps(ops.map(stepOfOp)));
-}
-
 /** An op with its parameters, each read as its declared type. */
 function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
   const op = findOp(name);
@@ -116,12 +127,12 @@ function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
 }
 
 /** A width that never enlarges, then the format, whose settings replace those of another format. */
-function stepsOf({ width, format, isTried = false }: Addition): SentStep[] {
+function stepsOf({ width, format, isTried = false }: Addition): PresetStep[] {
   const effort = isTried && format === 'avif' ? { effort: FASTEST } : {};
-  return sentSteps([
+  return [
     ...(width === undefined ? [] : [{ op: 'resize', parameters: { width } }]),
     ...(format === undefined ? [] : [{ op: 'convert', parameters: { format, ...effort } }]),
-  ]);
+  ];
 }
 
 function cannotDeliver({ does, step }: Obstacle['obstacle']): ApiError {
