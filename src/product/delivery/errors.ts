@@ -26,6 +26,14 @@ export function asDelivered(refusal: ApiError): ApiError {
   });
 }
 
+/** Whether a refusal says that the source of a picture is away, or cannot be read. */
+export function isOfSource(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  const { code, param, details } = error;
+  if (code === 'provider_unavailable') return details?.reason === 'url_unavailable';
+  return ['not_found', 'unsupported_format', 'payload_too_large'].includes(code) || param === 'url';
+}
+
 /** 404: no such key, or another account's: the answer is the same. */
 export function signingKeyNotFound(): ApiError {
   const message = 'There is no such signing key: GET /api/v1/signing-keys lists them.';

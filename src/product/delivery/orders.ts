@@ -93,6 +93,22 @@ export class Orders {
     };
   }
 
+  /**
+   * What the preset of an address answers in place of a picture whose source is away; null where it declares nothing.
+   * @throws ApiError as `order`, when that is away too.
+   */
+  async orderFallback(
+    address: Address,
+    signer: Signer,
+    accept: string | undefined,
+  ): Promise<{ ordered: Ordered; status: number } | null> {
+    const { fallback } = await this.#options.recipes.find(signer.accountId, address.work).catch(unlessGone);
+    if (fallback === null) return null;
+    const { assetId, status } = fallback;
+    const ordered = await this.order({ ...address, source: { kind: 'asset', assetId } }, signer, accept);
+    return { ordered, status };
+  }
+
   async #source({ source }: Address, { accountId }: Signer): Promise<Source> {
     const { assets } = this.#options;
     if (source.kind === 'url') {

@@ -11,6 +11,7 @@ import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import type { Models } from '../models/models.ts';
 import type { FoundPreset, Presets } from '../presets/open.ts';
+import type { Fallback } from '../presets/preset.ts';
 import type { AddressOp, AddressWork } from './address.ts';
 import { DEFAULT_LADDER } from './ladder.ts';
 
@@ -29,6 +30,8 @@ export interface Recipe {
   steps: readonly SentStep[];
   /** The widths of its family, ascending; null where it can have none. */
   ladder: readonly number[] | null;
+  /** What is answered while a source is away; null for the refusal. */
+  fallback: Fallback | null;
   /** What a cache has to purge when it goes: `preset-<id>-<version>`; null for ops, which never go. */
   tag: string | null;
 }
@@ -108,6 +111,7 @@ export function recipeOfPreset({ preset, version }: FoundPreset): Recipe {
     op: 'preset',
     steps: savedSteps(version.steps, 'preset'),
     ladder: version.widths ?? DEFAULT_LADDER,
+    fallback: version.fallback ?? null,
     tag: `preset-${preset._id}-${version.version}`,
   };
 }
@@ -115,7 +119,7 @@ export function recipeOfPreset({ preset, version }: FoundPreset): Recipe {
 export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
   const [only, ...others] = steps;
   const op = others.length === 0 ? (only?.op ?? 'steps') : 'steps';
-  return { op, steps, ladder: null, tag: null };
+  return { op, steps, ladder: null, fallback: null, tag: null };
 }
 
 /** An op with its parameters, each read as its declared type. */

@@ -6,8 +6,8 @@ import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/
 import { isFresh } from '../../platform/http/hooks/freshness.ts';
 import { disposition, fileNameOf } from '../assets/content/content.ts';
 import { type Address, parseAddress } from './address.ts';
-import { asDelivered, noSuchPicture } from './errors.ts';
-import type { Signers } from './keys/signers.ts';
+import { asDelivered, isOfSource, noSuchPicture } from './errors.ts';
+import type { Signer, Signers } from './keys/signers.ts';
 import { type Ordered, type Orders, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './orders.ts';
 import type { Picture, Pictures } from './pictures.ts';
 
@@ -105,6 +105,44 @@ export async function deliveryRoutes(
     if (address === null) throw noSuchPicture();
     const signer = await signers.verify(address);
     if (address.extension === 'auto') varyBy(reply, 'Accept');
+    try {
+      return await answerSource(request, reply, address, signer);
+    } catch (error) {
+      if (!isOfSource(error)) throw error;
+      const answered = await answerFallback(request, reply, address, signer);
+      if (answered === null) throw error;
+      return answered;
+    }
+  }
+
+  /** Answers what the preset declares, which no cache keeps; null where it declares nothing, or that is away too. */
+  async function answerFallback(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    address: Address,
+    signer: Signer,
+  ): Promise<FastifyReply | null> {
+    try {
+      const found = await orders.orderFallback(address, signer, request.headers.accept);
+      if (found === null) return null;
+      const picture = await pictures.get(found.ordered);
+      withHeaders(reply.code(found.status), address, found.ordered, picture);
+      return reply
+        .header('cache-control', 'no-store')
+        .removeHeader('etag')
+        .send(request.method === 'HEAD' ? Readable.from([]) : picture.bytes);
+    } catch (error) {
+      if (isOfSource(error)) return null;
+      throw error;
+    }
+  }
+
+  async function answerSource(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    address: Address,
+    signer: Signer,
+  ): Promise<FastifyReply> {
     const ordered = await orders.order(address, signer, request.headers.accept);
     const known = request.headers['if-none-match'];
     if (ordered.etag !== null && isFresh(known, quoted(ordered.etag)))

@@ -2,7 +2,7 @@ import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import { readInstant } from '../../platform/http/instants.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
-import type { NamedAsset, SentSchema } from '../catalogue/plan/compile.ts';
+import type { SentSchema } from '../catalogue/plan/compile.ts';
 import type { Models } from '../models/models.ts';
 import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
 import {
@@ -76,7 +76,7 @@ function refuseManySchemas(schemas: readonly SentSchema[]): void {
 
 /** Returns the ids of the named assets that do not exist. */
 async function missingAmong(
-  named: readonly NamedAsset[],
+  named: ReadContent['named'],
   accountId: string,
   missingAssets: MissingAssets,
 ): Promise<Set<string>> {

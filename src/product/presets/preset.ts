@@ -7,6 +7,14 @@ export interface PresetContent {
   subjects: Subject[];
   /** The widths that signed addresses of it may ask for, ascending; absent where it declares none. */
   widths?: number[];
+  /** What signed addresses of it answer while their source is away; absent for the refusal. */
+  fallback?: Fallback;
+}
+
+/** A picture in place of another, and the status that it is answered with. */
+export interface Fallback {
+  assetId: string;
+  status: 200 | 404;
 }
 
 /** A preset with its current version. Instants are ISO-8601. */
@@ -32,6 +40,7 @@ export interface PresetVersion extends PresetContent {
 }
 
 /** The current version of a preset, in the form of an earlier one. */
-export function currentVersion({ version, steps, subjects, widths, versionSavedAt }: Preset): PresetVersion {
-  return { version, steps, subjects, ...present({ widths }), updatedAt: versionSavedAt };
+export function currentVersion(preset: Preset): PresetVersion {
+  const { version, steps, subjects, widths, fallback, versionSavedAt } = preset;
+  return { version, steps, subjects, ...present({ widths, fallback }), updatedAt: versionSavedAt };
 }

@@ -31,15 +31,19 @@ const MAX_CONTENT_BYTES = 512 * 1024;
 
 const SLUG = new RegExp(SLUG_PATTERN);
 
-/** Steps, subjects and widths as sent, which are not checked yet. */
-export type SentContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths'>;
+/** Content as sent, which are not checked yet. */
+export type SentContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
+
+/** An asset that a version names, and the parameter that a refusal names. */
+type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
 
 /**
  * A version that is valid by all rules, with its assets, whose existence is still to be checked, and its answer
  * schemas, which are still to be compiled.
  */
-export interface ReadContent extends Pick<CheckedSteps, 'named' | 'schemas'> {
+export interface ReadContent extends Pick<CheckedSteps, 'schemas'> {
   content: PresetContent;
+  named: VersionAsset[];
 }
 
 /**
@@ -61,8 +65,8 @@ export async function checkedNew(
  */
 export function checkChange(change: PresetChange, models: Models): void {
   checkNames(change);
-  const { steps, subjects, widths } = change;
-  if (steps !== undefined) readContent({ steps, ...present({ subjects, widths }) }, models);
+  const { steps, subjects, widths, fallback } = change;
+  if (steps !== undefined) readContent({ steps, ...present({ subjects, widths, fallback }) }, models);
 }
 
 /**
@@ -91,9 +95,13 @@ export function readContent(sent: SentContent, models: Models, where = ''): Read
   const steps = sent.steps.map(stepInOwnSpelling);
   const sentList = sentSteps(steps, `${where}steps`);
   const { subjects, named, schemas } = checkSteps(sentList, sent.subjects ?? [], models, `${where}subjects`);
-  checkWidths(sent.widths, `${where}widths`);
+  const { widths, fallback } = sent;
+  checkWidths(widths, `${where}widths`);
   checkSize({ steps, subjects }, where);
-  return { content: { steps, subjects, ...present({ widths: sent.widths }) }, named, schemas };
+  const ofFallback =
+    fallback === undefined ? [] : [{ assetId: fallback.assetId, param: `${where}fallback.assetId` }];
+  const content = { steps, subjects, ...present({ widths, fallback }) };
+  return { content, named: [...named, ...ofFallback], schemas };
 }
 
 /**
@@ -116,15 +124,15 @@ export async function checkRevision(
   const revision: Revision = JSON.parse(JSON.stringify(fieldsOf({ ...sent, steps })));
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(
-    [revision.steps, revision.subjects, revision.widths],
-    [before.steps, before.subjects, before.widths],
+    [revision.steps, revision.subjects, revision.widths, revision.fallback],
+    [before.steps, before.subjects, before.widths, before.fallback],
   );
   if (isNewVersion) await checkedContent(revision, accountId, rules);
   return { revision, isNewVersion };
 }
 
-function fieldsOf({ slug, name, description, steps, subjects, widths }: Revision): Revision {
-  return { slug, name, description, steps, subjects, ...present({ widths }) };
+function fieldsOf({ slug, name, description, steps, subjects, widths, fallback }: Revision): Revision {
+  return { slug, name, description, steps, subjects, ...present({ widths, fallback }) };
 }
 
 /** @throws ApiError invalid_param on `param` for widths that do not ascend. */
@@ -140,7 +148,7 @@ export function checkWidths(widths: readonly number[] | undefined, param: string
  * @throws ApiError invalid_param on the first parameter at fault, with its ids in details.missing.
  */
 export async function checkNamedAssets(
-  named: readonly NamedAsset[],
+  named: readonly VersionAsset[],
   accountId: string,
   missingAssets: MissingAssets,
 ): Promise<void> {

@@ -26,6 +26,17 @@ const widths = Type.Array(Type.Integer({ minimum: 1, maximum: MAX_WIDTH_PX }), {
   description: 'Ascending: what signed addresses of it may ask for.',
 });
 
+const fallback = Type.Object(
+  {
+    assetId: Type.String({ minLength: 1 }),
+    status: Type.Unsafe<200 | 404>({ type: 'integer', enum: [200, 404] }),
+  },
+  {
+    additionalProperties: false,
+    description: 'Answered by signed addresses of it, with that status, while their source is away.',
+  },
+);
+
 const name = Type.String({
   maxLength: MAX_NAME_CHARACTERS,
   description: 'Not blank.',
@@ -44,6 +55,7 @@ export const NewPreset = Type.Object(
     description: Type.Optional(description),
     subjects: Type.Optional(SentSubjects),
     widths: Type.Optional(widths),
+    fallback: Type.Optional(fallback),
     slug: Type.Optional(
       Type.String({
         pattern: SLUG_PATTERN,
@@ -89,6 +101,7 @@ export const PresetEntry = Type.Object({
         steps: Steps,
         subjects: Type.Optional(SentSubjects),
         widths: Type.Optional(widths),
+        fallback: Type.Optional(fallback),
         updatedAt: Type.Optional(Type.String()),
       }),
     ),
@@ -115,6 +128,7 @@ const PresetVersionData = component('PresetVersionData', {
   steps: Steps,
   subjects,
   widths: Type.Optional(widths),
+  fallback: Type.Optional(fallback),
   updatedAt: savedAt('When that version was saved.'),
 });
 
@@ -147,6 +161,7 @@ export const PresetData = component('PresetData', {
   steps: Steps,
   subjects,
   widths: Type.Optional(widths),
+  fallback: Type.Optional(fallback),
   version,
   versionCount: Type.Integer({ format: 'int32', description: 'Current and superseded versions.' }),
   versions: Type.Optional(

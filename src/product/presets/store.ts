@@ -22,8 +22,8 @@ import { MAX_VERSIONS } from './schema.ts';
 export const PRESET: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
 
 /**
- * Steps, subjects and widths are stored as JSON text, because they may contain keys that have a meaning to a store (a
- * schema's `$ref`, a key with a dot).
+ * The content is stored as JSON text, because it may contain keys that have a meaning to a store (a schema's `$ref`, a
+ * key with a dot).
  */
 type Stored<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
 
@@ -195,7 +195,7 @@ export class PresetsStore {
 }
 
 function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accountId' | 'slug' | 'slot'> {
-  const { name, description, version, steps, subjects, widths, history } = draft;
+  const { name, description, version, steps, subjects, widths, fallback, history } = draft;
   const at = now.toISOString();
   const superseded = history.map((stored) => stored.version);
   const instants = { versionSavedAt: at, createdAt: at, updatedAt: at };
@@ -203,7 +203,7 @@ function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accou
   return {
     ...stored({
       ...{ _id, name, description, version, steps, subjects, superseded },
-      ...present({ widths }),
+      ...present({ widths, fallback }),
       ...instants,
     }),
     revision: 1,
@@ -232,8 +232,8 @@ function versionDocument(accountId: string, presetId: string, version: PresetVer
   return { _id: versionId(presetId, version.version), accountId, presetId, ...stored(version) };
 }
 
-function stored<T extends PresetContent>({ steps, subjects, widths, ...rest }: T): Stored<T> {
-  return { ...rest, content: JSON.stringify({ steps, subjects, widths }) };
+function stored<T extends PresetContent>({ steps, subjects, widths, fallback, ...rest }: T): Stored<T> {
+  return { ...rest, content: JSON.stringify({ steps, subjects, widths, fallback }) };
 }
 
 function presetOf({ content, accountId: _, slot: __, revision: ___, ...rest }: PresetDocument): Preset {

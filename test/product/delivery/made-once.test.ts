@@ -112,6 +112,27 @@ t.test('a public address is read once an hour, and its picture outlives a failur
   t.equal((await server.call(`/${path}`)).status, 503, 'not for ever');
 });
 
+t.test('a preset may answer another picture while the source is away', async (t) => {
+  const steps = [{ op: 'resize', parameters: { width: 20 } }];
+  const create = (json: object) => server.call('/presets', { key: account.key, json });
+  const away = `url:${Buffer.from('http://127.0.0.1:9/a.png').toString('base64url')}`;
+  const gone = `ast_${'0'.repeat(24)}`;
+  for (const status of [200, 404] as const) {
+    const created = await create({ name: `Away ${status}`, steps, fallback: { assetId, status } });
+    t.same(created.json.data.fallback, { assetId, status });
+    for (const source of [away, gone]) {
+      const path = `${created.json.data.slug}@1/${source}.webp`;
+      const answer = await server.call(`/${signed(key, path, path)}`);
+      t.same([answer.status, answer.headers.get('cache-control')], [status, 'no-store'], path);
+      t.match(await sharp(answer.bytes).metadata(), { width: 20, height: 10, format: 'webp' });
+    }
+  }
+  const strange = await create({ name: 'Strange', steps, fallback: { assetId: gone, status: 200 } });
+  t.same([strange.status, strange.json.error.param], [400, 'fallback.assetId']);
+  const wrong = await create({ name: 'Wrong', steps, fallback: { assetId, status: 302 } });
+  t.same([wrong.status, wrong.json.error.param], [400, 'fallback.status']);
+});
+
 t.test('what is spent is 402, which no cache keeps, and a kept picture stays free', async (t) => {
   const poor = await server.account({ plan: 'free' });
   const made = await server.call('/signing-keys', { method: 'POST', key: poor.key, json: {} });

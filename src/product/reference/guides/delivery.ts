@@ -176,6 +176,12 @@ curl --fail-with-body -H "Accept: image/avif,image/webp,*/*" "$(jq -r .data.url 
             'Altered, expired, revoked, off the ladder, or gone: one and the same answer. Caches keep it for 10 seconds.',
           ],
         ],
+        [
+          ['`fallback` of the preset'],
+          [
+            'Where a preset declares `{assetId, status}`: that picture with that status, while the source is away. No cache keeps it.',
+          ],
+        ],
         [['503'], ['No place, or the public address fails. `Retry-After` says when.']],
       ],
     ),
