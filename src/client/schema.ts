@@ -890,7 +890,7 @@ export interface DeliveryLink {
   /** Every rung of a family. */
   srcset?: string;
   sizes?: string;
-  /** One <img>. */
+  /** One `<img>`. */
   html: string;
   /** `slug@version` that was saved for this, or found. */
   preset?: string;
@@ -901,7 +901,7 @@ export interface DeliveryLinks {
   /** Every rung of a family. */
   srcset?: string;
   sizes?: string;
-  /** One <img>. */
+  /** One `<img>`. */
   html?: string;
   /** `slug@version` that was saved for this, or found. */
   preset?: string;
@@ -1548,6 +1548,11 @@ export interface NewPreset {
   subjects?: unknown[];
   /** Ascending: what signed addresses of it may ask for. */
   widths?: number[];
+  /** Answered by signed addresses of it, with that status, while their source is away. */
+  fallback?: {
+    assetId: string;
+    status: 200 | 404;
+  };
   /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
   slug?: string;
 }
@@ -1682,6 +1687,11 @@ export interface PresetChange {
   subjects?: unknown[];
   /** Ascending: what signed addresses of it may ask for. */
   widths?: number[];
+  /** Answered by signed addresses of it, with that status, while their source is away. */
+  fallback?: {
+    assetId: string;
+    status: 200 | 404;
+  };
   /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
   slug?: string;
 }
@@ -1700,6 +1710,11 @@ export interface PresetData {
   subjects: Subject[];
   /** Ascending: what signed addresses of it may ask for. */
   widths?: number[];
+  /** Answered by signed addresses of it, with that status, while their source is away. */
+  fallback?: {
+    assetId: string;
+    status: 200 | 404;
+  };
   version: number;
   /** Current and superseded versions. */
   versionCount: number;
@@ -1764,6 +1779,11 @@ export interface PresetVersionData {
   subjects: Subject[];
   /** Ascending: what signed addresses of it may ask for. */
   widths?: number[];
+  /** Answered by signed addresses of it, with that status, while their source is away. */
+  fallback?: {
+    assetId: string;
+    status: 200 | 404;
+  };
   /** When that version was saved. */
   updatedAt: string;
 }

@@ -27,7 +27,10 @@ export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData 
 }
 
 /** An earlier version as the API shows it, under the preset's current name. */
-export function earlierDataOf({ widths: _, fallback: __, ...preset }: Preset, version: PresetVersion): PresetData {
+export function earlierDataOf(
+  { widths: _, fallback: __, ...preset }: Preset,
+  version: PresetVersion,
+): PresetData {
   return presetDataOf({ ...preset, ...version });
 }
 

@@ -61,7 +61,8 @@ t.test('a kept picture survives a restart, and a damaged one is made anew', asyn
 });
 
 t.test('a picture goes with its asset, from the disk as well', async (t) => {
-  const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
+  const drawing =
+    '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
   const uploaded = await server.call('/assets/upload', {
     key: account.key,
     body: drawing,
@@ -150,7 +151,11 @@ t.test('what is spent is 402, which no cache keeps, and a kept picture stays fre
   const processing = { period, used: 500, reservations: [] };
   await accounts.updateOne({ _id: poor.id }, { $set: { processing } });
   const refused = await at(2);
-  t.same([refused.status, refused.headers.get('cache-control')], [402, 'no-store'], JSON.stringify(refused.json));
+  t.same(
+    [refused.status, refused.headers.get('cache-control')],
+    [402, 'no-store'],
+    JSON.stringify(refused.json),
+  );
   t.equal((await at(1)).status, 200);
 });
 

@@ -152,7 +152,9 @@ curl --fail-with-body -H "Accept: image/avif,image/webp,*/*" "$(jq -r .data.url 
       { label: 'PHP', language: 'php', code: PHP },
     ),
     heading('A loader for a web framework'),
-    paragraph('The server signs a family once per picture, and the browser needs no secret. With next/image:'),
+    paragraph(
+      'The server signs a family once per picture, and the browser needs no secret. With next/image:',
+    ),
     samples({ label: 'JavaScript', language: 'js', code: LOADER }),
     heading('What is answered'),
     table(
@@ -166,10 +168,7 @@ curl --fail-with-body -H "Accept: image/avif,image/webp,*/*" "$(jq -r .data.url 
         ],
         [['304, and HEAD'], ['Without a run: the ETag of an asset’s picture is known before it is made.']],
         [['400'], ['The signature is right, and the work cannot run: `error.param` names the step.']],
-        [
-          ['402'],
-          ['The allowance and the balance are spent. Pictures that are kept are still answered.'],
-        ],
+        [['402'], ['The allowance and the balance are spent. Pictures that are kept are still answered.']],
         [
           ['404'],
           [
