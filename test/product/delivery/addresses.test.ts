@@ -112,7 +112,7 @@ t.test('steps that cannot run are refused by their name, and caches keep that fo
     ['grayscale;resize:widht=10', 'steps[1].parameters.widht'],
     ['nothing', 'steps[0].op'],
     ['upscale', 'steps[0].op'],
-    [`overlay:assetId=${assetId}`, 'steps[0].op'],
+    [`overlay:layerAssetId=${assetId}`, 'steps[0].op'],
   ] as const) {
     const { status, json, headers } = await get(address(`${path}/${assetId}.png`));
     t.same([status, json.error.param], [400, param], JSON.stringify(json));
