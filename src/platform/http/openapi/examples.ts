@@ -17,6 +17,10 @@ const IDS_OF_NOTHING: Readonly<Record<string, string>> = {
   slug: `pre_${'0'.repeat(24)}`,
   version: '1',
   name: 'example',
+  signature: '0'.repeat(32),
+  what: 'builtin-web-optimized@1',
+  source: `ast_${'0'.repeat(24)}.webp`,
+  width: '640.webp',
 };
 
 /** The example of a parameter in a path; undefined for a parameter without an example. */
