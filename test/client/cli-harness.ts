@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import type { Answer } from '../support/harness.ts';
 
 /** The program. */
 export const MAIN = join(import.meta.dirname, '../../src/client/cli/main.ts');
@@ -10,8 +11,7 @@ export interface Ran {
   code: number;
   stdout: Buffer;
   /** The objects of stdout, one per line. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into results freely, and fail where one is not as expected.
-  rows: any[];
+  rows: Answer['json'][];
   stderr: string;
 }
 

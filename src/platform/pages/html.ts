@@ -175,7 +175,7 @@ function trialHtml({ path, sends, inputs }: Trial): string {
 <h2 id="try-it">Try it</h2>
 <div class="inputs"><label>API key <input type="password" name="key" autocomplete="off" spellcheck="false" placeholder="drk_…" required></label>${file}
 <fieldset><legend>Parameters</legend>${inputs.map(inputHtml).join('')}</fieldset>
-<button type="submit">Run</button><p class="quiet">The key stays in the memory of this page alone. A run counts as any other call.</p></div>
+<button type="submit">Run</button><p class="quiet">The key stays in the memory of this page alone. A run counts like every other call.</p></div>
 <div class="result" aria-live="polite"></div></form>`;
 }
 

@@ -13,7 +13,11 @@ export async function linkRoutes(
   app.post<{ Body: NewDeliveryLinks }>(
     '/delivery-links',
     {
-      config: { idempotency: 'unkept' },
+      config: {
+        idempotency: 'unkept',
+        recheck: (request, { body }) =>
+          links.check(gate.requireCaller(request).accountId, body as NewDeliveryLinks),
+      },
       schema: {
         summary: 'Sign addresses of pictures',
         description:

@@ -20,7 +20,7 @@ import { formatOfExtension } from './formats.ts';
 import { signatureOf } from './keys/signing.ts';
 import type { SigningKeyDocument, SigningKeysStore } from './keys/store.ts';
 import { type Recipe, type Recipes, recipeOfPreset, recipeOfSteps } from './recipes.ts';
-import type { DeliveryLink, NewDeliveryLink } from './schema.ts';
+import type { DeliveryLink, NewDeliveryLink, NewDeliveryLinks } from './schema.ts';
 
 /** The name of the key that is made where an account has none. */
 const MADE_KEY_NAME = 'delivery-links';
@@ -38,6 +38,14 @@ interface LinksOptions {
 
 /** A longer work is saved as a preset, because clients and caches refuse long addresses. */
 const MAX_WORK_CHARACTERS = 2_000;
+
+/** The work of a link as it was sent, compiled. */
+interface SentWork {
+  /** How an address names it; null if it has to be saved as a preset. */
+  what: string | null;
+  recipe: Recipe;
+  steps: readonly PresetStep[];
+}
 
 /** The work of a link: how its address names it, and what it is. */
 interface LinkWork {
@@ -108,7 +116,22 @@ export class Links {
     return Math.floor(this.#options.now().getTime() / 1000) + expiresInSeconds;
   }
 
+  /**
+   * Checks the work of links, without any effect.
+   * @throws ApiError as `link`, except for the source.
+   */
+  async check(accountId: string, { links, ...single }: NewDeliveryLinks): Promise<void> {
+    if (links === undefined) await this.#compile(accountId, single, '');
+    for (const [index, link] of (links ?? []).entries())
+      await this.#compile(accountId, link, `links[${index}].`);
+  }
+
   async #work(accountId: string, sent: NewDeliveryLink, where: string): Promise<LinkWork> {
+    const { what, recipe, steps } = await this.#compile(accountId, sent, where);
+    return what === null ? this.#saved(accountId, steps, sent.widths, where) : { what, recipe };
+  }
+
+  async #compile(accountId: string, sent: NewDeliveryLink, where: string): Promise<SentWork> {
     const { op, parameters, steps, preset, widths } = sent;
     const given = (['op', 'steps', 'preset'] as const).filter((name) => sent[name] !== undefined);
     const [name, second] = given;
@@ -121,11 +144,10 @@ export class Links {
     checkWidths(widths, `${where}widths`);
     if (preset !== undefined) {
       const found = await this.#options.presets.find(accountId, preset, `${where}preset`);
-      const isOwnLadder = widths === undefined || haveAll(recipeOfPreset(found).ladder, widths);
       const recipe = recipeOfPreset(found);
-      if (isOwnLadder) return { what: referenceOf(found), recipe };
       this.#options.recipes.compilePass(recipe);
-      return this.#saved(accountId, found.version.steps, widths, where);
+      const isOwnLadder = widths === undefined || haveAll(recipe.ladder, widths);
+      return { what: isOwnLadder ? referenceOf(found) : null, recipe, steps: found.version.steps };
     }
     const own = steps ?? [{ op: op ?? '', ...present({ parameters }) }];
     if (steps === undefined) checkParametersSize(parameters, `${where}parameters`);
@@ -137,8 +159,7 @@ export class Links {
         : sentSteps(steps, `${where}steps`),
     );
     this.#options.recipes.compilePass(recipe);
-    const what = widths === undefined ? opsOf(own) : null;
-    return what === null ? this.#saved(accountId, own, widths, where) : { what, recipe };
+    return { what: widths === undefined ? opsOf(own) : null, recipe, steps: own };
   }
 
   /** Saves the steps as a preset, unless the same was saved before. */

@@ -8,8 +8,9 @@ import { MEGABYTE } from '../../platform/values/units.ts';
 /** The pictures that a process keeps in memory, in bytes, and the largest of them. */
 const MEMORY_BYTES = 32 * MEGABYTE;
 const MAX_IN_MEMORY_BYTES = MEGABYTE / 2;
-/** How long a process may make a picture alone. One that was killed holds up the others for so long. */
+/** A process that makes a picture renews its lease meanwhile. One that was killed holds up the others for so long. */
 const LEASE_MS = 3_000;
+const RENEWAL_MS = LEASE_MS / 3;
 /** How often a process looks for what another one makes. */
 const POLL_MS = 25;
 /** How long a process waits for another one, before it makes the picture itself. */
@@ -44,7 +45,7 @@ export interface PictureOrder {
 
 interface PicturesOptions {
   disk: DiskCache;
-  coordination: Coordination;
+  coordination: Pick<Coordination, 'lease' | 'endLease'>;
   hostId: string;
   processId: string;
   now: () => Date;
@@ -119,11 +120,13 @@ export class Pictures {
     for (let waitedMs = 0; !(await takeLease()) && waitedMs < MAX_WAIT_MS; waitedMs += POLL_MS) {
       await sleep(POLL_MS);
     }
+    const renewing = setInterval(takeLease, RENEWAL_MS);
     try {
       const made = await this.#read(order.place);
       if (made !== null && this.#isFresh(made, order)) return this.#counted('joined', made);
       return await this.#make(order);
     } finally {
+      clearInterval(renewing);
       await coordination.endLease(name, owner).catch(() => undefined);
     }
   }

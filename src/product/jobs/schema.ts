@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
 import { dryRunFields } from '../../platform/http/dry-run.ts';
-import type { Instead } from '../../platform/http/errors/violations.ts';
 import {
   anyObject,
   anything,
@@ -18,6 +17,7 @@ import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
 import { IN_PARAMETERS } from '../catalogue/within-parameters.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
+import { IN_THE_QUERY, SENT_ELSEWHERE } from './sent-elsewhere.ts';
 
 const JobStatusText = oneOf(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeText = oneOf(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
@@ -45,30 +45,6 @@ const maxCredits = Type.Optional(
     description: 'Most credits that the job may cost, overage included; a higher price is refused with 402.',
   }),
 );
-
-const BY_UPLOAD =
-  'a job works on assets; upload each picture (POST /api/v1/assets/upload takes a url too) and send their ids as assetIds';
-const IN_THE_QUERY = 'it goes into the query, as ?dryRun=true';
-const BY_WEBHOOK =
-  'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it';
-
-/** Fields that people send with a job because another call, or another service, takes them. */
-const INSTEAD: Record<string, Instead> = {
-  url: BY_UPLOAD,
-  urls: BY_UPLOAD,
-  file: BY_UPLOAD,
-  files: BY_UPLOAD,
-  image: BY_UPLOAD,
-  images: BY_UPLOAD,
-  dryRun: IN_THE_QUERY,
-  dry_run: IN_THE_QUERY,
-  webhook: BY_WEBHOOK,
-  webhookUrl: BY_WEBHOOK,
-  callback: BY_WEBHOOK,
-  callbackUrl: BY_WEBHOOK,
-  n: { says: 'the number of pictures that generate makes is count', rename: 'count' },
-  data: 'the rows of a template are items, a list with an object of values for each picture',
-};
 
 const bodyMoment = (description: string) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
@@ -134,7 +110,7 @@ export const JobRequest = Type.Object(
     additionalProperties: false,
     elsewhere: 'what an op takes goes into parameters',
     within: IN_PARAMETERS,
-    instead: INSTEAD,
+    instead: SENT_ELSEWHERE,
     examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
   },
 );

@@ -119,3 +119,18 @@ t.test('each fault names its field', async (t) => {
     t.equal(json.error?.param, param, JSON.stringify([sent, json.error]));
   }
 });
+
+t.test('what is certain to be a mistake has its mend, in a list of links too', async (t) => {
+  const right = { assetId, op: 'resize', parameters: { width: 50 } };
+  const wrong = { assetId, op: 'resize', parameters: { widht: 50 } };
+  const fixOf = async (body: object) => (await sign(body)).json.error.details.fix;
+  t.same(await fixOf(wrong), [{ param: 'parameters.widht', rename: 'parameters.width' }]);
+  t.same(await fixOf({ links: [right, wrong] }), [
+    { param: 'links[1].parameters.widht', rename: 'links[1].parameters.width' },
+  ]);
+  const before = (await server.call('/presets', { key: account.key })).json.data.length;
+  const steps = [{ op: 'rezise', parameters: { width: 50 } }];
+  t.same(await fixOf({ assetId, steps, widths: [16, 32] }), [{ param: 'steps[0].op', replace: 'resize' }]);
+  const { data } = (await server.call('/presets', { key: account.key })).json;
+  t.equal(data.length, before, 'a check saves no preset');
+});

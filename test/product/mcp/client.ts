@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/client';
 import sharp from 'sharp';
 import type { Test } from 'tap';
+import type { Answer } from '../../support/harness.ts';
 
 /** The revisions of the protocol that are served. */
 export const REVISIONS = ['2025-11-25', '2026-07-28'] as const;
@@ -29,8 +30,7 @@ export function connectedTo(t: Test, url: string, key: string, revision: Revisio
 /** What a tool answered. */
 export interface Answered {
   isError: boolean;
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers freely, and fail where one is not as expected.
-  data: any;
+  data: Answer['json'];
   text: string;
   pictures: Array<{ data: string; mimeType: string }>;
 }

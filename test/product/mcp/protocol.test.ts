@@ -124,7 +124,7 @@ t.test('a page of a foreign origin is refused, also by a name of its own for the
   t.match(preflight.headers.get('access-control-allow-headers'), /MCP-Protocol-Version/);
 });
 
-t.test('huge and odd arguments are refused as any, and the service goes on', async (t) => {
+t.test('huge and odd arguments are refused by the interface, and the service goes on', async (t) => {
   const client = await connectedTo(t, server.url, key);
   const deep = JSON.parse(`${'{"a":'.repeat(150)}1${'}'.repeat(150)}`);
   const rows: Array<[name: string, args: Record<string, unknown>]> = [

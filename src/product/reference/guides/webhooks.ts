@@ -27,7 +27,7 @@ export const webhooks: Page = {
 SECRET=$(jq -r .data.secret endpoint.json)`),
     heading('Send a delivery'),
     paragraph(
-      'A test delivery is signed and sent as any other. The list of deliveries says what became of it.',
+      'A test delivery is signed and sent like every other. The list of deliveries says what became of it.',
     ),
     shell(`curl --fail-with-body \\
   -X POST \\
