@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import sharp from 'sharp';
 import t from 'tap';
 import { askPrimary } from '../../../src/host/admin/socket.ts';
