@@ -115,7 +115,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const intake = new Intake(options);
   const incoming = new IncomingImages(options.outbound);
   const links = new Links(options.signatures, options.publicUrl, now);
-  const records = await AssetRecords.open(store, options.coordination);
+  const records = await AssetRecords.open(store, options.coordination, now);
   const removal = new Removal({ store, records, quota, objects, log });
   const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
   const uploads = new Uploads({ ...options, store, quota, collections, intake, removal });
