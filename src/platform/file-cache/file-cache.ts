@@ -120,7 +120,7 @@ export class FileCache {
   }
 
   /** Deletes all that was made for an owner. @param prefix what the names of the files begin with. */
-  async removeOf(owner: string, prefix = ''): Promise<void> {
+  async removeOwned(owner: string, prefix = ''): Promise<void> {
     await this.#removeAll(owner, ({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
   }
 

@@ -33,8 +33,8 @@ export function openPictureCache(settings: PictureCacheSettings, objects: Object
 }
 
 /**
- * The space of the disk that delivered pictures leave free: twice what uploads leave, so that an upload which was let in
- * finds its space though pictures are kept meanwhile.
+ * The space of the disk that delivered pictures leave free: twice what uploads leave, so that an upload which was let
+ * in finds its space though pictures are kept meanwhile.
  */
 export function pictureReserve(
   uploadReserveBytes: number,

@@ -15,7 +15,10 @@ type Headers = Readonly<Record<string, string>>;
 /** The headers of a picture for an order are the same each time. */
 const built = new WeakMap<Ordered, { picture: Picture | null; headers: Headers }>();
 
-/** The headers of a picture, but for those that depend on the time. @param picture null where only its ETag is known. */
+/**
+ * The headers of a picture, but for those that depend on the time.
+ * @param picture null where only its ETag is known.
+ */
 export function headersOf(ordered: Ordered, picture: Picture | null): Headers {
   const last = built.get(ordered);
   if (last?.picture === picture) return last.headers;

@@ -87,14 +87,14 @@ export class Delivery implements Slice {
       await options.assets.whenRemoved((owner, group) => pictures.forget({ owner, group })),
       await presets.whenRemoved((owner, tags) => {
         recipes.forget(owner);
-        for (const tag of tags) void pictures.forgetOf(owner, prefixOf(tag));
+        for (const tag of tags) void pictures.forgetOwned(owner, prefixOf(tag));
       }),
       await coordination.subscribe(ACCOUNT_CHANGED, (accountId) => void forgetIfGone(accountId)),
     ];
     /** The pictures of an account that was suspended stay, for the case that it is resumed. */
     async function forgetIfGone(accountId: string): Promise<void> {
       const standing = await accounts.findStanding(accountId).catch(() => undefined);
-      if (standing === null) await pictures.forgetOf(accountId);
+      if (standing === null) await pictures.forgetOwned(accountId);
     }
     return new Delivery({ keys, signers, addresses, orders, pictures, links, cache, gate, now, endPurges });
   }

@@ -96,9 +96,9 @@ export class Pictures {
   }
 
   /** Deletes all pictures that were made for an account. @param prefix what the names of the pictures begin with. */
-  async forgetOf(owner: string, prefix = ''): Promise<void> {
+  async forgetOwned(owner: string, prefix = ''): Promise<void> {
     this.#forgetInMemory((place) => place.owner === owner && place.name.startsWith(prefix));
-    await this.#options.cache.removeOf(owner, prefix);
+    await this.#options.cache.removeOwned(owner, prefix);
   }
 
   #forgetInMemory(isDoomed: (place: CachePlace) => boolean): void {
@@ -146,7 +146,7 @@ export class Pictures {
     const { bytes, ...facts } = picture;
     await this.#options.cache.write(order.place, facts, bytes);
     if (await order.isWanted()) this.#memory.set(keyOf(order.place), picture);
-    else await this.forgetOf(order.place.owner, order.place.name);
+    else await this.forgetOwned(order.place.owner, order.place.name);
     return this.#counted('made', picture);
   }
 

@@ -174,7 +174,7 @@ export async function deliveryRoutes(
     return true;
   }
 
-  /** @param picture null where the ETag is the whole answer, because the reader has the picture or wants only its head. */
+  /** @param picture null where the ETag is the answer, because the reader has the picture or wants only its head. */
   function send(
     { headers }: FastifyRequest,
     reply: FastifyReply,

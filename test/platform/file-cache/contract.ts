@@ -53,9 +53,9 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): v
     for (const one of places) await cache.write(one, {}, Buffer.from('x'));
     await cache.removeGroup({ owner: 'acc_1', group: 'ast_1' });
     t.same(await left(), ['preset-1.b', 'c', 'preset-1.d']);
-    await cache.removeOf('acc_1', 'preset-1.');
+    await cache.removeOwned('acc_1', 'preset-1.');
     t.same(await left(), ['c', 'preset-1.d']);
-    await cache.removeOf('acc_2');
+    await cache.removeOwned('acc_2');
     t.same(await left(), ['c']);
     await cache.removeGroup({ owner: 'acc_1', group: 'never' });
     await cache.settled();

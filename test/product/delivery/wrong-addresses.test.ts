@@ -4,12 +4,12 @@ import { Signers } from '../../../src/product/delivery/keys/signers.ts';
 import { signatureOf } from '../../../src/product/delivery/keys/signing.ts';
 import { openDelivering, signed } from './delivering.ts';
 
-const LIMIT = 20;
+const MAX_WRONG = 20;
 const unknownKey = (index: number) => `sgk_${String(index).padStart(24, '0')}`;
 
 async function openLimited(t: Test) {
   const clock = { nowMs: Date.parse('2026-03-04T05:06:00.000Z') };
-  const settings = { FAILED_AUTHENTICATIONS_PER_MINUTE: String(LIMIT) };
+  const settings = { FAILED_AUTHENTICATIONS_PER_MINUTE: String(MAX_WRONG) };
   const delivering = await openDelivering(t, { settings, now: () => new Date(clock.nowMs) });
   return { ...delivering, clock };
 }
@@ -20,12 +20,12 @@ t.test('wrong addresses count as wrong credentials of their client', async (t) =
   const wrong = right.replace('width=30', 'width=31');
   t.equal((await get(right)).status, 200);
   const statuses: number[] = [];
-  for (let index = 0; index < LIMIT + 5; index += 1) statuses.push((await get(wrong)).status);
+  for (let index = 0; index < MAX_WRONG + 5; index += 1) statuses.push((await get(wrong)).status);
   t.same(
-    statuses.slice(0, LIMIT),
-    Array.from({ length: LIMIT }, () => 404),
+    statuses.slice(0, MAX_WRONG),
+    Array.from({ length: MAX_WRONG }, () => 404),
   );
-  t.same(new Set(statuses.slice(LIMIT)), new Set([429]));
+  t.same(new Set(statuses.slice(MAX_WRONG)), new Set([429]));
   const blocked = await get(wrong);
   t.equal(blocked.headers.get('cache-control'), 'no-store');
   t.ok(Number(blocked.headers.get('retry-after')) >= 1);
@@ -43,7 +43,7 @@ t.test('right addresses whose picture is not there are no wrong credentials', as
   const { server, account, address, rung, get } = await openLimited(t);
   const steps = [{ op: 'grayscale' }];
   const { data } = (await server.call('/presets', { key: account.key, json: { name: 'Grey', steps } })).json;
-  for (let index = 0; index < LIMIT + 5; index += 1) {
+  for (let index = 0; index < MAX_WRONG + 5; index += 1) {
     const family = { what: `${data.slug}@1`, extension: 'png', width: String(5_000 + index) };
     t.equal((await get(rung(family))).status, 404);
     t.equal((await get(address(`grayscale/ast_${String(index).padStart(24, '0')}.png`))).status, 404);
@@ -64,7 +64,7 @@ t.test('a flood of made-up keys asks the store no more once its client is blocke
     t.ok([404, 429].includes((await get(signed(made, path, path))).status));
   }
   const asked = (await reads()) - before;
-  t.ok(asked > 0 && asked <= 2 * (LIMIT + 1), `${asked} reads of the key or its account`);
+  t.ok(asked > 0 && asked <= 2 * (MAX_WRONG + 1), `${asked} reads of the key or its account`);
 });
 
 t.test('wrong, expired, revoked and unknown addresses cost the same reads', async (t) => {

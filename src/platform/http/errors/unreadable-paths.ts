@@ -8,7 +8,10 @@ declare module 'fastify' {
   }
 }
 
-/** A path whose percent-encoding is malformed reaches no route and no hook. It is 400 where nothing else is declared. */
+/**
+ * Lets prefixes declare how paths are refused whose percent-encoding is malformed. Such a path reaches no route and no
+ * hook, and is 400 where nothing is declared.
+ */
 export function installUnreadablePaths(app: FastifyInstance): void {
   app.decorate('unreadablePaths', new Map());
 }
