@@ -1,6 +1,6 @@
 import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
-import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { answerQuestions, askEveryProcess } from '../../platform/stores/coordination/questions.ts';
 
 /** The controls that an operator has over the running processes of every host. */
 export type Control =
@@ -43,27 +43,13 @@ const TIMEOUT_MS: Record<Control['kind'], number> = {
 };
 
 /**
- * Sends a command to every process of every host over coordination. Messages may be lost: a process that does not
- * answer in time is missing from the list, and the operator can repeat the command.
+ * Sends a command to every process of every host over coordination. A process that does not answer in time is missing
+ * from the list, and the operator can repeat the command.
  */
 export async function askProcesses(coordination: Coordination, control: Control): Promise<ControlAnswer[]> {
-  const id = randomText(16);
-  const answers: ControlAnswer[] = [];
-  const complete = Promise.withResolvers<void>();
-  let expected = Number.POSITIVE_INFINITY;
-  const unsubscribe = await coordination.subscribe(`${CHANNEL}/${id}`, (message) => {
-    answers.push(JSON.parse(message) as ControlAnswer);
-    if (answers.length >= expected) complete.resolve();
-  });
-  const late = setTimeout(complete.resolve, TIMEOUT_MS[control.kind]);
-  try {
-    expected = await coordination.publish(CHANNEL, JSON.stringify({ id, control }));
-    if (answers.length < expected) await complete.promise;
-    return answers.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
-  } finally {
-    clearTimeout(late);
-    unsubscribe();
-  }
+  const timeoutMs = TIMEOUT_MS[control.kind];
+  const answers = await askEveryProcess<ControlAnswer>(coordination, CHANNEL, control, timeoutMs);
+  return answers.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
 }
 
 /** The error of a command that no process answered. */
@@ -77,18 +63,12 @@ export function answerControls(
   name: ProcessName,
   handle: ControlHandler,
 ): Promise<() => void> {
-  async function answer(message: string): Promise<void> {
-    const { id, control } = JSON.parse(message) as { id: string; control: Control };
-    const outcome = await handle(control).then(
+  return answerQuestions(coordination, CHANNEL, (control: Control) =>
+    handle(control).then(
       (data): ControlAnswer => ({ ...name, data }),
       (error: Error): ControlAnswer => ({ ...name, data: null, error: error.message }),
-    );
-    await coordination.publish(`${CHANNEL}/${id}`, JSON.stringify(outcome));
-  }
-  return coordination.subscribe(CHANNEL, (message) => {
-    // If the answer is lost, the operator repeats the command.
-    answer(message).catch(() => undefined);
-  });
+    ),
+  );
 }
 
 function nameOf({ hostId, processId }: ProcessName): string {

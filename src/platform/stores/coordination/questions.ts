@@ -1,0 +1,50 @@
+import { randomText } from '../../ids/ids.ts';
+import type { Coordination } from './port.ts';
+
+type Questions = Pick<Coordination, 'publish' | 'subscribe'>;
+
+/**
+ * Asks every process of every host over coordination. Messages may be lost: a process that does not answer in time is
+ * missing from the answers.
+ * @param channel the subject, on which `answerQuestions` answers.
+ */
+export async function askEveryProcess<Answer>(
+  coordination: Questions,
+  channel: string,
+  question: object,
+  timeoutMs: number,
+): Promise<Answer[]> {
+  const id = randomText(16);
+  const answers: Answer[] = [];
+  const complete = Promise.withResolvers<void>();
+  let expected = Number.POSITIVE_INFINITY;
+  const unsubscribe = await coordination.subscribe(`${channel}/${id}`, (message) => {
+    answers.push(JSON.parse(message) as Answer);
+    if (answers.length >= expected) complete.resolve();
+  });
+  const late = setTimeout(complete.resolve, timeoutMs);
+  try {
+    expected = await coordination.publish(channel, JSON.stringify({ id, question }));
+    if (answers.length < expected) await complete.promise;
+    return answers;
+  } finally {
+    clearTimeout(late);
+    unsubscribe();
+  }
+}
+
+/** Answers the questions on a channel in this process. Resolves with a function that ends this. */
+export function answerQuestions<Question, Answer>(
+  coordination: Questions,
+  channel: string,
+  answer: (question: Question) => Promise<Answer> | Answer,
+): Promise<() => void> {
+  async function reply(message: string): Promise<void> {
+    const { id, question } = JSON.parse(message) as { id: string; question: Question };
+    await coordination.publish(`${channel}/${id}`, JSON.stringify(await answer(question)));
+  }
+  return coordination.subscribe(channel, (message) => {
+    // Whoever asked goes on without a lost answer, and can ask again.
+    reply(message).catch(() => undefined);
+  });
+}
