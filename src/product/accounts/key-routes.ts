@@ -22,7 +22,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     {
       config: { idempotency: 'kept' },
       schema: {
-        summary: 'Revoke the key that makes this call',
+        summary: 'Revoke the calling key',
         description: 'It is refused from the next call on.',
         response: { 204: Type.Null() },
       },

@@ -8,6 +8,7 @@ import { Gate, type GateSettings } from './gate/gate.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
 import { sessionRoutes } from './sign-in/routes.ts';
+import { sessionListRoutes } from './sign-in/session-routes.ts';
 import { AccountsStore } from './store.ts';
 
 interface AccountsOptions {
@@ -47,6 +48,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     async routes(app: FastifyInstance) {
       await app.register(keyRoutes, { store, gate, now });
       await app.register(sessionRoutes, { store, gate, coordination, describe, now });
+      await app.register(sessionListRoutes, { store, gate, now });
       await app.register(accountRoutes, { gate, describe });
     },
     sweeps: [{ name: 'sessions', sweep: (instant) => store.sweepSessions(instant) }],

@@ -84,3 +84,14 @@ export const SignedIn = component('SignedIn', {
   expiresAt: Type.String({ format: 'date-time' }),
   account: Account,
 });
+
+/** A console session as its account sees it. */
+export const Session = component('Session', {
+  id: Type.String(),
+  createdAt: Type.String({ format: 'date-time', description: 'When it was signed in.' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+  isCurrent: Type.Boolean({ description: 'Whether it makes this call.' }),
+});
+
+export const SessionPath = Type.Object({ sessionId: Type.String() });
+export type SessionPath = Static<typeof SessionPath>;

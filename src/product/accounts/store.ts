@@ -206,8 +206,9 @@ export class AccountsStore {
     return this.#sessions.findOne({ hash });
   }
 
-  async removeSession(accountId: string, sessionId: string): Promise<void> {
-    await this.#sessions.deleteOne({ _id: sessionId, accountId });
+  /** Removes a session or a link; false when another call has done so. */
+  async removeSession(accountId: string, sessionId: string): Promise<boolean> {
+    return (await this.#sessions.deleteOne({ _id: sessionId, accountId })) === 1;
   }
 
   /** Sessions of an account, those that are over included. */

@@ -88,6 +88,36 @@ t.test('signing out ends this session and no other', async (t) => {
   t.equal((await server.call('/auth/sign-out', { method: 'POST' })).status, 401);
 });
 
+t.test('a session lists those of its account, and ends one of them', async (t) => {
+  const stranger = await server.account();
+  const foreign = await signIn({ email: stranger.email, password: stranger.password });
+  const mine = await signIn({ email, password });
+  const mineAt = new Date(clock.nowMs).toISOString();
+  clock.nowMs += 1;
+  const lost = await signIn({ email, password });
+  const { token, expiresAt } = mine.json.data;
+  const list = async (session: string) => (await server.call('/auth/sessions', { session })).json.data;
+  const [newest, before] = await list(token);
+  t.same([newest.isCurrent, before.isCurrent], [false, true], 'newest first');
+  t.match(before, { id: /^ses_/, createdAt: mineAt, expiresAt });
+  t.notMatch(JSON.stringify(newest), /hash/);
+
+  const end = (id: string, session: string) =>
+    server.call(`/auth/sessions/${id}`, { method: 'DELETE', session });
+  const [theirs] = await list(foreign.json.data.token);
+  for (const id of [theirs.id, 'ses_none', `${newest.id}x`]) {
+    const { status, json } = await end(id, token);
+    t.same([status, json.error.code, json.error.param], [404, 'not_found', 'sessionId']);
+  }
+  t.equal((await end(newest.id, token)).status, 204);
+  t.equal((await server.call('/account', { session: lost.json.data.token })).status, 401);
+  t.notOk((await list(token)).some(({ id }: { id: string }) => id === newest.id));
+  t.equal((await server.call('/auth/sessions', { key: owner.key })).status, 403, 'a key lists none');
+  clock.nowMs += 12 * HOURS_MS;
+  const later = (await signIn({ email, password })).json.data.token;
+  t.equal((await list(later)).length, 1, 'those that are over are not listed');
+});
+
 t.test('an answer with a token is not kept under an Idempotency-Key', async (t) => {
   const headers = { 'idempotency-key': 'sign-in-1' };
   t.equal((await signIn({ email, password }, headers)).status, 201);

@@ -14,6 +14,8 @@ const IDS_OF_NOTHING: Readonly<Record<string, string>> = {
   endpointId: `whe_${'0'.repeat(24)}`,
   deliveryId: `whd_${'0'.repeat(24)}`,
   templateId: `tpl_${'0'.repeat(24)}`,
+  sessionId: `ses_${'0'.repeat(24)}`,
+  requestId: '00000000-0000-4000-8000-000000000000',
   slug: `pre_${'0'.repeat(24)}`,
   version: '1',
   name: 'example',

@@ -21,10 +21,15 @@ const OPERATION_NAMES: Record<string, string> = {
   'GET /llms.txt': 'readLlmsText',
   'GET /agent-guidelines': 'readGuidelines',
   'GET /feedback': 'listFeedback',
+  'GET /requests/errors': 'groupRequestErrors',
+  'GET /auth/sessions': 'listSessions',
+  'DELETE /auth/sessions/{sessionId}': 'endSession',
   'GET /jobs/counts': 'countJobs',
   'POST /webhook-endpoints/{endpointId}/rotate-secret': 'rotateWebhookSecret',
   'POST /webhook-endpoints/{endpointId}/deliveries/{deliveryId}/redeliver': 'redeliverWebhook',
   'GET /webhook-endpoints/{endpointId}/deliveries': 'listWebhookDeliveries',
+  'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'getWebhookDelivery',
+  'POST /webhook-endpoints/{endpointId}/redeliver': 'redeliverFailedWebhooks',
 };
 
 const VERBS: Record<string, string> = {

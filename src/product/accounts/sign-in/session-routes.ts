@@ -1,0 +1,68 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
+import type { Gate } from '../gate/gate.ts';
+import { Session, SessionPath } from '../schema.ts';
+import type { AccountsStore } from '../store.ts';
+
+interface SessionListRoutesOptions {
+  store: AccountsStore;
+  gate: Gate;
+  now: () => Date;
+}
+
+/** The console sessions of an account: its owner lists them, and ends one that is not its own any more. */
+export async function sessionListRoutes(
+  app: FastifyInstance,
+  { store, gate, now }: SessionListRoutesOptions,
+): Promise<void> {
+  app.get(
+    '/auth/sessions',
+    {
+      config: { access: 'session' },
+      schema: {
+        summary: 'List sessions',
+        description: 'The console sessions of the account that are not over, newest first. Not paged.',
+        response: { 200: envelopeOf(Type.Array(Session)) },
+      },
+    },
+    async (request) => {
+      const { accountId, sessionId } = gate.requireCaller(request);
+      const instant = now().toISOString();
+      const sessions = (await store.findSessions(accountId))
+        .filter(({ expiresAt }) => expiresAt > instant)
+        .sort((one, other) => (one._id < other._id ? 1 : -1))
+        .map(({ _id: id, createdAt, expiresAt }) => ({
+          id,
+          createdAt,
+          expiresAt,
+          isCurrent: id === sessionId,
+        }));
+      return success('Sessions listed.', sessions);
+    },
+  );
+
+  app.delete<{ Params: SessionPath }>(
+    '/auth/sessions/:sessionId',
+    {
+      config: { access: 'session', idempotency: 'kept' },
+      schema: {
+        summary: 'End a session',
+        description: 'Its token is refused from the next call on.',
+        params: SessionPath,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.requireCaller(request);
+      const { sessionId } = request.params;
+      if (!(await store.removeSession(accountId, sessionId)))
+        throw new ApiError('not_found', 'There is no such session: GET /api/v1/auth/sessions lists them.', {
+          param: 'sessionId',
+        });
+      await gate.revoke(sessionId);
+      return reply.code(204).send();
+    },
+  );
+}
