@@ -18,6 +18,7 @@ import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
 import { type ChecksumOf, createChecksums } from './content/checksums.ts';
 import { Links } from './content/links.ts';
+import { Previews } from './content/preview.ts';
 import { AssetReader } from './content/reader.ts';
 import { openContent } from './content/reading.ts';
 import { contentRoutes } from './content/routes.ts';
@@ -115,9 +116,10 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const intake = new Intake(options);
   const incoming = new IncomingImages(options.outbound);
   const links = new Links(options.signatures, options.publicUrl, now);
-  const records = await AssetRecords.open(store, options.coordination, now);
+  const records = await AssetRecords.open(store, options.coordination);
   const removal = new Removal({ store, records, quota, objects, log });
   const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
+  const previews = new Previews({ ...options, reader: inputs });
   const uploads = new Uploads({ ...options, store, quota, collections, intake, removal });
   const outputs = new Outputs({
     store,
@@ -133,7 +135,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       await app.register(uploadRoutes, { gate, uploads, incoming, links });
       await app.register(ticketRoutes, { ...options, uploads });
       await app.register(assetRoutes, { gate, store, removal, links, now });
-      await app.register(contentRoutes, { gate, store, objects, links, now });
+      await app.register(contentRoutes, { gate, store, objects, links, previews, now });
       await app.register(collectionRoutes, { gate, collections });
     },
 

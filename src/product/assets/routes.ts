@@ -69,7 +69,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     '/assets/:assetId/link',
     {
       schema: {
-        summary: 'Make a link to the content of an asset',
+        summary: 'Make a link to an asset',
         description: 'The signed url needs no credential until it expires.',
         params: AssetParams,
         querystring: LinkQuery,

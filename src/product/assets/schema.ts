@@ -204,7 +204,17 @@ export const TicketQuery = Type.Object({
 });
 export type TicketQuery = Static<typeof TicketQuery>;
 
+/** The edges of previews in pixels. They are few, so that the caches of readers serve them again. */
+const PREVIEW_EDGES = [64, 128, 256] as const;
+
 export const ContentQuery = Type.Object({
+  preview: Type.Optional(
+    Type.Unsafe<(typeof PREVIEW_EDGES)[number]>({
+      type: 'integer',
+      enum: PREVIEW_EDGES,
+      description: 'A WebP of the first frame instead, no edge of which is longer than these pixels.',
+    }),
+  ),
   download: Type.Optional(Type.Boolean({ description: 'true names the file in Content-Disposition.' })),
   ...Signed,
 });

@@ -1,4 +1,4 @@
-// needs: server, alone
+// needs: server
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';

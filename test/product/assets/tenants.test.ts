@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, both stores
 import t from 'tap';
 import type { CallOptions } from '../../support/harness.ts';
 import { picture, sharedGallery } from './gallery-harness.ts';

@@ -9,6 +9,7 @@ import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
 import { disposition, fileNameOf } from './content.ts';
 import { isLink, type Links } from './links.ts';
+import type { Previews } from './preview.ts';
 import { findDone, openContent } from './reading.ts';
 import { sendRanged } from './sending.ts';
 
@@ -17,6 +18,7 @@ interface ContentRoutesOptions {
   store: AssetsStore;
   objects: Objects;
   links: Links;
+  previews: Previews;
   now: () => Date;
 }
 
@@ -26,7 +28,7 @@ const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 /** GET /assets/{id}/content: the bytes, for their owner and for the holder of a signed link. */
 export async function contentRoutes(
   app: FastifyInstance,
-  { gate, store, objects, links, now }: ContentRoutesOptions,
+  { gate, store, objects, links, previews, now }: ContentRoutesOptions,
 ): Promise<void> {
   openToEveryOrigin(app, isLink);
   answerPreflight(app, '/assets/:assetId/content', { methods: ['GET', 'HEAD', 'PUT'], isSigned: isLink });
@@ -34,10 +36,16 @@ export async function contentRoutes(
   app.get<{ Params: AssetParams; Querystring: ContentQuery }>(
     '/assets/:assetId/content',
     {
-      config: { access: 'public', ignoresCredential: isLink, responseType: 'image/*' },
+      config: {
+        access: 'public',
+        ignoresCredential: isLink,
+        responseType: 'image/*',
+        slot: (request) => (asksForPreview(request) ? 'calls' : null),
+      },
       schema: {
         summary: 'Read the bytes of an asset',
-        description: 'With a credential, or without one by a signed link. Answers single ranges and ETags.',
+        description:
+          'With a credential, or without one by a signed link. Answers single ranges and ETags. With preview, a small WebP of it, free of charge.',
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: AssetParams,
         querystring: ContentQuery,
@@ -45,6 +53,8 @@ export async function contentRoutes(
     },
     async (request, reply) => {
       refuseImageParameters(request.query);
+      const { preview } = request.query;
+      if (preview !== undefined) return previews.send(request, reply, request.params.assetId, preview);
       const asset = await findDone(store, readerOf(request), request.params.assetId);
       const { mimeType: type, bytes: sizeBytes } = asset.image;
       const shown = request.query.download === true ? 'attachment' : 'inline';
@@ -73,6 +83,11 @@ export async function contentRoutes(
     if (!isLink(request)) return gate.requireCaller(request).accountId;
     return links.ownerOf('asset-content', params.assetId, query);
   }
+}
+
+/** It may be asked before validation. */
+function asksForPreview({ query }: FastifyRequest): boolean {
+  return (query as ContentQuery).preview !== undefined;
 }
 
 /** The parameters that would change the picture. */

@@ -103,7 +103,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     {
       config: { access: 'public', ignoresCredential: () => true, body: 'stream' },
       schema: {
-        summary: 'Put the bytes of a reserved asset',
+        summary: 'Upload a reserved asset',
         description: 'Under its signed upload url alone, once.',
         params: AssetParams,
         querystring: PutQuery,

@@ -1,0 +1,74 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Pass } from '../../../../workers/protocol.ts';
+import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
+import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { isFresh } from '../../../platform/http/hooks/freshness.ts';
+import type { Gate } from '../../accounts/gate/gate.ts';
+import { cacheControl } from './content.ts';
+import { isLink } from './links.ts';
+import type { AssetReader } from './reader.ts';
+
+interface PreviewsOptions {
+  gate: Gate;
+  imageWorkers: ImageWorkers;
+  reader: AssetReader;
+  now: () => Date;
+}
+
+const PREVIEW_TIMEOUT_MS = 20_000;
+const QUALITY = 72;
+
+/** Small pictures of assets, for lists of them: a WebP of the first frame, upright. They are free, and not kept. */
+export class Previews {
+  readonly #options: PreviewsOptions;
+
+  constructor(options: PreviewsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends the preview of an asset, or 304 if the client has it.
+   * @param edge the longest that its edges may be, in pixels.
+   * @throws ApiError of the asset and of the image pool; invalid_param on preview for the holder of a link.
+   */
+  async send(request: FastifyRequest, reply: FastifyReply, assetId: string, edge: number) {
+    if (isLink(request)) throw notByLink();
+    const { gate, imageWorkers, reader, now } = this.#options;
+    const { accountId } = gate.requireCaller(request);
+    const { digest, expiresAt, ...file } = await reader.find(accountId, assetId);
+    const etag = `"${hash('sha256', `${digest}/${edge}/${QUALITY}`, 'hex').slice(0, 32)}"`;
+    const headers = {
+      etag,
+      'cache-control': cacheControl([expiresAt === null ? null : Date.parse(expiresAt)], now().getTime()),
+    };
+    if (isFresh(request.headers['if-none-match'], etag)) return reply.headers(headers).code(304).send();
+    const work = imageWorkers.transform({
+      bytes: file,
+      pass: fittedInto(edge),
+      accountId,
+      signal: clientGoneSignal(reply),
+      deadlineMs: Date.now() + PREVIEW_TIMEOUT_MS,
+    });
+    gate.keepSlotUntil(request, work.ended);
+    const { data, contentType } = await work.result;
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+    return reply.headers(headers).header('x-content-type-options', 'nosniff').type(contentType).send(bytes);
+  }
+}
+
+function fittedInto(edge: number): Pass {
+  return {
+    decode: { frame: 'first' },
+    steps: [{ operation: 'resize', params: { width: edge, height: edge, fit: 'inside' } }],
+    encode: { format: 'webp', quality: QUALITY, metadata: 'strip' },
+  };
+}
+
+function notByLink() {
+  return invalidParam(
+    'preview',
+    'A signed link is for the original: leave preview out, or send a credential.',
+  );
+}
