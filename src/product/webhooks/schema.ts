@@ -1,4 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { oneOf } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
@@ -70,12 +72,14 @@ export const EndpointWithSecret = Type.Object(
   { title: 'WebhookEndpointWithSecret' },
 );
 
+const DeliveryStatus = oneOf(['PENDING', 'DELIVERED', 'FAILED'], 'DELIVERED and FAILED are final.');
+
 export const Delivery = Type.Object(
   {
     id: Type.String({ description: '`whd_…`' }),
     eventId: Type.String({ description: 'The same on every attempt: the key to deduplicate by.' }),
     eventType: Type.String(),
-    status: Type.Union([Type.Literal('PENDING'), Type.Literal('DELIVERED'), Type.Literal('FAILED')]),
+    status: DeliveryStatus,
     attempts: Type.Integer(),
     createdAt: dateTime('When it was queued for this endpoint.'),
     nextAttemptAt: Type.Optional(dateTime('While PENDING.')),
@@ -93,5 +97,37 @@ export type EndpointParams = Static<typeof EndpointParams>;
 export const DeliveryParams = Type.Object({ endpointId: Type.String(), deliveryId: Type.String() });
 export type DeliveryParams = Static<typeof DeliveryParams>;
 
-export const DeliveriesQuery = Type.Object(PagingQuery);
+/** A delivery with what is sent. */
+export const DeliveryWithBody = Type.Object(
+  {
+    ...Delivery.properties,
+    body: Type.String({ description: 'The event as JSON text: the same bytes at each attempt.' }),
+  },
+  { title: 'DeliveryWithBody' },
+);
+export type DeliveryWithBody = Static<typeof DeliveryWithBody>;
+
+export const DeliveriesQuery = Type.Object({ status: Type.Optional(DeliveryStatus), ...PagingQuery });
 export type DeliveriesQuery = Static<typeof DeliveriesQuery>;
+
+/** The most events that one call sends again. */
+export const MAX_REDELIVERIES = 1_000;
+
+export const RedeliverBody = Type.Object(
+  {
+    since: Type.String({
+      description: 'Deliveries that were queued at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',
+      documented: DATE_OR_INSTANT,
+    }),
+  },
+  { title: 'RedeliverBody', additionalProperties: false, examples: [{ since: '2026-01-31T12:00:00Z' }] },
+);
+export type RedeliverBody = Static<typeof RedeliverBody>;
+
+export const Redelivered = Type.Object(
+  {
+    queued: Type.Integer({ description: 'New deliveries: one for each event.' }),
+    left: Type.Integer({ description: `Events beyond the ${MAX_REDELIVERIES} of one call: repeat it.` }),
+  },
+  { title: 'Redelivered' },
+);

@@ -45,5 +45,12 @@ curl --fail-with-body \\
       'After five deliveries in a row that ran out of retries the endpoint is disabled; PUT with `enabled: true` starts it again.',
       ['Every field: ', link('POST /api/v1/webhook-endpoints', '/docs/createWebhookEndpoint'), '.'],
     ),
+    heading('After an outage of yours'),
+    paragraph('One call sends each event again whose last delivery failed, oldest first.'),
+    shell(`curl --fail-with-body \\
+  -H "Authorization: ApiKey $KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"since": "2026-01-31T12:00:00Z"}' \\
+  "$BASE/api/v1/webhook-endpoints/$ENDPOINT/redeliver"`),
   ],
 };

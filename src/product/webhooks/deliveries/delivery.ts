@@ -38,6 +38,7 @@ export interface DeliveryDocument {
 }
 
 const KEPT_MS = 14 * DAY_MS;
+export const TEST_EVENT = 'webhook.test';
 
 /**
  * Makes the delivery of an event to an endpoint. Its id follows from the two, so that an event which is fanned out
@@ -71,7 +72,7 @@ export function newRedelivery(
 /** The delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
 export function newTest(endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const eventId = newId('evt', now.getTime());
-  const eventType = 'webhook.test';
+  const eventType = TEST_EVENT;
   const data = { message: 'A test of this webhook endpoint, sent because its owner asked for it.' };
   const body = bodyOf({ id: eventId, type: eventType, createdAt: now.toISOString(), data });
   return { ...queued(endpoint, now), eventId, eventType, body, isRetried: false };

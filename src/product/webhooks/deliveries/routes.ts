@@ -1,14 +1,25 @@
 import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, pageOf, success } from '../../../platform/http/envelope.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { readDate, readInstant } from '../../../platform/http/instants.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { deliveryNotFound, endpointDisabled, tooManyAttempts } from '../errors.ts';
-import { DeliveriesQuery, Delivery, DeliveryParams, EndpointParams } from '../schema.ts';
+import {
+  DeliveriesQuery,
+  Delivery,
+  DeliveryParams,
+  DeliveryWithBody,
+  EndpointParams,
+  RedeliverBody,
+  Redelivered,
+} from '../schema.ts';
 import { type Attempt, recordOf } from './attempt.ts';
 import { type DeliveryDocument, deliveryOf, newRedelivery, newTest } from './delivery.ts';
+import { redeliverFailed } from './redelivering.ts';
 import { scheduleNow } from './schedule.ts';
 import type { AttemptSlots } from './slots.ts';
 import type { DeliveriesStore } from './store.ts';
@@ -57,7 +68,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     '/webhook-endpoints/:endpointId/deliveries',
     {
       schema: {
-        summary: 'List the deliveries of an endpoint',
+        summary: 'List deliveries',
         description: 'Newest first, tests too. Records are kept 14 days.',
         params: EndpointParams,
         querystring: DeliveriesQuery,
@@ -69,6 +80,48 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       const { _id } = await endpoints.read(accountId, request.params.endpointId);
       const { rows, meta } = await deliveries.list(accountId, _id, request.query);
       return success('Deliveries listed.', rows.map(deliveryOf), meta);
+    },
+  );
+
+  app.get<{ Params: DeliveryParams }>(
+    '/webhook-endpoints/:endpointId/deliveries/:deliveryId',
+    {
+      schema: {
+        summary: 'Read a delivery',
+        description: 'With the body that is sent.',
+        params: DeliveryParams,
+        response: { 200: envelopeOf(DeliveryWithBody) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.requireCaller(request);
+      const { _id } = await endpoints.read(accountId, request.params.endpointId);
+      const delivery = await deliveries.find(accountId, _id, request.params.deliveryId);
+      if (delivery === null) throw deliveryNotFound();
+      return success('Delivery read.', { ...deliveryOf(delivery), body: delivery.body });
+    },
+  );
+
+  app.post<{ Params: EndpointParams; Body: RedeliverBody }>(
+    '/webhook-endpoints/:endpointId/redeliver',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Send failed events again',
+        description:
+          'A new delivery of each event whose last one failed, tests excepted, oldest first, with one attempt that is never retried.',
+        params: EndpointParams,
+        body: RedeliverBody,
+        response: { 200: envelopeOf(Redelivered) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.requireCaller(request);
+      const since = readSince(request.body.since);
+      const endpoint = await endpoints.read(accountId, request.params.endpointId);
+      if (!endpoint.enabled) throw endpointDisabled();
+      const counts = await redeliverFailed(endpoint, since, { deliveries, coordination, now });
+      return success(`${counts.queued} deliveries queued.`, counts);
     },
   );
 
@@ -109,4 +162,11 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     await deliveries.insert([ended]);
     return ended;
   }
+}
+
+/** @throws ApiError invalid_param on since. */
+function readSince(sent: string): Date {
+  const since = readDate(sent) ?? readInstant(sent, 'Z');
+  if (since !== null) return since;
+  throw invalidParam('since', 'since must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).');
 }

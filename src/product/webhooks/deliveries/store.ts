@@ -1,9 +1,4 @@
-import {
-  type Listing,
-  type ListPage,
-  type PagingQuery,
-  readPage,
-} from '../../../platform/http/paging/paging.ts';
+import { type Listing, type ListPage, readPage } from '../../../platform/http/paging/paging.ts';
 import { deleteExpired } from '../../../platform/stores/documents/expiry.ts';
 import {
   type Collection,
@@ -11,10 +6,15 @@ import {
   type Documents,
   order,
 } from '../../../platform/stores/documents/port.ts';
-import type { DeliveryDocument } from './delivery.ts';
+import { present } from '../../../platform/values/present.ts';
+import type { DeliveriesQuery } from '../schema.ts';
+import { type DeliveryDocument, TEST_EVENT } from './delivery.ts';
 
 /** Oldest due first; deliveries due at the same instant follow the order of their outcomes. */
 const DUE_ORDER = ['dueAt', 'sequence'];
+const NEWEST_FIRST = order('-createdAt', '-_id');
+/** The most records that are read to find what failed. */
+const MAX_SEARCHED = 20_000;
 
 export const DELIVERIES: DeclaredCollection = {
   name: 'webhookDeliveries',
@@ -22,6 +22,7 @@ export const DELIVERIES: DeclaredCollection = {
     { name: 'worker', fields: order('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
     { name: 'due', fields: order('dueAt'), whenPresent: ['dueAt'] },
     { name: 'listing', fields: order('endpointId', '-createdAt', '-_id') },
+    { name: 'status', fields: order('endpointId', 'status', '-createdAt', '-_id') },
     { name: 'expiry', fields: order('expiresAt') },
   ],
   onAccountDeletion: 'delete',
@@ -57,10 +58,37 @@ export class DeliveriesStore {
   }
 
   /** Newest first. */
-  async list(accountId: string, endpointId: string, query: PagingQuery): Promise<ListPage<DeliveryDocument>> {
-    const sort = order('-createdAt', '-_id');
-    const listing: Listing = { name: 'webhook-deliveries', accountId, filters: { endpointId }, sort };
-    return readPage(this.#deliveries, { accountId, endpointId }, listing, query);
+  async list(
+    accountId: string,
+    endpointId: string,
+    { status, ...query }: DeliveriesQuery,
+  ): Promise<ListPage<DeliveryDocument>> {
+    const filters = { endpointId, ...present({ status }) };
+    const listing: Listing = { name: 'webhook-deliveries', accountId, filters, sort: NEWEST_FIRST };
+    return readPage(this.#deliveries, { accountId, ...filters }, listing, query);
+  }
+
+  /**
+   * The ids of deliveries that failed and whose events have no newer delivery, of those queued since an instant: oldest
+   * first.
+   */
+  async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
+    const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };
+    const fields = ['eventId', 'eventType', 'status'];
+    const found = await this.#deliveries.find(filter, { sort: NEWEST_FIRST, limit: MAX_SEARCHED, fields });
+    const last = new Map<string, DeliveryDocument>();
+    for (const delivery of found) if (!last.has(delivery.eventId)) last.set(delivery.eventId, delivery);
+    const failed = [...last.values()].filter(
+      ({ status, eventType }) => status === 'FAILED' && eventType !== TEST_EVENT,
+    );
+    return failed.map(({ _id }) => _id).reverse();
+  }
+
+  /** Deliveries of an endpoint by their ids, in the order of the ids. */
+  async findMany(accountId: string, endpointId: string, ids: readonly string[]): Promise<DeliveryDocument[]> {
+    const found = await this.#deliveries.find({ accountId, endpointId, _id: { $in: [...ids] } });
+    const byId = new Map(found.map((delivery) => [delivery._id, delivery]));
+    return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
   /** The next deliveries of an endpoint, due or not, oldest due first. */

@@ -1,0 +1,38 @@
+import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import type { EndpointDocument } from '../endpoints/endpoint.ts';
+import { MAX_REDELIVERIES } from '../schema.ts';
+import { newRedelivery } from './delivery.ts';
+import { scheduleNow } from './schedule.ts';
+import type { DeliveriesStore } from './store.ts';
+
+interface RedeliveringOptions {
+  deliveries: DeliveriesStore;
+  coordination: Coordination;
+  now: () => Date;
+}
+
+/** Records that are copied at once, with their bodies. */
+const BATCH = 100;
+
+/**
+ * Queues each event again whose last delivery to an endpoint failed, of those since an instant: oldest first.
+ * @returns how many were queued, and how many are left beyond the most that one call sends.
+ */
+export async function redeliverFailed(
+  endpoint: EndpointDocument,
+  since: Date,
+  { deliveries, coordination, now }: RedeliveringOptions,
+): Promise<{ queued: number; left: number }> {
+  const { accountId, _id: endpointId } = endpoint;
+  const failed = await deliveries.findUnreceived(accountId, endpointId, since);
+  const ids = failed.slice(0, MAX_REDELIVERIES);
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const batch = await deliveries.findMany(accountId, endpointId, ids.slice(at, at + BATCH));
+    // The sequence keeps the order of events that are due at one instant.
+    await deliveries.insert(
+      batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),
+    );
+  }
+  if (ids.length > 0) await scheduleNow(coordination, [{ accountId, endpointId }]);
+  return { queued: ids.length, left: failed.length - ids.length };
+}
