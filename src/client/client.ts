@@ -12,7 +12,9 @@ import { Assets } from './nouns/assets.ts';
 import { Catalogue } from './nouns/catalogue.ts';
 import { Images } from './nouns/images.ts';
 import { Jobs } from './nouns/jobs.ts';
+import { Requests } from './nouns/requests.ts';
 import { Presets, Templates } from './nouns/saved.ts';
+import { Usage } from './nouns/usage.ts';
 import { Webhooks } from './nouns/webhooks.ts';
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts';
 
@@ -27,6 +29,8 @@ export class Darkroom {
   readonly templates: Templates;
   readonly webhooks: Webhooks;
   readonly ops: Catalogue;
+  readonly requests: Requests;
+  readonly usage: Usage;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions = {}) {
@@ -38,6 +42,8 @@ export class Darkroom {
     this.templates = new Templates(this.#transport);
     this.webhooks = new Webhooks(this.#transport);
     this.ops = new Catalogue(this.#transport);
+    this.requests = new Requests(this.#transport);
+    this.usage = new Usage(this.#transport);
   }
 
   /** Makes any call of the interface that takes and answers JSON, and returns the `data` of its answer. */

@@ -34,6 +34,7 @@ import { present } from '../platform/values/present.ts';
 import { type Gate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
+import type { Requests } from '../product/requests/open.ts';
 import { answerControls } from './processes/controls.ts';
 import { processControls } from './processes/process-controls.ts';
 import { openSlices } from './slices.ts';
@@ -160,7 +161,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // The API: one gate, then the slices.
   await server.register(
     async (api) => {
-      installAdmission(api, stores, slices.gate, checkFreeSpace);
+      installAdmission(api, stores, slices, checkFreeSpace);
       await api.register(slices.catalogue.priceRoutes);
       for (const slice of slices.all) await api.register(slice.routes, { prefix: '/v1' });
     },
@@ -168,7 +169,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   );
   // The tools for agents have the same gate.
   await server.register(async (tools) => {
-    installAdmission(tools, stores, slices.gate, checkFreeSpace);
+    installAdmission(tools, stores, slices, checkFreeSpace);
     await tools.register(slices.mcp.routes);
   });
 
@@ -218,14 +219,18 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return { server, connections, drain, sweep: () => sweeper.sweep() };
 }
 
-/** Installs the checks before each call: the gate, the Idempotency-Key, free disk space, the parsing of the body. */
+/**
+ * Installs the checks before each call: the gate, the Idempotency-Key, free disk space, the parsing of the body; and
+ * keeps each answered call for its account.
+ */
 function installAdmission(
   api: FastifyInstance,
   stores: Stores,
-  gate: Gate,
+  { gate, requests }: { gate: Gate; requests: Requests },
   checkFreeSpace: () => Promise<void>,
 ): void {
   const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;
+  requests.install(api);
   gate.install(api);
   installIdempotency(api, stores.coordination, ownerOf);
   installFreeSpaceCheck(api, checkFreeSpace);

@@ -35,6 +35,7 @@ import { AnswerSchemas } from '../product/providers/answer-schemas.ts';
 import { ModelProviders } from '../product/providers/open.ts';
 import { offeredBy } from '../product/providers/registry.ts';
 import { tracedProviders } from '../product/providers/traced.ts';
+import { Requests } from '../product/requests/open.ts';
 import { openTemplates } from '../product/templates/open.ts';
 import { openTransforms } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
@@ -109,6 +110,7 @@ export async function openSlices(
     }),
   );
   const { gate } = accounts;
+  const requests = added(await Requests.open({ ...platform, gate }));
   const billing: Billing = added(
     await openBilling({
       ...platform,
@@ -232,5 +234,5 @@ export async function openSlices(
     }),
   );
   const mcp = openMcp({ gate, publicUrl, settings: settings.http });
-  return { all, gate, catalogue, transforms, delivery, mcp };
+  return { all, gate, requests, catalogue, transforms, delivery, mcp };
 }

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, both stores
 import t from 'tap';
 import { type Answer, startServer } from '../support/harness.ts';
 

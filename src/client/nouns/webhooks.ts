@@ -1,4 +1,4 @@
-import { type BodyOf, type DataOf, list, read } from '../calls.ts';
+import { type BodyOf, type DataOf, list, type QueryOf, read } from '../calls.ts';
 import type { Pages } from '../pages.ts';
 import type { Delivery, WebhookEndpoint } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
@@ -54,9 +54,33 @@ export class Webhooks {
   }
 
   /** Newest first. */
-  deliveries(endpointId: string, options?: CallOptions): Pages<Delivery> {
-    const fields = { path: { endpointId } };
+  deliveries(
+    endpointId: string,
+    query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> = {},
+    options?: CallOptions,
+  ): Pages<Delivery> {
+    const fields = { path: { endpointId }, query };
     return list(this.#transport, 'GET /webhook-endpoints/{endpointId}/deliveries', fields, options);
+  }
+
+  /** A delivery with the body that is sent. */
+  delivery(
+    endpointId: string,
+    deliveryId: string,
+    options?: CallOptions,
+  ): Promise<DataOf<'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}'>> {
+    const name = 'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}';
+    return read(this.#transport, name, { path: { endpointId, deliveryId } }, options);
+  }
+
+  /** Sends each event once more whose last delivery failed, of those queued at or after an instant. */
+  redeliverFailed(
+    endpointId: string,
+    since: string,
+    options?: CallOptions,
+  ): Promise<DataOf<'POST /webhook-endpoints/{endpointId}/redeliver'>> {
+    const fields = { path: { endpointId }, body: { since } };
+    return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/redeliver', fields, options);
   }
 
   /** Sends an event once more. */

@@ -129,8 +129,7 @@ export async function connectCoordination(
   return connectRedisCoordination({ url: REDIS_URL, keyPrefix: `${REDIS_PREFIX}:`, ...present({ log }) });
 }
 
-/** @param environment as of `openToCopy`. */
-export async function openObjects(
+async function openObjects(
   settings: StoresSettings,
   environment: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Objects> {

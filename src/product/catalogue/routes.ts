@@ -80,7 +80,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
     {
       config: { access: 'public', compress: true },
       schema: {
-        summary: 'Read the operating rules for agents',
+        summary: 'Read the guidelines',
         description: 'One text of Markdown, also at /docs/guidelines.md.',
         response: { 200: envelopeOf(Guidelines) },
       },

@@ -130,7 +130,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     '/jobs/counts',
     {
       schema: {
-        summary: 'Count jobs by status and type',
+        summary: 'Count jobs',
         description: 'One row per status and type that has jobs. Not paged.',
         querystring: JobFilterQuery,
         response: { 200: envelopeOf(Type.Array(JobCount)) },

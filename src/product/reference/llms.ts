@@ -16,7 +16,7 @@ export function llmsText(document: Node): string {
     if (method === 'patch') continue;
     const [tag = 'Other'] = (operation.tags ?? []) as string[];
     const page = `/docs/${operation.operationId}.md`;
-    const line = `- [${method.toUpperCase()} ${path}](${page}): ${operation.summary ?? ''}`;
+    const line = `- [${method.toUpperCase()} ${shortened(path)}](${page}): ${operation.summary ?? ''}`;
     byTag.set(tag, [...(byTag.get(tag) ?? []), line]);
   }
   const sections = [...byTag]
@@ -40,8 +40,14 @@ Send \`Authorization: ApiKey <key>\` with every call.
 
 Guides at /docs/guides/{name}.md: ${Object.keys(GUIDES).join(', ')}.
 Ops at /docs/ops/{op}.md: the guidelines name them.
+Paths that begin without a slash are below /api/v1/.
 
 ${sections.join('\n')}`;
+}
+
+/** `/api/v1/jobs` as `jobs`: most paths begin so, and this text is read as a whole. */
+function shortened(path: string): string {
+  return path.replace(/^\/api\/v1\//, '');
 }
 
 /** The guidelines, the guides, the errors and every op in one text of Markdown. */

@@ -1,4 +1,4 @@
-// needs: service
+// needs: server
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// needs: service
+// needs: server
 import { mkdir, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// needs: server, alone
+// needs: server
 import { readdir } from 'node:fs/promises';
 import sharp from 'sharp';
 import t from 'tap';

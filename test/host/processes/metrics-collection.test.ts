@@ -1,4 +1,4 @@
-// needs: service
+// needs: server
 import sharp from 'sharp';
 import t from 'tap';
 import { checkAddress } from '../../../src/host/processes/free-port.ts';

@@ -1,4 +1,4 @@
-// needs: service
+// needs: server
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';

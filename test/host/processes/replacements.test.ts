@@ -1,4 +1,4 @@
-// needs: service
+// needs: server
 import t from 'tap';
 import { startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 

@@ -1,9 +1,9 @@
 // needs: server
 import t from 'tap';
-import { sharedServer } from '../../support/harness.ts';
+import { startServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const server = await sharedServer();
+const server = await startServer(t);
 const account = await server.account({ credits: 1_000 });
 const { key } = account;
 const assetIds = await uploadPictures(server, account, 3);

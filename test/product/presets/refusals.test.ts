@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, both stores
 import t from 'tap';
 import { preset, refused, start, uploaded } from './harness.ts';
 

@@ -1,4 +1,4 @@
-// needs: server, alone
+// needs: server
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, both stores
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import sharp from 'sharp';

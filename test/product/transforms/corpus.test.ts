@@ -1,4 +1,4 @@
-// needs: server, alone
+// needs: server
 import sharp from 'sharp';
 import t from 'tap';
 import { seeded } from '../../../workers/models/random.ts';

@@ -1,4 +1,4 @@
-// needs: server, browser, alone
+// needs: server, browser
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';

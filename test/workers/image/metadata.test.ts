@@ -1,4 +1,4 @@
-// needs: pixels, alone
+// needs: pixels
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';

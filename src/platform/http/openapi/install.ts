@@ -53,6 +53,7 @@ const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: re
   ['Credits', 'The balance and its movements.', ['credits']],
   ['Accounts', 'The account behind a credential, and console sessions.', ['account', 'auth']],
   ['API keys', 'Issued and revoked in a console session.', ['api-keys']],
+  ['Requests', 'What was called last, and what was refused.', ['requests']],
   ['Feedback', 'What the service lacks.', ['feedback']],
   ['Health', 'For machines that look after machines.', ['healthz', 'readyz', 'metrics', 'llms.txt']],
 ];

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Pass } from '../../../../workers/protocol.ts';
+import type { TransformCall } from '../../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
@@ -58,7 +58,7 @@ export class Previews {
   }
 }
 
-function fittedInto(edge: number): Pass {
+function fittedInto(edge: number): TransformCall['pass'] {
   return {
     decode: { frame: 'first' },
     steps: [{ operation: 'resize', params: { width: edge, height: edge, fit: 'inside' } }],

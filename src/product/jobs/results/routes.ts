@@ -32,7 +32,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     {
       config: { access: 'public', ignoresCredential: isLink, responseType: TYPE, fixedWord: true },
       schema: {
-        summary: 'Download all results of a job',
+        summary: 'Download all results',
         description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobPath,
@@ -66,7 +66,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     '/jobs/:jobId/results/link',
     {
       schema: {
-        summary: 'Make a link to the results of a job',
+        summary: 'Make a link to results',
         description:
           'The link downloads results.zip without a credential until it expires. A job that ended without a picture has none.',
         params: JobPath,

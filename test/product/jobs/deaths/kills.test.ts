@@ -1,4 +1,4 @@
-// needs: service
+// needs: server
 import t from 'tap';
 import { killRound } from '../../../chaos/kills/round.ts';
 

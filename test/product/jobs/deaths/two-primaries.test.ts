@@ -1,4 +1,4 @@
-// needs: service, redis, mongodb
+// needs: server, redis, mongodb
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';

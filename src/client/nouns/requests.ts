@@ -1,0 +1,28 @@
+import { list, type QueryOf, read } from '../calls.ts';
+import type { Pages } from '../pages.ts';
+import type { RequestErrorGroup, RequestRecord } from '../schema.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+
+/** The recent calls of the account: of every key and session, for an hour. */
+export class Requests {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Newest first. */
+  list(query: QueryOf<'GET /requests'> = {}, options?: CallOptions): Pages<RequestRecord> {
+    return list(this.#transport, 'GET /requests', { query }, options);
+  }
+
+  /** A call by the `requestId` of its answer or of its error. */
+  get(requestId: string, options?: CallOptions): Promise<RequestRecord> {
+    return read(this.#transport, 'GET /requests/{requestId}', { path: { requestId } }, options);
+  }
+
+  /** The refused calls by what refused them, the most frequent first. */
+  errors(query: QueryOf<'GET /requests/errors'> = {}, options?: CallOptions): Promise<RequestErrorGroup[]> {
+    return read(this.#transport, 'GET /requests/errors', { query }, options);
+  }
+}

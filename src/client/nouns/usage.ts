@@ -1,0 +1,27 @@
+import { list, type QueryOf, read } from '../calls.ts';
+import type { Pages } from '../pages.ts';
+import type { Credits, LedgerEntry, Usage as UsageOfWindow } from '../schema.ts';
+import type { CallOptions, Transport } from '../transport.ts';
+
+/** What was done, and what it cost. */
+export class Usage {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** By op, by API key or by day. */
+  read(query: QueryOf<'GET /usage'> = {}, options?: CallOptions): Promise<UsageOfWindow> {
+    return read(this.#transport, 'GET /usage', { query }, options);
+  }
+
+  credits(options?: CallOptions): Promise<Credits> {
+    return read(this.#transport, 'GET /credits', {}, options);
+  }
+
+  /** The movements of the balance, newest first. */
+  ledger(options?: CallOptions): Pages<LedgerEntry> {
+    return list(this.#transport, 'GET /credits/ledger', {}, options);
+  }
+}

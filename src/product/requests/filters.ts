@@ -1,0 +1,59 @@
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { readDate, readInstant } from '../../platform/http/instants.ts';
+import { present } from '../../platform/values/present.ts';
+import type { RequestFilterQuery, RequestRecord } from './schema.ts';
+
+/** Filters of recent requests; instants as sortable texts. */
+export interface RequestFilters extends Omit<RequestFilterQuery, 'status'> {
+  /** In lower case. */
+  status?: string;
+}
+
+/** The word for calls without a key, as GET /usage has it. */
+const CONSOLE = 'console';
+const STATUS = /^[1-5](\d\d|xx)$/;
+
+/** @throws ApiError invalid_param on status, from or to. */
+export function readFilters(sent: RequestFilterQuery): RequestFilters {
+  const { status, from, to, errorCode, operation, path, requestId, apiKeyId } = sent;
+  return present({
+    status: status === undefined ? undefined : readStatus(status),
+    from: readBound('from', from),
+    to: readBound('to', to),
+    ...{ errorCode, operation, path, requestId, apiKeyId },
+  });
+}
+
+/** Whether a request passes all filters. */
+export function passes(request: RequestRecord, filters: RequestFilters): boolean {
+  const { status, errorCode, operation, path, requestId, apiKeyId, from, to } = filters;
+  return (
+    (status === undefined || isOf(status, request.status)) &&
+    (errorCode === undefined || request.error?.code === errorCode) &&
+    (operation === undefined || request.operation === operation) &&
+    (path === undefined || request.path.startsWith(path) || request.route.startsWith(path)) &&
+    (requestId === undefined || request.id === requestId) &&
+    (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE) === apiKeyId) &&
+    (from === undefined || request.at >= from) &&
+    (to === undefined || request.at < to)
+  );
+}
+
+/** @param filter a status, or a class of them such as `4xx`. */
+function isOf(filter: string, status: number): boolean {
+  const text = String(status);
+  return filter.endsWith('xx') ? filter[0] === text[0] : filter === text;
+}
+
+function readStatus(sent: string): string {
+  const status = sent.toLowerCase();
+  if (STATUS.test(status)) return status;
+  throw invalidParam('status', 'status must be a status such as 404, or a class of them such as 4xx.');
+}
+
+function readBound(param: 'from' | 'to', sent: string | undefined): string | undefined {
+  if (sent === undefined) return undefined;
+  const instant = readDate(sent) ?? readInstant(sent, 'Z');
+  if (instant !== null) return instant.toISOString();
+  throw invalidParam(param, `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`);
+}

@@ -1,0 +1,32 @@
+import { present } from '../../platform/values/present.ts';
+import type { RequestErrorGroup, RequestRecord } from './schema.ts';
+
+/** The refused requests of a list by what refused them: code, reason and parameter at one operation. */
+export function errorGroups(requests: readonly RequestRecord[]): RequestErrorGroup[] {
+  return mergedGroups(requests.flatMap((request) => groupOf(request) ?? []));
+}
+
+/** One group of those of the same refusal, with the facts of the last of them; the most frequent first. */
+export function mergedGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
+  return [...Map.groupBy(groups, keyOf).values()]
+    .map((same) => same.reduce(merged))
+    .sort((one, other) => other.count - one.count || (one.lastAt < other.lastAt ? 1 : -1));
+}
+
+function groupOf({ id, at, method, operation, route, error }: RequestRecord): RequestErrorGroup | null {
+  if (error === undefined) return null;
+  const { code, message, param, reason, fix } = error;
+  const place = { method, operation, route };
+  const times = { count: 1, firstAt: at, lastAt: at, lastRequestId: id };
+  return { ...place, code, message, ...present({ param, reason, fix }), ...times };
+}
+
+function keyOf({ operation, code, param, reason }: RequestErrorGroup): string {
+  return JSON.stringify([operation, code, param, reason]);
+}
+
+function merged(one: RequestErrorGroup, other: RequestErrorGroup): RequestErrorGroup {
+  const [earlier, later] = one.lastAt < other.lastAt ? [one, other] : [other, one];
+  const firstAt = one.firstAt < other.firstAt ? one.firstAt : other.firstAt;
+  return { ...later, count: earlier.count + later.count, firstAt };
+}

@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify';
+import type { Slice } from '../../platform/http/slice.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { keptOf } from './keeping.ts';
+import { RecentRequests } from './recent-requests.ts';
+import { requestRoutes } from './routes.ts';
+import { answerSearches, RequestSearch } from './search.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether calls of the route are not among the recent requests of their account. */
+    isUnlisted?: true;
+  }
+}
+
+interface RequestsOptions {
+  gate: Gate;
+  coordination: Coordination;
+  hostId: string;
+  processId: string;
+  now: () => Date;
+}
+
+/** The recent requests: each process keeps those that it answered, and answers the searches of the others. */
+export class Requests implements Slice {
+  readonly #gate: Gate;
+  readonly #now: () => Date;
+  readonly #recent = new RecentRequests();
+  readonly #search: RequestSearch;
+  #endAnswers: () => void = () => {};
+
+  private constructor({ gate, coordination, now }: RequestsOptions) {
+    this.#gate = gate;
+    this.#now = now;
+    this.#search = new RequestSearch(coordination);
+  }
+
+  static async open(options: RequestsOptions): Promise<Requests> {
+    const { coordination, hostId, processId, now } = options;
+    const requests = new Requests(options);
+    requests.#endAnswers = await answerSearches(
+      coordination,
+      requests.#recent,
+      `${hostId}/${processId}`,
+      now,
+    );
+    return requests;
+  }
+
+  /** Keeps the calls of every route of `app` whose caller is known. */
+  install(app: FastifyInstance): void {
+    app.addHook('onResponse', (request, reply, done) => {
+      const caller = this.#gate.callerIfAny(request);
+      // Reading the options of a route copies them.
+      const { url: route, config } = request.routeOptions;
+      if (caller !== null && route !== undefined && !config.isUnlisted) {
+        const { accountId, apiKeyId } = caller;
+        const atMs = this.#now().getTime();
+        this.#recent.add(accountId, keptOf(request, reply, { route, apiKeyId, atMs }));
+      }
+      done();
+    });
+  }
+
+  readonly routes = async (app: FastifyInstance): Promise<void> => {
+    await requestRoutes(app, { gate: this.#gate, search: this.#search });
+  };
+
+  async stop(): Promise<void> {
+    this.#endAnswers();
+  }
+}

@@ -1,0 +1,96 @@
+import { HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
+import { bytesOf, type KeptRequest } from './kept-request.ts';
+
+/** The most requests of an account that a process keeps. */
+export const MAX_REQUESTS = 1_000;
+const MAX_ACCOUNT_BYTES = 2 * MEGABYTE;
+/** Of all accounts of a process: beyond it, the account that has been quiet for longest is forgotten. */
+const MAX_BYTES = 16 * MEGABYTE;
+const KEPT_MS = HOUR_MS;
+
+/** A request with its number in this process, by which requests of one millisecond are ordered. */
+export interface NumberedRequest extends KeptRequest {
+  number: number;
+}
+
+interface AccountRequests {
+  /** Oldest first. */
+  requests: NumberedRequest[];
+  bytes: number;
+}
+
+/** The limits of the memory, which tests make smaller. */
+interface Bounds {
+  requests?: number;
+  accountBytes?: number;
+  bytes?: number;
+}
+
+/** The recent requests of this process by account, in memory: of the last hour, and bounded per account and in all. */
+export class RecentRequests {
+  readonly #maxRequests: number;
+  readonly #maxAccountBytes: number;
+  readonly #maxBytes: number;
+  /** The account that has been quiet for longest comes first. */
+  readonly #accounts = new Map<string, AccountRequests>();
+  #bytes = 0;
+  #lastNumber = 0;
+
+  constructor({ requests = MAX_REQUESTS, accountBytes = MAX_ACCOUNT_BYTES, bytes = MAX_BYTES }: Bounds = {}) {
+    this.#maxRequests = requests;
+    this.#maxAccountBytes = accountBytes;
+    this.#maxBytes = bytes;
+  }
+
+  /** The estimated memory of all kept requests. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(accountId: string, request: KeptRequest): void {
+    const account = this.#accounts.get(accountId) ?? { requests: [], bytes: 0 };
+    this.#accounts.delete(accountId);
+    this.#accounts.set(accountId, account);
+    this.#lastNumber += 1;
+    account.requests.push(Object.assign(request, { number: this.#lastNumber }));
+    this.#count(account, bytesOf(request));
+    while (
+      account.requests.length > this.#maxRequests ||
+      account.bytes > this.#maxAccountBytes ||
+      isOver(account.requests[0], request.atMs)
+    )
+      this.#forgetOldest(account);
+    this.#forgetQuietAccounts(request.atMs);
+  }
+
+  /** The requests of an account of the last hour, newest first. */
+  *newestFirst(accountId: string, nowMs: number): Generator<NumberedRequest> {
+    for (const request of (this.#accounts.get(accountId)?.requests ?? []).toReversed()) {
+      if (isOver(request, nowMs)) return;
+      yield request;
+    }
+  }
+
+  #forgetOldest(account: AccountRequests): void {
+    const oldest = account.requests.shift();
+    if (oldest !== undefined) this.#count(account, -bytesOf(oldest));
+  }
+
+  /** Forgets whole accounts: those without a request in the last hour, and as many more as there is no room for. */
+  #forgetQuietAccounts(nowMs: number): void {
+    for (const [accountId, account] of this.#accounts) {
+      if (this.#bytes <= this.#maxBytes && !isOver(account.requests.at(-1), nowMs)) return;
+      this.#accounts.delete(accountId);
+      this.#bytes -= account.bytes;
+    }
+  }
+
+  #count(account: AccountRequests, bytes: number): void {
+    account.bytes += bytes;
+    this.#bytes += bytes;
+  }
+}
+
+function isOver(request: KeptRequest | undefined, nowMs: number): boolean {
+  return request !== undefined && request.atMs < nowMs - KEPT_MS;
+}

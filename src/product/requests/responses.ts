@@ -1,0 +1,37 @@
+import { operationIdOf } from '../../platform/http/openapi/names.ts';
+import { present } from '../../platform/values/present.ts';
+import type { KeptRefusal, KeptRequest } from './kept-request.ts';
+import type { RequestRecord } from './schema.ts';
+
+const TIMED_PART = /([\w-]+);dur=([\d.]+)/g;
+
+/** A request as the API shows it. */
+export function recordOf(request: KeptRequest): RequestRecord {
+  const { id, atMs, method, path, status, durationMs, bytesIn, bytesOut, apiKeyId } = request;
+  const { serverTiming, warnings, refusal } = request;
+  const route = request.route.replaceAll(/:(\w+)/g, '{$1}');
+  return {
+    ...{ id, at: new Date(atMs).toISOString(), method, operation: operationIdOf(method, route), route },
+    ...{ path, status, durationMs },
+    ...present({
+      error: refusal === null ? null : errorOf(refusal),
+      timing: serverTiming === null ? null : timingOf(serverTiming),
+      warnings: warnings?.split(','),
+      ...{ bytesIn, bytesOut, apiKeyId },
+    }),
+  };
+}
+
+function errorOf({ code, message, retryable, param, reason, fix }: KeptRefusal): RequestRecord['error'] {
+  return {
+    code,
+    message,
+    retryable,
+    ...present({ param, reason, fix: fix === null ? null : JSON.parse(fix) }),
+  };
+}
+
+function timingOf(serverTiming: string): Record<string, number> {
+  const parts = [...serverTiming.matchAll(TIMED_PART)];
+  return Object.fromEntries(parts.map(([, name, ms]) => [name, Number(ms)]));
+}

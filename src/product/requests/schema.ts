@@ -1,0 +1,90 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { component, DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
+import { anything, flag, instant, int32, int64, oneOf, text } from '../../platform/http/fields.ts';
+import { PagingQuery } from '../../platform/http/paging/paging.ts';
+
+const refusal = {
+  code: text('The code of the error.'),
+  message: text('As it was answered.'),
+  param: Type.Optional(text('The parameter at fault.')),
+  reason: Type.Optional(text('The sub-reason, of `details.reason`.')),
+  fix: Type.Optional(
+    Type.Array(anything('A mend: `param` with `rename`, `replace` or `remove`.'), {
+      description: 'The mends that, made in order, let the call pass.',
+    }),
+  ),
+};
+
+const place = {
+  method: Type.String(),
+  operation: text('The name of the call in generated clients, such as `transformImage`.'),
+  route: text('The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`.'),
+};
+
+/** A call as its account sees it. */
+export const RequestRecord = component('RequestRecord', {
+  id: text('The X-Request-Id: several calls may have the same one, if their caller chose it.'),
+  at: instant('When it was answered.'),
+  ...place,
+  path: text('The path and query as they were sent, without secrets.'),
+  status: int32('Of the answer.'),
+  error: Type.Optional(
+    Type.Object({ ...refusal, retryable: flag('Whether the same call may succeed later.') }),
+  ),
+  durationMs: Type.Number({ description: 'From the request to the end of its answer.' }),
+  timing: Type.Optional(
+    Type.Record(Type.String(), Type.Number(), {
+      description: 'The parts of Server-Timing, in milliseconds, in their order.',
+    }),
+  ),
+  bytesIn: Type.Optional(int64('Of the body, if the client announced its size.')),
+  bytesOut: Type.Optional(int64('Of the answer; absent for a stream of unknown size.')),
+  warnings: Type.Optional(Type.Array(Type.String(), { description: 'The entries of X-Service-Warnings.' })),
+  apiKeyId: Type.Optional(text('The key it was made with; absent for a console session.')),
+});
+export type RequestRecord = Static<typeof RequestRecord>;
+
+/** The calls that were refused for the same reason at the same place. */
+export const RequestErrorGroup = component('RequestErrorGroup', {
+  ...place,
+  ...refusal,
+  message: text('Of the last one.'),
+  count: int32('How many of the recent calls.'),
+  firstAt: instant('When the first of them was answered.'),
+  lastAt: instant('When the last of them was answered.'),
+  lastRequestId: text('The id of the last one.'),
+});
+export type RequestErrorGroup = Static<typeof RequestErrorGroup>;
+
+const filters = {
+  status: Type.Optional(
+    Type.String({
+      description: 'A status such as 404, or a class of them such as 4xx.',
+      documented: { pattern: '^[1-5](\\d\\d|[xX][xX])$' },
+    }),
+  ),
+  errorCode: Type.Optional(oneOf(Object.keys(ERROR_CODES) as ErrorCode[], 'Of the error.')),
+  operation: Type.Optional(text('Calls of this name, such as `transformImage`.')),
+  path: Type.Optional(text('Calls whose path begins so, such as `/api/v1/jobs`.')),
+  requestId: Type.Optional(text('Calls with this id.')),
+  apiKeyId: Type.Optional(text('Calls with this key; `console` for those of console sessions.')),
+  from: Type.Optional(
+    Type.String({
+      description: 'Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',
+      documented: DATE_OR_INSTANT,
+    }),
+  ),
+  to: Type.Optional(
+    Type.String({ description: 'Answered before, in the same forms.', documented: DATE_OR_INSTANT }),
+  ),
+};
+
+export const RequestFilterQuery = Type.Object(filters);
+export type RequestFilterQuery = Static<typeof RequestFilterQuery>;
+
+export const RequestListQuery = Type.Object({ ...filters, ...PagingQuery });
+export type RequestListQuery = Static<typeof RequestListQuery>;
+
+export const RequestPath = Type.Object({ requestId: Type.String() });
+export type RequestPath = Static<typeof RequestPath>;
