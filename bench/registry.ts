@@ -24,6 +24,7 @@ export const BASELINE_SUITES: Record<string, () => Promise<Suite>> = {
   memory: () => import('./memory.ts'),
   hostile: () => import('./hostile.ts'),
   manners: () => import('./small-calls/manners.ts'),
+  delivery: () => import('./delivery/delivery.ts'),
   tracing: () => import('./small-calls/tracing.ts'),
   webhooks: () => import('./webhooks.ts'),
   jobs: () => import('./jobs.ts'),

@@ -1,22 +1,13 @@
-import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startMongo } from '../bench/services/mongodb.ts';
 import { startRedis } from '../bench/services/redis.ts';
+import { eachLimit } from '../src/platform/queues/each-limit.ts';
 import { type Need, needsOf, testFiles } from './support/needs.ts';
 import { installGenerators } from './support/services/client-generators.ts';
 import { findKubernetesValidate } from './support/services/kubernetes-validate.ts';
 import { findMinio } from './support/services/minio.ts';
-import {
-  closingIn,
-  countsIn,
-  failuresIn,
-  type RunCounts,
-  skippedIn,
-  slowestIn,
-} from './support/tap-output.ts';
+import { countsIn, failuresIn, skippedIn, slowestIn } from './support/tap-output.ts';
+import { inOrder, processesFor, runProcess, type TestProcess } from './support/test-processes.ts';
 
 /**
  * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Its
@@ -26,15 +17,9 @@ import {
  * CI=true and a service or a tool is missing.
  */
 const root = join(import.meta.dirname, '..');
-const TAP_FOLDER = join(root, '.tap');
 const SLOWEST_SHOWN = 10;
-
-/**
- * tap has each process search the text of every module that it loads for source maps, which takes a third of the start
- * of a service. There are none. tap itself sets the pattern of what is left out, so that it is set again in the
- * process.
- */
-const UNSEARCHED = 'data:text/javascript,process.env._TAPJS_PROCESSINFO_EXCLUDE_=/./';
+/** With five, a client of the tests was held up past the grace of an idle connection. */
+const PROCESSES_AT_A_TIME = 4;
 
 const USAGE = `npm test [-- FILE.test.ts …]     the files named, or all of them
 npm run test:fast               those that need no service
@@ -49,7 +34,6 @@ if (args.includes('--help')) {
 }
 const files = chosenFiles();
 const needed = new Set(files.flatMap(needsOf));
-await buildRunner();
 
 const missing: string[] = [];
 const [redis, mongodb] = await Promise.all([
@@ -61,32 +45,28 @@ const tools = Promise.all([
   needs('checkers') && found('kubernetes-validate', findKubernetesValidate()),
   needs('clients') && found('Generators of clients', installGenerators()),
 ]);
+const environment: Record<string, string> = {
+  // Processes of tests, and the services that they start, load the same modules: much of a start is compiling them.
+  NODE_COMPILE_CACHE: join(root, '.cache', 'compile'),
+  ...(redis ? { REDIS_URL: redis.url } : {}),
+  ...(mongodb ? { MONGODB_URL: mongodb.url } : {}),
+};
+const onBoth = redis && mongodb ? files.filter((file) => needsOf(file).includes('both stores')) : [];
+const outputs: string[] = [];
+const broken: string[] = [];
 
 try {
-  const environment: Record<string, string> = {
-    // Each test file and each service that it starts loads the same modules: most of the time of a start is compiling
-    // them.
-    NODE_COMPILE_CACHE: join(root, '.cache', 'compile'),
-    NODE_OPTIONS: [process.env.NODE_OPTIONS, `--import=${UNSEARCHED}`].filter(Boolean).join(' '),
-    ...(redis ? { REDIS_URL: redis.url } : {}),
-    ...(mongodb ? { MONGODB_URL: mongodb.url } : {}),
-  };
   const [withTools, others] = [files.filter(needsTools), files.filter((file) => !needsTools(file))];
-  const onBoth = files.filter((file) => needsOf(file).includes('both stores'));
-  const runs: RunCounts[] = [];
-  if (others.length > 0) runs.push(await tap('embedded stores', others, environment));
-  if (redis && mongodb && onBoth.length > 0)
-    runs.push(await tap('cluster stores', onBoth, { ...environment, TEST_STORES: 'cluster' }));
-  await tools;
-  if (withTools.length > 0) runs.push(await tap('tools', withTools, environment));
-  report(runs);
+  const processes = [...processesFor(others, false), ...processesFor(onBoth, true)];
+  await eachLimit([...inOrder(processes), ...processesFor(withTools, false)], PROCESSES_AT_A_TIME, run);
+  report();
 } finally {
   await Promise.all([redis?.stop(), mongodb?.stop()]);
 }
 process.exit();
 
 function chosenFiles(): string[] {
-  const isFast = (file: string) => needsOf(file).every((need) => need === 'nothing');
+  const isFast = (file: string) => needsOf(file).includes('nothing');
   if (args.includes('--fast')) return testFiles().filter(isFast);
   return args.length > 0 ? args : testFiles();
 }
@@ -108,58 +88,26 @@ async function found<T>(name: string, starting: Promise<T | null>): Promise<T | 
   return null;
 }
 
-/**
- * tap's runner is built from the plugins that .taprc leaves it: without its transpiler, Node runs the tests as they
- * are. It takes seconds, so it is built again only when the packages or .taprc changed.
- */
-async function buildRunner(): Promise<void> {
-  const hash = createHash('sha256');
-  for (const file of ['package-lock.json', '.taprc']) hash.update(await readFile(join(root, file)));
-  const stamp = join(TAP_FOLDER, 'built-from');
-  const current = hash.digest('hex');
-  if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === current) return;
-  const code = await tapCommand(['build'], 'ignore');
-  if (code !== 0) throw new Error(`tap build ended with ${code}.`);
-  await mkdir(TAP_FOLDER, { recursive: true });
-  await writeFile(stamp, current);
+/** Runs a process; its failures are printed when it has ended. */
+async function run(testProcess: TestProcess): Promise<void> {
+  if (testProcess.files.some(needsTools)) await tools;
+  const { output, isSuccess } = await runProcess(testProcess, environment);
+  outputs.push(output);
+  for (const failure of failuresIn(output)) console.log(failure);
+  // A process that broke without a failed test is a failure all the same.
+  if (!isSuccess && countsIn(output).fail === 0) broken.push(testProcess.files.join(', '));
+  if (process.stdout.isTTY) process.stdout.write(`\r${outputs.length} processes of tests have ended `);
 }
 
-/** One run of tap. A terminal follows it; elsewhere its failures and its closing line are printed when it has ended. */
-async function tap(kind: string, run: string[], environment: Record<string, string>): Promise<RunCounts> {
-  console.log(`\n# ${run.length} test files with ${kind}`);
-  const file = join(TAP_FOLDER, `${kind.replaceAll(' ', '-')}.tap`);
-  const reporter = process.stdout.isTTY ? 'terse' : 'silent';
-  const code = await tapCommand(
-    ['run', `--reporter=${reporter}`, `--output-file=${file}`, ...run],
-    'inherit',
-    environment,
-  );
-  const output = await readFile(file, 'utf8');
-  if (!process.stdout.isTTY) console.log([...failuresIn(output), closingIn(output)].join('\n'));
-  if (run.length > SLOWEST_SHOWN) console.log(`# slowest: ${slowestIn(output, SLOWEST_SHOWN).join(', ')}`);
-  const counts = { ...countsIn(output), skipped: skippedIn(output) };
-  // A run that broke without a failed test is a failure all the same.
-  return code !== 0 && counts.fail === 0 ? { ...counts, fail: 1 } : counts;
-}
-
-function tapCommand(
-  args: string[],
-  output: 'inherit' | 'ignore',
-  environment: Record<string, string> = {},
-): Promise<number> {
-  const child = spawn('tap', args, {
-    cwd: root,
-    stdio: ['ignore', output, output],
-    env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
-  });
-  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
-}
-
-function report(runs: readonly RunCounts[]): void {
-  const skipped = [...new Set(runs.flatMap((run) => run.skipped))];
+function report(): void {
+  const output = outputs.join('\n');
+  console.log(`\n${files.length} test files, ${onBoth.length} of them once more on Redis and MongoDB`);
+  if (files.length > SLOWEST_SHOWN) console.log(`Slowest: ${slowestIn(output, SLOWEST_SHOWN).join(', ')}`);
+  const skipped = [...new Set(skippedIn(output))];
   if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.map((test) => `  ${test}`).join('\n')}`);
-  const sum = (key: 'pass' | 'fail' | 'skip') => runs.reduce((total, run) => total + run[key], 0);
-  console.log(`\n${sum('pass')} passed, ${sum('fail')} failed, ${sum('skip')} skipped`);
+  if (broken.length > 0) console.log(`\nBroken:\n${broken.map((test) => `  ${test}`).join('\n')}`);
+  const { pass, fail, skip } = countsIn(output);
+  console.log(`\n${pass} passed, ${fail + broken.length} failed, ${skip} skipped`);
   const isIncomplete = missing.length > 0 && process.env.CI === 'true';
-  if (sum('fail') > 0 || sum('pass') === 0 || isIncomplete) process.exitCode = 1;
+  if (fail + broken.length > 0 || pass === 0 || isIncomplete) process.exitCode = 1;
 }

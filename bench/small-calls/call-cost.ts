@@ -11,6 +11,8 @@ export interface ServerUnderTest {
 
 export interface SmallCall {
   path: string;
+  /** In place of `path`: asked for in turn, and each connection begins elsewhere. */
+  paths?: readonly string[];
   headers: Record<string, string>;
   /** The body of a POST; without one the call is a GET. */
   body?: Buffer;
@@ -28,7 +30,7 @@ export interface CallCost {
  */
 export async function measureCall(
   side: ServerUnderTest,
-  { path, headers, body }: SmallCall,
+  { path, paths, headers, body }: SmallCall,
   durationMs: number,
 ): Promise<CallCost> {
   const url = `${side.url}${path}`;
@@ -36,8 +38,9 @@ export async function measureCall(
   const ended = Promise.withResolvers<autocannon.Result>();
   const sent = body === undefined ? {} : { method: 'POST' as const, body };
   // autocannon takes whole seconds only, so the run is stopped explicitly at its end.
+  const inTurn = paths === undefined ? {} : { setupClient: spreadOver(paths, headers) };
   const shot = autocannon(
-    { url, headers, ...sent, connections: CONNECTIONS, duration: 3_600 },
+    { url, headers, ...sent, ...inTurn, connections: CONNECTIONS, duration: 3_600 },
     (error, result) => (error ? ended.reject(error) : ended.resolve(result)),
   );
   const started = performance.now();
@@ -49,6 +52,17 @@ export async function measureCall(
   return {
     perSecond: (result['2xx'] * 1_000) / (performance.now() - started),
     cpuMsEach: (cpuMs(side.pid) - usedMs) / result['2xx'],
+  };
+}
+
+/** Gives each connection all of the paths, beginning where the one before it does not get for a while. */
+function spreadOver(paths: readonly string[], headers: Record<string, string>) {
+  let clients = 0;
+  return (client: autocannon.Client) => {
+    const start = Math.floor((clients * paths.length) / CONNECTIONS);
+    clients += 1;
+    const own = [...paths.slice(start), ...paths.slice(0, start)];
+    client.setRequests(own.map((path) => ({ method: 'GET', path, headers })));
   };
 }
 

@@ -101,7 +101,7 @@ export async function openWorld({
     const store = await AssetsStore.open(reached, now);
     const quota = await AssetQuota.open(reached, now);
     const collections = await AssetCollections.open(reached, store, now);
-    const records = await AssetRecords.open(store, coordination);
+    const records = await AssetRecords.open(store, coordination, now);
     const removal = new Removal({ store, records, quota, objects, log: QUIET });
     const outputs = new Outputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });

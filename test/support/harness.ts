@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { register } from 'prom-client';
-import type { Test } from 'tap';
+import root, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
 import { buildApp } from '../../src/host/app.ts';
 import { newId, randomText } from '../../src/platform/ids/ids.ts';
@@ -126,6 +126,17 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     account: (account) => makeAccount(stores.documents, now, account),
     call: (path, call) => request(url, path, call),
   };
+}
+
+let shared: Promise<TestServer> | undefined;
+
+/**
+ * The one server with the usual settings that tests of this process share, each with accounts of its own: most of them
+ * take less time than a start. It ends with the process.
+ */
+export function sharedServer(): Promise<TestServer> {
+  shared ??= startServer(root, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+  return shared;
 }
 
 /** Stores without a server: embedded, or on the servers of this run. */

@@ -6,15 +6,19 @@ import { join } from 'node:path';
  *
  *     // needs: server, both stores
  *
- * The runner starts what the chosen files need and nothing else. A file that needs `nothing` belongs to the fast run.
+ * The runner starts what the chosen files need and nothing else; files of one floor with the same needs share a
+ * process. A file that needs `nothing` belongs to the fast run.
  */
 export const NEEDS = {
   nothing: 'runs alone and within seconds: rules, words, a few pictures',
   pixels: 'makes pictures by the hundred, without a server',
   documents: 'keeps documents or coordination in embedded stores of its own, or starts processes for them',
   server: 'starts a whole server on the embedded stores',
-  'both stores': 'runs once on the embedded stores, and once more on Redis and MongoDB',
+  service: 'starts the service as an operator does, with processes of its own: takes long, and alone',
+  'both stores':
+    'depends on what stores promise: runs once on the embedded ones, once more on Redis and MongoDB',
   browser: 'draws in Chromium',
+  alone: 'measures its process or changes it, so that no other test file runs there',
   redis: 'talks to Redis',
   mongodb: 'talks to MongoDB',
   s3: 'talks to MinIO',

@@ -8,11 +8,6 @@ export interface Counts {
   skip: number;
 }
 
-export interface RunCounts extends Counts {
-  /** Each skipped test with its file and its reason. */
-  skipped: string[];
-}
-
 /** The lines of the failures, as tap wrote them: each with the diagnosis below it, cut where it is long. */
 export function failuresIn(output: string): string[] {
   const lines = output.split('\n');
@@ -41,7 +36,7 @@ export function skippedIn(output: string): string[] {
 
 /** The files that took longest, as `file 12.3 s`. */
 export function slowestIn(output: string, count: number): string[] {
-  const durations = [...output.matchAll(/^(?:not )?ok \d+ - (\S+\.test\.ts) # time=([\d.]+)ms/gm)];
+  const durations = [...output.matchAll(/^(?:not )?ok \d+ - (\S+\.test\.ts.*?) # time=([\d.]+)ms/gm)];
   return durations
     .map(([, file = '', ms]) => ({ file, seconds: Number(ms) / 1000 }))
     .sort((one, other) => other.seconds - one.seconds)
@@ -49,13 +44,12 @@ export function slowestIn(output: string, count: number): string[] {
     .map(({ file, seconds }) => `${file} ${seconds.toFixed(1)} s`);
 }
 
-/** tap's closing comment, such as `# { total: 12, pass: 11, skip: 1 }`. */
-export function closingIn(output: string): string {
-  return output.match(/^# \{ total: \d+,.*\}$/gm)?.at(-1) ?? 'tap did not come to its end';
-}
-
+/** The sums of tap's closing comments, such as `# { total: 12, pass: 11, skip: 1 }`: one of each process. */
 export function countsIn(output: string): Counts {
-  const closing = closingIn(output);
-  const read = (key: string) => Number(new RegExp(`\\b${key}: (\\d+)`).exec(closing)?.[1] ?? 0);
-  return { pass: read('pass'), fail: read('fail'), skip: read('skip') + read('todo') };
+  const closings = output.match(/^# \{ total: \d+,.*\}$/gm) ?? [];
+  const sum = (key: string) =>
+    closings
+      .map((closing) => Number(new RegExp(`\\b${key}: (\\d+)`).exec(closing)?.[1] ?? 0))
+      .reduce((total, count) => total + count, 0);
+  return { pass: sum('pass'), fail: sum('fail'), skip: sum('skip') + sum('todo') };
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -87,21 +87,17 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   throw new Error('The condition did not become true in time.');
 }
 
-/** API processes of a primary: its children that run server.ts. */
+/** API processes of a primary: its children that run server.ts; none if it has ended. */
 export async function childrenOf(parent: number): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const found = await Promise.all(pids.map((pid) => isApiProcess(pid, parent)));
+  const listed = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8').catch(() => '');
+  const pids = listed.split(' ').filter(Boolean).map(Number);
+  const found = await Promise.all(pids.map(isApiProcess));
   return pids.filter((_pid, index) => found[index]);
 }
 
-async function isApiProcess(pid: number, parent: number): Promise<boolean> {
-  try {
-    const status = await readFile(`/proc/${pid}/status`, 'utf8');
-    if (!status.includes(`PPid:\t${parent}\n`) || /State:\tZ/.test(status)) return false;
-    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes('server.ts');
-  } catch {
-    return false;
-  }
+/** False for one that has ended: its command line is empty. */
+async function isApiProcess(pid: number): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('server.ts');
 }
 
 /** Without the addresses of stores: a test that starts its own service sets them itself. */

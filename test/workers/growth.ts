@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import t from 'tap';
+import type { Test } from 'tap';
 
 /** What allocators may keep. A result of each call that is not given back is several times as much. */
 const MAX_GROWTH_BYTES = 50_000_000;
@@ -14,7 +14,7 @@ function settledBytes(): number {
 }
 
 /** Makes the same call again and again, and compares the memory of this process before and after. */
-export function staysFlat(name: string, rounds: number, call: () => Promise<unknown>): void {
+export function staysFlat(t: Test, name: string, rounds: number, call: () => Promise<unknown>): void {
   t.test(`memory does not grow with the number of calls: ${name}`, async (t) => {
     for (let round = 0; round < rounds / 2; round += 1) await call();
     const before = settledBytes();

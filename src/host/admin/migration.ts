@@ -9,6 +9,7 @@ import {
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { StoresToCopy } from '../../platform/stores/open.ts';
 import { CopyProgress } from '../../platform/stores/progress.ts';
+import { DELIVERED_PREFIX } from '../../product/delivery/cache.ts';
 
 /** One side of a migration. No service may use its stores meanwhile. */
 export type MigrationSide = Omit<StoresToCopy, 'close'>;
@@ -150,7 +151,9 @@ async function copyObjects(
 ): Promise<{ objects: number; bytes: number }> {
   let objects = 0;
   let bytes = 0;
-  const keys = await from.listOlder('', UNBOUNDED, UNBOUNDED);
+  const all = await from.listOlder('', UNBOUNDED, UNBOUNDED);
+  // Delivered pictures are made again.
+  const keys = all.filter((key) => !key.startsWith(DELIVERED_PREFIX));
   const progress = new CopyProgress('objects', keys.length, onProgress);
   for (const key of keys) {
     progress.done(1);

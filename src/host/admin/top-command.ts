@@ -10,13 +10,13 @@ const SECONDS = 2;
 const MAX_SECONDS = 60;
 const HEAD = [
   ...['process', 'req/s', 'p50 ms', 'p99 ms', 'waiting', 'wait ms', 'upload', 'pixels', 'store', 'model'],
-  ...['refused/s', 'sockets', 'MB', 'throttled', 'stolen'],
+  ...['refused/s', 'delivered/s', 'sockets', 'MB', 'throttled', 'stolen'],
 ];
 
 export const TOP_COMMAND: Command = {
   name: 'top',
   about:
-    'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, memory, throttled and stolen CPU, and the likeliest cause of a slow p99.',
+    'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, delivered pictures by origin, memory, throttled and stolen CPU, and the likeliest cause of a slow p99.',
   options: { seconds: 'N', watch: null },
   async run({ options }, { coordination }) {
     const seconds = Number(options.seconds ?? SECONDS);
@@ -49,14 +49,18 @@ async function snapshots(coordination: CommandContext['coordination']) {
 
 function cellsOf(row: LoadRow): string[] {
   const times = [row.waitMs, row.uploadMs, row.pixelsMs, row.storeMs, row.providerMs];
-  const refusals = Object.entries(row.refusals).map(([reason, rate]) => `${reason} ${rate.toFixed(1)}`);
+  const rates = (named: Record<string, number>) =>
+    Object.entries(named)
+      .map(([name, rate]) => `${name} ${rate.toFixed(1)}`)
+      .join(', ') || '0';
   return [
     row.name,
     row.requestsPerSecond.toFixed(1),
     ...[row.p50, row.p99].map((ms) => (ms === null ? '-' : ms.toFixed(0))),
     String(row.waiting),
     ...times.map((ms) => ms.toFixed(1)),
-    refusals.join(', ') || '0',
+    rates(row.refusals),
+    rates(row.delivered),
     String(row.connections),
     String(Math.round(row.memoryBytes / MEGABYTE)),
     ...[row.throttled, row.stolen].map((share) => `${Math.round(share * 100)} %`),

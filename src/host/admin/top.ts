@@ -17,6 +17,8 @@ export interface LoadRow {
   providerMs: number;
   /** Refusals per second, by reason. */
   refusals: Record<string, number>;
+  /** Delivered pictures per second, by where they came from. */
+  delivered: Record<string, number>;
   /** The number of open sockets, including those to stores. */
   connections: number;
   memoryBytes: number;
@@ -48,6 +50,7 @@ const GAUGES =
   /^(darkroom_pool_queued|darkroom_process_memory|darkroom_cpu_cores|process_resident|nodejs_active)/;
 const BUCKET = 'darkroom_request_duration_seconds_bucket ';
 const REFUSAL = 'darkroom_refusals_total ';
+const DELIVERED = 'darkroom_delivery_pictures_total ';
 const PIXEL_PARTS = ['decode', 'process', 'encode'];
 const MS_PER_SECOND = 1_000;
 
@@ -83,7 +86,8 @@ function rowOf(name: string, observed: readonly Observed[]): LoadRow {
     pixelsMs: part(...PIXEL_PARTS),
     storeMs: perAnswer(of('darkroom_request_store_seconds_total')),
     providerMs: perAnswer(of('darkroom_provider_call_seconds_sum')),
-    refusals: refusalsIn(values, seconds),
+    refusals: ratesIn(values, REFUSAL, seconds),
+    delivered: ratesIn(values, DELIVERED, seconds),
     connections: of('nodejs_active_resources TCPSocketWrap'),
     // The primary measures all processes of its host, including browsers.
     memoryBytes: of('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
@@ -133,15 +137,19 @@ function boundOf(text: string): number {
   return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-/** The refusals by reason, or by code for those without a reason. */
-function refusalsIn(values: Readonly<Record<string, number>>, seconds: number): Record<string, number> {
-  const refusals: Record<string, number> = {};
+/** The rates of a counter by its last label that has a value: refusals by reason, or by code without one. */
+function ratesIn(
+  values: Readonly<Record<string, number>>,
+  counter: string,
+  seconds: number,
+): Record<string, number> {
+  const rates: Record<string, number> = {};
   for (const [key, count] of Object.entries(values)) {
-    if (!key.startsWith(REFUSAL) || count === 0) continue;
-    const reason = key.slice(REFUSAL.length).split(' ').at(-1) ?? '';
-    refusals[reason] = (refusals[reason] ?? 0) + count / seconds;
+    if (!key.startsWith(counter) || count === 0) continue;
+    const label = key.slice(counter.length).split(' ').at(-1) ?? '';
+    rates[label] = (rates[label] ?? 0) + count / seconds;
   }
-  return refusals;
+  return rates;
 }
 
 /** The duration from which a response counts as slow. No cause is named for quicker ones. */

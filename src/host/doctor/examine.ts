@@ -1,5 +1,6 @@
 import type { Settings } from '../../../config/index.ts';
 import { checkBrowser } from './browser.ts';
+import { checkDelivery } from './delivery.ts';
 import { checkDisk } from './disk.ts';
 import { type Finding, orProblem } from './finding.ts';
 import { judgeAllocator, judgeHost } from './host.ts';
@@ -25,6 +26,7 @@ const CHECKS: ReadonlyArray<readonly [name: string, check: Check]> = [
   ['host', async (settings) => judgeHost(await readHostFacts(), settings)],
   ['allocator', async (settings) => [judgeAllocator(settings)]],
   ['disk', checkDisk],
+  ['delivery', checkDelivery],
   ['browser', checkBrowser],
   ['redis', checkRedis],
   ['hosts', checkHosts],

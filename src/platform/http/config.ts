@@ -35,7 +35,7 @@ export const httpSettings = {
     600,
   ),
   FAILED_AUTHENTICATIONS_PER_MINUTE: perMinute(
-    'Wrong credentials from one address in 60 s, after which every request from it is refused.',
+    'Wrong credentials (signed addresses of pictures among them) from one address in 60 s, after which every request from it is refused, but for right addresses of pictures.',
     60,
   ),
   METRICS_PORT: port(

@@ -14,6 +14,7 @@ import {
 } from './connection/unreadable.ts';
 import { asApiError, installFailures, sendFailure } from './errors/failures.ts';
 import { installUnknownRoutes } from './errors/unknown-routes.ts';
+import { findPathRefusal, installUnreadablePaths } from './errors/unreadable-paths.ts';
 import { installValidation } from './errors/validation.ts';
 import { installAccessLog } from './hooks/access-log.ts';
 import { installCaching } from './hooks/caching.ts';
@@ -35,6 +36,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installCors(server, settings.CORS_ORIGINS);
   warnOfUntrustedProxy(server, settings.TRUST_PROXY);
   installUnknownRoutes(server);
+  installUnreadablePaths(server);
   installFailures(server);
   installValidation(server);
   installSerialization(server);
@@ -74,7 +76,8 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     bodyLimit: Number.MAX_SAFE_INTEGER,
     // The limit is that of a path, because the routes refuse invalid ids themselves.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
-    frameworkErrors: (error, request, reply) => sendFailure(request, reply, asApiError(error)),
+    frameworkErrors: (error, request, reply) =>
+      sendFailure(request, reply, findPathRefusal(request) ?? asApiError(error)),
   });
 }
 

@@ -17,6 +17,7 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
   darkroom_request_store_seconds_total: [],
   darkroom_provider_call_seconds_sum: [],
   darkroom_refusals_total: ['code', 'reason'],
+  darkroom_delivery_pictures_total: ['from'],
   darkroom_pool_queued: [],
   darkroom_process_memory_bytes: [],
   darkroom_process_cpu_seconds_total: [],

@@ -31,6 +31,8 @@ interface ProcessStat {
   cpuTicks: number;
 }
 
+/** No process has a lower priority. */
+const MAX_NICENESS = 19;
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own clock is. */
 const TICKS_PER_SECOND = 100;
 const KILOBYTE = 1_024;
@@ -42,7 +44,8 @@ export async function processTable(root = process.pid, proc = '/proc'): Promise<
   const living = all.filter((one) => one !== null);
   const byParent = Map.groupBy(living, ({ parent }) => parent);
   const family = [...living.filter(({ pid }) => pid === root), ...descendants(root, byParent)];
-  const rows = await Promise.all(family.map((one) => readRow(one, { root, proc })));
+  const usualNiceness = family[0]?.niceness ?? 0;
+  const rows = await Promise.all(family.map((one) => readRow(one, { root, proc, usualNiceness })));
   return rows.filter((row) => row !== null);
 }
 
@@ -70,7 +73,7 @@ async function readStat(proc: string, pid: string): Promise<ProcessStat | null> 
 /** Null when the process has ended. */
 async function readRow(
   { pid, niceness, startedTicks, cpuTicks }: ProcessStat,
-  { root, proc }: { root: number; proc: string },
+  { root, proc, usualNiceness }: { root: number; proc: string; usualNiceness: number },
 ): Promise<TableRow | null> {
   const [status, command] = await Promise.all(
     ['status', 'cmdline'].map((name) => readFile(`${proc}/${pid}/${name}`, 'utf8').catch(() => '')),
@@ -79,19 +82,24 @@ async function readRow(
   if (kilobytes === undefined) return null;
   return {
     id: `${pid}/${startedTicks}`,
-    role: pid === root ? 'primary' : roleOf(command ?? '', niceness),
+    role: pid === root ? 'primary' : roleOf(command ?? '', niceness, usualNiceness),
     residentBytes: Number(kilobytes) * KILOBYTE,
     cpuSeconds: cpuTicks / TICKS_PER_SECOND,
   };
 }
 
-/** Slow, heavy and batch processes run the same file, at their own priorities. */
-function roleOf(command: string, niceness: number): ProcessRole {
+/**
+ * Slow, heavy and batch processes run the same file, at priorities of their own, which are lower than the usual one of
+ * the service.
+ */
+function roleOf(command: string, niceness: number, usualNiceness: number): ProcessRole {
   if (command.includes('/host/server.ts')) return 'api';
   if (/chrom|headless[-_]shell/i.test(command)) return 'browser';
   if (command.includes('/workers/vector/process.ts')) return 'vector';
   if (!command.includes('/workers/image/process.ts')) return 'other';
-  if (niceness >= 10) return 'heavy';
-  if (niceness >= 5) return 'batch';
-  return niceness >= 3 ? 'slow' : 'image';
+  const isLowerBy = (more: number) =>
+    niceness > usualNiceness && niceness >= Math.min(usualNiceness + more, MAX_NICENESS);
+  if (isLowerBy(10)) return 'heavy';
+  if (isLowerBy(5)) return 'batch';
+  return isLowerBy(3) ? 'slow' : 'image';
 }

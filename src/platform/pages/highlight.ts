@@ -44,6 +44,13 @@ const PATTERNS: Readonly<Record<Language, RegExp>> = {
     ),
   ),
   php: pattern(SLASH_COMMENT, STRING, NUMBER, words('function', 'fn', 'return', 'echo', 'true', 'false')),
+  go: pattern(
+    SLASH_COMMENT,
+    STRING,
+    NUMBER,
+    words('package', 'import', 'const', 'var', 'func', 'for', 'range', 'return', 'nil'),
+  ),
+  ruby: pattern(HASH_COMMENT, STRING, NUMBER, words('require', 'def', 'do', 'end', 'puts', 'nil')),
   nginx: pattern(HASH_COMMENT, NUMBER, words('location', 'on', 'off')),
   json: pattern(
     String.raw`(?<key>"(?:\\.|[^"\\])*"(?=\s*:))`,

@@ -69,7 +69,7 @@ export interface Samples {
 
 export interface Sample {
   label: string;
-  language: 'sh' | 'ts' | 'js' | 'python' | 'php' | 'nginx' | 'json' | 'html';
+  language: 'sh' | 'ts' | 'js' | 'python' | 'php' | 'go' | 'ruby' | 'nginx' | 'json' | 'html';
   code: string;
 }
 
@@ -179,6 +179,8 @@ export const LABELS: Readonly<Record<Sample['language'], string>> = {
   js: 'JavaScript',
   python: 'Python',
   php: 'PHP',
+  go: 'Go',
+  ruby: 'Ruby',
   nginx: 'nginx',
   json: 'JSON',
   html: 'HTML',

@@ -129,7 +129,8 @@ export async function connectCoordination(
   return connectRedisCoordination({ url: REDIS_URL, keyPrefix: `${REDIS_PREFIX}:`, ...present({ log }) });
 }
 
-async function openObjects(
+/** @param environment as of `openToCopy`. */
+export async function openObjects(
   settings: StoresSettings,
   environment: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Objects> {

@@ -1,6 +1,6 @@
 import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { invalidateCredentials } from './revocations.ts';
+import { ACCOUNT_CHANGED, invalidateCredentials } from './revocations.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountsStore } from './store.ts';
 
@@ -66,6 +66,7 @@ export class Operator {
     for (const { _id } of keys) await this.#store.revokeKey(accountId, _id, this.#now());
     await invalidateCredentials(this.#coordination, idsOf(keys));
     await this.endSessions(accountId);
+    await this.#coordination.publish(ACCOUNT_CHANGED, accountId);
     return true;
   }
 
@@ -76,6 +77,7 @@ export class Operator {
       this.#store.findSessions(accountId),
     ]);
     await invalidateCredentials(this.#coordination, idsOf([...keys, ...sessions]));
+    await this.#coordination.publish(ACCOUNT_CHANGED, accountId);
     return true;
   }
 }

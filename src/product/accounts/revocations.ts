@@ -3,6 +3,8 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /** How long another host may go on accepting a revoked credential. */
 export const CREDENTIAL_CACHE_MS = 30_000;
+/** The channel on which the id of an account is announced that was suspended, resumed, closed, or got another plan. */
+export const ACCOUNT_CHANGED = 'accounts/changed';
 /** How long an admission answer may be reused. */
 export const ADMISSION_TTL_MS = 100;
 /**

@@ -116,7 +116,7 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
   const intake = new Intake(options);
   const incoming = new IncomingImages(options.outbound);
   const links = new Links(options.signatures, options.publicUrl, now);
-  const records = await AssetRecords.open(store, options.coordination);
+  const records = await AssetRecords.open(store, options.coordination, now);
   const removal = new Removal({ store, records, quota, objects, log });
   const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
   const previews = new Previews({ ...options, reader: inputs });

@@ -6,7 +6,7 @@ import type { AssetsStore } from './store.ts';
 const GONE = 'assets/gone';
 const MAX_RECORDS = 10_000;
 /** Lifetime of a cached record, for the case that the message about the end of its asset was lost. */
-const KEEP_MS = 30_000;
+const KEEP_MS = 20_000;
 
 /**
  * A cache of the records of recently read assets. A stored asset changes only by its deletion, which is announced to
@@ -15,16 +15,18 @@ const KEEP_MS = 30_000;
 export class AssetRecords {
   readonly #store: AssetsStore;
   readonly #coordination: Coordination;
-  readonly #records = new LRUCache<string, DoneAsset>({ max: MAX_RECORDS, ttl: KEEP_MS });
+  readonly #records: LRUCache<string, DoneAsset>;
   #unsubscribe: () => void = () => {};
 
-  private constructor(store: AssetsStore, coordination: Coordination) {
+  private constructor(store: AssetsStore, coordination: Coordination, now: () => Date) {
     this.#store = store;
     this.#coordination = coordination;
+    const perf = { now: () => now().getTime() };
+    this.#records = new LRUCache({ max: MAX_RECORDS, ttl: KEEP_MS, ttlResolution: 0, perf });
   }
 
-  static async open(store: AssetsStore, coordination: Coordination): Promise<AssetRecords> {
-    const records = new AssetRecords(store, coordination);
+  static async open(store: AssetsStore, coordination: Coordination, now: () => Date): Promise<AssetRecords> {
+    const records = new AssetRecords(store, coordination, now);
     records.#unsubscribe = await coordination.subscribe(GONE, (key) => records.#records.delete(key));
     return records;
   }
@@ -32,6 +34,11 @@ export class AssetRecords {
   /** @throws ApiError asset_not_found, invalid_state */
   async find(accountId: string, assetId: string): Promise<DoneAsset> {
     return this.#records.get(keyOf(accountId, assetId)) ?? this.findStored(accountId, assetId);
+  }
+
+  /** Whether an asset was there when it was last read, 20 s ago at most, and its end was not announced since. */
+  knows(accountId: string, assetId: string): boolean {
+    return this.#records.has(keyOf(accountId, assetId));
   }
 
   /** Reads the store and replaces the cached record. @throws as `find` */

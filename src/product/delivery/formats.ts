@@ -25,6 +25,11 @@ export function formatsForReader(accept: string | undefined, source: SourceFacts
   return modern.includes(own) ? modern : [...modern, own];
 }
 
+/** What of Accept decides about the formats of `auto`. */
+export function readerOf(accept: string | undefined): OutputFormat[] {
+  return formatsForReader(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
+}
+
 const MODERN: readonly OutputFormat[] = ['avif', 'webp'];
 const OLD: readonly OutputFormat[] = ['jpeg', 'png', 'gif'];
 

@@ -1,27 +1,28 @@
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
-import { DiskCache } from '../../platform/disk-cache/disk-cache.ts';
+import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import type { Slice } from '../../platform/http/slice.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
-import { DiskReserve, readSpace } from '../../platform/stores/objects/reserve.ts';
+import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { Log } from '../../platform/tracing/log.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
+import { ACCOUNT_CHANGED } from '../accounts/revocations.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { Assets } from '../assets/open.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import type { Models } from '../models/models.ts';
 import type { Presets } from '../presets/open.ts';
+import { openPictureCache, type PictureCacheSettings } from './cache.ts';
 import { signingKeyRoutes } from './keys/routes.ts';
 import { Signers } from './keys/signers.ts';
 import { SigningKeysStore } from './keys/store.ts';
+import { KnownAddresses } from './known-addresses.ts';
 import { linkRoutes } from './link-routes.ts';
 import { Links } from './links.ts';
-import { Orders } from './orders.ts';
+import { Orders, prefixOf } from './orders.ts';
 import { Pictures } from './pictures.ts';
 import { Recipes } from './recipes.ts';
 import { deliveryRoutes } from './routes.ts';
@@ -29,6 +30,7 @@ import { deliveryRoutes } from './routes.ts';
 interface DeliveryOptions {
   documents: Documents;
   coordination: Coordination;
+  objects: Objects;
   hostId: string;
   processId: string;
   gate: Gate;
@@ -43,12 +45,7 @@ interface DeliveryOptions {
   publicUrl: () => string;
   /** The version of this release. */
   engine: string;
-  settings: {
-    DATA_DIR: string;
-    STORAGE_RESERVE_MEGABYTES: number;
-    DELIVERY_CACHE_MEGABYTES: number;
-    TRANSFORM_TIMEOUT_MS: number;
-  };
+  settings: PictureCacheSettings & { TRANSFORM_TIMEOUT_MS: number };
   now: () => Date;
   log: Log;
 }
@@ -56,13 +53,14 @@ interface DeliveryOptions {
 interface DeliveryParts {
   keys: SigningKeysStore;
   signers: Signers;
+  addresses: KnownAddresses;
   orders: Orders;
   pictures: Pictures;
   links: Links;
-  disk: DiskCache;
+  cache: FileCache;
   gate: Gate;
   now: () => Date;
-  endPurges: () => void;
+  endPurges: ReadonlyArray<() => void>;
 }
 
 /** Delivery: signing keys, and the addresses of pictures for web pages. */
@@ -74,25 +72,31 @@ export class Delivery implements Slice {
   }
 
   static async open(options: DeliveryOptions): Promise<Delivery> {
-    const { coordination, settings, presets, gate, now } = options;
+    const { coordination, settings, presets, accounts, gate, now } = options;
     const keys = await SigningKeysStore.open(options.documents);
-    const signers = await Signers.open({ keys, accounts: options.accounts, coordination, now });
-    const recipes = new Recipes(options.models, presets);
+    const signers = await Signers.open({ keys, accounts, coordination, now });
+    const recipes = new Recipes(options.models, presets, now);
     const assets = options.assets.reader;
-    const directory = join(settings.DATA_DIR, 'delivery');
-    const disk = new DiskCache({
-      directory,
-      maxBytes: settings.DELIVERY_CACHE_MEGABYTES * MEGABYTE,
-      // Uploads may use what lies between their own reserve and this one.
-      reserve: new DiskReserve(2 * settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE, () => readSpace(directory)),
-      now,
-      log: options.log,
-    });
-    const pictures = new Pictures({ ...options, disk });
-    const orders = new Orders({ ...options, recipes, assets, timeoutMs: settings.TRANSFORM_TIMEOUT_MS });
+    const addresses = new KnownAddresses({ signers, recipes, assets, now });
+    const cache = openPictureCache(settings, options.objects, options.log);
+    const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
+    const pictures = new Pictures({ ...options, cache, waitMs: timeoutMs });
+    const orders = new Orders({ ...options, recipes, assets, timeoutMs });
     const links = new Links({ ...options, keys, recipes, assets });
-    const endPurges = await options.assets.whenRemoved((owner, group) => pictures.forget({ owner, group }));
-    return new Delivery({ keys, signers, orders, pictures, links, disk, gate, now, endPurges });
+    const endPurges = [
+      await options.assets.whenRemoved((owner, group) => pictures.forget({ owner, group })),
+      await presets.whenRemoved((owner, tags) => {
+        recipes.forget(owner);
+        for (const tag of tags) void pictures.forgetOwned(owner, prefixOf(tag));
+      }),
+      await coordination.subscribe(ACCOUNT_CHANGED, (accountId) => void forgetIfGone(accountId)),
+    ];
+    /** The pictures of an account that was suspended stay, for the case that it is resumed. */
+    async function forgetIfGone(accountId: string): Promise<void> {
+      const standing = await accounts.findStanding(accountId).catch(() => undefined);
+      if (standing === null) await pictures.forgetOwned(accountId);
+    }
+    return new Delivery({ keys, signers, addresses, orders, pictures, links, cache, gate, now, endPurges });
   }
 
   readonly routes = async (app: FastifyInstance): Promise<void> => {
@@ -104,9 +108,9 @@ export class Delivery implements Slice {
   readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#parts);
 
   async stop(): Promise<void> {
-    const { signers, disk, endPurges } = this.#parts;
-    endPurges();
+    const { signers, cache, endPurges } = this.#parts;
+    for (const end of endPurges) end();
     signers.close();
-    await disk.settled();
+    await cache.settled();
   }
 }

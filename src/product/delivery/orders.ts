@@ -12,7 +12,7 @@ import type { Allowance } from '../billing/allowance.ts';
 import { type LoadedImage, loadImage, metered } from '../transforms/metered-call.ts';
 import type { Address } from './address.ts';
 import { noSuchPicture } from './errors.ts';
-import { formatOfExtension, formatsForReader, type SourceFacts } from './formats.ts';
+import { formatOfExtension, formatsForReader, readerOf, type SourceFacts } from './formats.ts';
 import type { Signer } from './keys/signers.ts';
 import { widthOn } from './ladder.ts';
 import type { MadePicture, PictureOrder } from './pictures.ts';
@@ -73,7 +73,8 @@ export class Orders {
       extension === 'auto' ? null : recipes.compilePass(recipe, { width, format: formatIn(extension) });
     // The reader of `auto` is a part of what is made; that of a fixed format is not.
     const identity = [this.#options.engine, fixed ?? [recipe.steps, width, readerOf(accept)], from.digest];
-    const name = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, ETAG_CHARACTERS);
+    const digest = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, ETAG_CHARACTERS);
+    const isThere = () => recipes.find(signer.accountId, address.work).then(from.isThere, () => false);
     const choosePasses = (facts: SourceFacts): Pass[] =>
       fixed === null
         ? formatsForReader(accept, facts).map((format, _index, { length }) =>
@@ -82,14 +83,14 @@ export class Orders {
         : [fixed];
     const tags = [from.asset && `asset-${from.asset.id}`, recipe.tag, `key-${signer.keyId}`];
     return {
-      place: { owner: signer.accountId, group: from.group, name },
+      place: { owner: signer.accountId, group: from.group, name: nameOf(recipe.tag, digest) },
       ...from.terms,
       asset: from.asset,
-      etag: from.asset && name,
+      etag: from.asset && digest,
       format: fixed?.encode.format ?? null,
       tags: tags.filter((tag) => tag !== null),
-      make: () => this.#make({ signer, op: recipe.op, from, choosePasses, etag: from.asset && name }),
-      isWanted: from.isThere,
+      make: () => this.#make({ signer, op: recipe.op, from, choosePasses, etag: from.asset && digest }),
+      isWanted: isThere,
     };
   }
 
@@ -195,6 +196,16 @@ interface Source {
   isThere(): Promise<boolean>;
 }
 
+/** The name of a kept picture begins with the tag of the preset that made it, so that it can go with its version. */
+function nameOf(tag: string | null, digest: string): string {
+  return tag === null ? digest : `${prefixOf(tag)}${digest}`;
+}
+
+/** How the names of the pictures begin that a version of a preset made. */
+export function prefixOf(tag: string): string {
+  return `${tag}.`;
+}
+
 /** What is gone has the answer of what never was. */
 function unlessGone(error: unknown): never {
   const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');
@@ -210,11 +221,6 @@ function requireWidth({ rung }: Address, { ladder }: Recipe): number | undefined
 
 function formatIn(extension: Exclude<Address['extension'], 'auto'>): OutputFormat | undefined {
   return extension === null ? undefined : formatOfExtension(extension);
-}
-
-/** What of Accept decides about the formats of `auto`. */
-function readerOf(accept: string | undefined): OutputFormat[] {
-  return formatsForReader(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
 }
 
 function factsOf({ bytes, header }: LoadedImage): SourceFacts {

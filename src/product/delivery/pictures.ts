@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { Counter } from 'prom-client';
-import type { CachePlace, DiskCache } from '../../platform/disk-cache/disk-cache.ts';
+import type { CachePlace, FileCache } from '../../platform/file-cache/file-cache.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
+import { DeliveryMeter } from './meter.ts';
 
 /** The pictures that a process keeps in memory, in bytes, and the largest of them. */
 const MEMORY_BYTES = 32 * MEGABYTE;
@@ -13,8 +13,6 @@ const LEASE_MS = 3_000;
 const RENEWAL_MS = LEASE_MS / 3;
 /** How often a process looks for what another one makes. */
 const POLL_MS = 25;
-/** How long a process waits for another one, before it makes the picture itself. */
-const MAX_WAIT_MS = 10_000;
 
 /** A picture as it was made. */
 export interface MadePicture {
@@ -44,16 +42,19 @@ export interface PictureOrder {
 }
 
 interface PicturesOptions {
-  disk: DiskCache;
+  cache: FileCache;
   coordination: Pick<Coordination, 'lease' | 'endLease'>;
   hostId: string;
   processId: string;
+  /** How long a process waits for another one, before it makes the picture itself. */
+  waitMs: number;
   now: () => Date;
 }
 
 /**
  * Makes each picture once and keeps it: equal orders at the same time wait for one making, in this process by one
- * promise, over the processes by a lease. What was made is on the disk, and what is asked for again is in memory, too.
+ * promise, over the processes by a lease. What was made is kept in the cache, and what is asked for again is in memory,
+ * too.
  */
 export class Pictures {
   readonly #options: PicturesOptions;
@@ -63,21 +64,24 @@ export class Pictures {
     maxEntrySize: MAX_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
-  readonly #answers = new Counter({
-    name: 'darkroom_delivery_pictures_total',
-    help: 'Delivered pictures by where they came from: memory, disk, made, or joined (made for an equal address at the same time).',
-    labelNames: ['from'],
-  });
+  readonly #meter: DeliveryMeter;
 
   constructor(options: PicturesOptions) {
     this.#options = options;
+    this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
+  }
+
+  /** The picture if it is in memory and fresh, else null. */
+  inMemory(order: Pick<PictureOrder, 'place' | 'freshMs'>): Picture | null {
+    const kept = this.#memory.get(keyOf(order.place));
+    return kept !== undefined && this.#isFresh(kept, order) ? this.#counted('memory', kept) : null;
   }
 
   /** The picture, made if it is not kept. @throws what its making throws; the next order tries anew. */
   async get(order: PictureOrder): Promise<Picture> {
+    const kept = this.inMemory(order);
+    if (kept !== null) return kept;
     const key = keyOf(order.place);
-    const kept = this.#memory.get(key);
-    if (kept !== undefined && this.#isFresh(kept, order)) return this.#counted('memory', kept);
     const running = this.#running.get(key);
     if (running !== undefined) return this.#counted('joined', await running);
     const found = this.#findOrMake(order).finally(() => this.#running.delete(key));
@@ -85,39 +89,45 @@ export class Pictures {
     return found;
   }
 
-  /** The picture if it is kept and fresh, else null. */
-  async find(order: Pick<PictureOrder, 'place' | 'freshMs'>): Promise<Picture | null> {
-    const kept = this.#memory.get(keyOf(order.place)) ?? (await this.#read(order.place));
-    return kept !== null && this.#isFresh(kept, order) ? kept : null;
-  }
-
   /** Deletes all pictures that were made of one source. */
   async forget({ owner, group }: Omit<CachePlace, 'name'>): Promise<void> {
-    const prefix = keyOf({ owner, group, name: '' });
-    for (const key of this.#memory.keys()) if (key.startsWith(prefix)) this.#memory.delete(key);
-    await this.#options.disk.removeGroup({ owner, group });
+    this.#forgetInMemory((place) => place.owner === owner && place.group === group);
+    await this.#options.cache.removeGroup({ owner, group });
+  }
+
+  /** Deletes all pictures that were made for an account. @param prefix what the names of the pictures begin with. */
+  async forgetOwned(owner: string, prefix = ''): Promise<void> {
+    this.#forgetInMemory((place) => place.owner === owner && place.name.startsWith(prefix));
+    await this.#options.cache.removeOwned(owner, prefix);
+  }
+
+  #forgetInMemory(isDoomed: (place: CachePlace) => boolean): void {
+    for (const key of this.#memory.keys()) {
+      const [owner = '', group = '', name = ''] = key.split('/');
+      if (isDoomed({ owner, group, name })) this.#memory.delete(key);
+    }
   }
 
   async #findOrMake(order: PictureOrder): Promise<Picture> {
     const kept = await this.#read(order.place);
-    if (kept !== null && this.#isFresh(kept, order)) return this.#counted('disk', kept);
+    if (kept !== null && this.#isFresh(kept, order)) return this.#counted('kept', kept);
     try {
       return await this.#makeOnce(order);
     } catch (error) {
       if (kept === null || this.#ageOf(kept) > order.staleMs) throw error;
-      return this.#counted('disk', kept);
+      return this.#counted('kept', kept);
     }
   }
 
-  /** Makes the picture, or takes it from the process of this host that makes it at this time. */
+  /** Makes the picture, or takes it from the process that makes it at this time, if both have the same cache. */
   async #makeOnce(order: PictureOrder): Promise<Picture> {
-    const { coordination, disk, hostId, processId } = this.#options;
-    if (disk.isOff) return this.#make(order);
+    const { coordination, cache, hostId, processId, waitMs } = this.#options;
+    if (cache.isOff) return this.#make(order);
     const name = `delivery/${keyOf(order.place)}`;
     const owner = `${hostId}/${processId}`;
     // A store that is away costs a picture that is made twice, and no answer.
     const takeLease = () => coordination.lease(name, owner, LEASE_MS).catch(() => true);
-    for (let waitedMs = 0; !(await takeLease()) && waitedMs < MAX_WAIT_MS; waitedMs += POLL_MS) {
+    for (let waitedMs = 0; !(await takeLease()) && waitedMs < waitMs; waitedMs += POLL_MS) {
       await sleep(POLL_MS);
     }
     const renewing = setInterval(takeLease, RENEWAL_MS);
@@ -134,15 +144,15 @@ export class Pictures {
   async #make(order: PictureOrder): Promise<Picture> {
     const picture = { ...(await order.make()), madeAtMs: this.#options.now().getTime() };
     const { bytes, ...facts } = picture;
-    await this.#options.disk.write(order.place, facts, bytes);
+    await this.#options.cache.write(order.place, facts, bytes);
     if (await order.isWanted()) this.#memory.set(keyOf(order.place), picture);
-    else await this.forget(order.place);
+    else await this.forgetOwned(order.place.owner, order.place.name);
     return this.#counted('made', picture);
   }
 
-  /** Reads the disk; what is found there was asked for again, and is kept in memory. */
+  /** Reads the cache; what is found there was asked for again, and is kept in memory. */
   async #read(place: CachePlace): Promise<Picture | null> {
-    const found = await this.#options.disk.read(place);
+    const found = await this.#options.cache.read(place);
     if (found === null) return null;
     const picture = { ...(found.facts as Omit<Picture, 'bytes'>), bytes: found.bytes };
     this.#memory.set(keyOf(place), picture);
@@ -157,8 +167,8 @@ export class Pictures {
     return this.#options.now().getTime() - madeAtMs;
   }
 
-  #counted(from: 'memory' | 'disk' | 'made' | 'joined', picture: Picture): Picture {
-    this.#answers.inc({ from });
+  #counted(from: Parameters<DeliveryMeter['answered']>[0], picture: Picture): Picture {
+    this.#meter.answered(from);
     return picture;
   }
 }

@@ -11,7 +11,7 @@ import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import type { Models } from '../models/models.ts';
 import type { FoundPreset, Presets } from '../presets/open.ts';
-import type { Fallback } from '../presets/preset.ts';
+import { cacheTagOf, type Fallback } from '../presets/preset.ts';
 import type { AddressOp, AddressWork } from './address.ts';
 import { DEFAULT_LADDER } from './ladder.ts';
 
@@ -50,19 +50,17 @@ interface Addition {
 export class Recipes {
   readonly #models: Models;
   readonly #presets: Pick<Presets, 'find'>;
-  readonly #ofPresets = new LRUCache<string, Promise<Recipe>>({
-    max: MAX_RECIPES,
-    ttl: KEEP_MS,
-    ttlResolution: 0,
-  });
+  readonly #ofPresets: LRUCache<string, Promise<Recipe>>;
   /** Ops by their text, because the addresses of a page differ in their sources. */
   readonly #ofOps = new LRUCache<string, Recipe>({ max: MAX_RECIPES });
   /** The passes of a recipe, by what addresses add: at most one per width and format. */
   readonly #passes = new WeakMap<Recipe, Map<string, Pass>>();
 
-  constructor(models: Models, presets: Pick<Presets, 'find'>) {
+  constructor(models: Models, presets: Pick<Presets, 'find'>, now: () => Date) {
     this.#models = models;
     this.#presets = presets;
+    const perf = { now: () => now().getTime() };
+    this.#ofPresets = new LRUCache({ max: MAX_RECIPES, ttl: KEEP_MS, ttlResolution: 0, perf });
   }
 
   /**
@@ -70,12 +68,23 @@ export class Recipes {
    * @throws ApiError preset_not_found, or invalid_param on `steps[i]…` for ops that cannot run.
    */
   async find(accountId: string, work: AddressWork): Promise<Recipe> {
-    if (work.kind === 'preset') return this.#findPreset(accountId, `${work.idOrSlug}@${work.version}`);
+    if (work.kind === 'preset') return this.#findPreset(accountId, work);
     const known = this.#ofOps.get(work.text);
     if (known !== undefined) return known;
     const recipe = recipeOfSteps(sentSteps(work.ops.map(stepOfOp)));
     if (work.text.length <= MAX_KEPT_CHARACTERS) this.#ofOps.set(work.text, recipe);
     return recipe;
+  }
+
+  /** Whether ops, or a preset that was there half a second ago at most, so that `find` needs no store. */
+  knows(accountId: string, work: AddressWork): boolean {
+    return work.kind === 'ops' || this.#ofPresets.has(keyOf(accountId, work));
+  }
+
+  /** Looks the presets of an account up again. */
+  forget(accountId: string): void {
+    for (const key of this.#ofPresets.keys())
+      if (key.startsWith(`${accountId}/`)) this.#ofPresets.delete(key);
   }
 
   /**
@@ -94,16 +103,26 @@ export class Recipes {
     return run.pass;
   }
 
-  #findPreset(accountId: string, reference: string): Promise<Recipe> {
-    const key = `${accountId}/${reference}`;
+  #findPreset(accountId: string, work: NamedPreset): Promise<Recipe> {
+    const key = keyOf(accountId, work);
     const known = this.#ofPresets.get(key);
     if (known !== undefined) return known;
-    const found = this.#presets.find(accountId, reference, 'preset').then(recipeOfPreset);
+    const found = this.#presets.find(accountId, referenceOf(work), 'preset').then(recipeOfPreset);
     this.#ofPresets.set(key, found);
     // A preset that does not exist may be made at any time, and a failure of the store is not kept.
     found.catch(() => this.#ofPresets.delete(key));
     return found;
   }
+}
+
+type NamedPreset = Extract<AddressWork, { kind: 'preset' }>;
+
+function referenceOf({ idOrSlug, version }: NamedPreset): string {
+  return `${idOrSlug}@${version}`;
+}
+
+function keyOf(accountId: string, work: NamedPreset): string {
+  return `${accountId}/${referenceOf(work)}`;
 }
 
 export function recipeOfPreset({ preset, version }: FoundPreset): Recipe {
@@ -112,7 +131,7 @@ export function recipeOfPreset({ preset, version }: FoundPreset): Recipe {
     steps: savedSteps(version.steps, 'preset'),
     ladder: version.widths ?? DEFAULT_LADDER,
     fallback: version.fallback ?? null,
-    tag: `preset-${preset._id}-${version.version}`,
+    tag: cacheTagOf(preset._id, version.version),
   };
 }
 

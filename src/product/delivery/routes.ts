@@ -2,28 +2,26 @@ import { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asApiError } from '../../platform/http/errors/failures.ts';
+import { refuseUnreadablePaths } from '../../platform/http/errors/unreadable-paths.ts';
 import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import { isFresh } from '../../platform/http/hooks/freshness.ts';
-import { disposition, fileNameOf } from '../assets/content/content.ts';
-import { type Address, parseAddress } from './address.ts';
+import type { Gate } from '../accounts/gate/gate.ts';
+import { ADDRESS_PREFIX, parseAddress } from './address.ts';
 import { asDelivered, isOfSource, noSuchPicture } from './errors.ts';
-import type { Signer, Signers } from './keys/signers.ts';
-import { type Ordered, type Orders, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './orders.ts';
+import { cacheControlOf, headersOf, quoted } from './headers.ts';
+import type { Signers } from './keys/signers.ts';
+import type { KnownAddress, KnownAddresses, SignedAddress } from './known-addresses.ts';
+import type { Orders } from './orders.ts';
 import type { Picture, Pictures } from './pictures.ts';
 
 interface DeliveryRoutesOptions {
+  gate: Pick<Gate, 'isBlocked' | 'refuseWrong'>;
   signers: Signers;
+  addresses: KnownAddresses;
   orders: Orders;
   pictures: Pictures;
   now: () => Date;
 }
-
-/** Seconds in a year, which caches treat as unlimited. */
-const MAX_AGE_SECONDS = 31_536_000;
-const REVALIDATED_SECONDS = 86_400;
-
-/** A picture that a browser opens by itself runs and loads nothing. */
-const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 const query = Type.Object({
   exp: Type.Optional(Type.String({ description: 'Epoch seconds; a part of what is signed.' })),
@@ -42,9 +40,10 @@ const WHAT =
 /** GET /d/…: pictures by signed addresses, which need no credential. */
 export async function deliveryRoutes(
   app: FastifyInstance,
-  { signers, orders, pictures, now }: DeliveryRoutesOptions,
+  { gate, signers, addresses, orders, pictures, now }: DeliveryRoutesOptions,
 ): Promise<void> {
   openToEveryOrigin(app, () => true);
+  refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPicture);
   answerPreflight(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
 
   // What cannot be read is refused as a wrong signature is, and other fields of the query are ignored.
@@ -90,43 +89,61 @@ export async function deliveryRoutes(
   // Every other path is refused as a wrong signature is.
   app.get('/d/*', { config, schema: { hide: true } }, deliver);
 
-  async function deliver(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    try {
-      return await answer(request, reply);
-    } catch (error) {
+  /** A picture in memory is answered in the same turn of the event loop. */
+  function deliver(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined {
+    const known = addresses.find(request.raw.url ?? '', request.headers.accept);
+    if (known !== null && answersAtOnce(request, reply, known)) return undefined;
+    return answer(request, reply, known).catch((error: unknown) => {
       const refusal = asApiError(error);
       if (refusal.status >= 500 && refusal !== error) request.log.error({ err: error }, refusal.message);
       throw asDelivered(refusal);
-    }
+    });
   }
 
-  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const address = parseAddress(request.raw.url ?? '');
-    if (address === null) throw noSuchPicture();
-    const signer = await signers.verify(address);
-    if (address.extension === 'auto') varyBy(reply, 'Accept');
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    known: KnownAddress | null,
+  ): Promise<FastifyReply> {
+    const signed = known ?? (await verify(request));
+    if (signed.address.extension === 'auto') varyBy(reply, 'Accept');
     try {
-      return await answerSource(request, reply, address, signer);
+      return await answerPicture(request, reply, known ?? (await order(request, signed)));
     } catch (error) {
       if (!isOfSource(error)) throw error;
-      const answered = await answerFallback(request, reply, address, signer);
+      const answered = await answerFallback(request, reply, signed);
       if (answered === null) throw error;
       return answered;
     }
+  }
+
+  /** @throws ApiError 404, or 429 when too many wrong addresses came from this client. */
+  async function verify(request: FastifyRequest): Promise<SignedAddress> {
+    const address = parseAddress(request.raw.url ?? '');
+    // A blocked reader may go on with right addresses, because a cache or a proxy may send those of many readers.
+    const signer = address && (await signers.verify(address, { looksUp: !gate.isBlocked(request) }));
+    if (address === null || signer === null) throw await gate.refuseWrong(request, noSuchPicture());
+    return { address, signer };
+  }
+
+  async function order({ raw, headers }: FastifyRequest, signed: SignedAddress): Promise<KnownAddress> {
+    const { accept } = headers;
+    const known = { ...signed, ordered: await orders.order(signed.address, signed.signer, accept) };
+    addresses.keep(raw.url ?? '', accept, known);
+    return known;
   }
 
   /** Answers what the preset declares, which no cache keeps; null where it declares nothing, or that is away too. */
   async function answerFallback(
     request: FastifyRequest,
     reply: FastifyReply,
-    address: Address,
-    signer: Signer,
+    signed: SignedAddress,
   ): Promise<FastifyReply | null> {
     try {
-      const found = await orders.orderFallback(address, signer, request.headers.accept);
+      const found = await orders.orderFallback(signed.address, signed.signer, request.headers.accept);
       if (found === null) return null;
       const picture = await pictures.get(found.ordered);
-      withHeaders(reply.code(found.status), address, found.ordered, picture);
+      withHeaders(reply.code(found.status), { ...signed, ordered: found.ordered }, picture);
       return reply
         .header('cache-control', 'no-store')
         .removeHeader('etag')
@@ -137,78 +154,45 @@ export async function deliveryRoutes(
     }
   }
 
-  async function answerSource(
+  async function answerPicture(
     request: FastifyRequest,
     reply: FastifyReply,
-    address: Address,
-    signer: Signer,
+    known: KnownAddress,
   ): Promise<FastifyReply> {
-    const ordered = await orders.order(address, signer, request.headers.accept);
-    const known = request.headers['if-none-match'];
-    if (ordered.etag !== null && isFresh(known, quoted(ordered.etag)))
-      return sendHead(reply.code(304), address, ordered, null);
-    const isHead = request.method === 'HEAD';
-    const picture =
-      isHead && ordered.etag !== null ? await pictures.find(ordered) : await pictures.get(ordered);
-    if (picture !== null && isFresh(known, quoted(picture.etag)))
-      return sendHead(reply.code(304), address, ordered, picture);
-    if (isHead || picture === null) return sendHead(reply, address, ordered, picture);
-    return withHeaders(reply, address, ordered, picture).send(picture.bytes);
+    if (answersAtOnce(request, reply, known)) return reply;
+    return send(request, reply, known, await pictures.get(known.ordered));
   }
 
-  function sendHead(
+  /** Answers what needs neither a read nor any work; false where it needs more. */
+  function answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: KnownAddress): boolean {
+    const { etag } = known.ordered;
+    const needsNoBytes =
+      etag !== null && (request.method === 'HEAD' || isFresh(request.headers['if-none-match'], quoted(etag)));
+    const picture = pictures.inMemory(known.ordered);
+    if (picture === null && !needsNoBytes) return false;
+    send(request, reply, known, picture);
+    return true;
+  }
+
+  /** @param picture null where the ETag is the answer, because the reader has the picture or wants only its head. */
+  function send(
+    { headers }: FastifyRequest,
     reply: FastifyReply,
-    address: Address,
-    ordered: Ordered,
+    known: KnownAddress,
     picture: Picture | null,
   ): FastifyReply {
-    return withHeaders(reply, address, ordered, picture).send(Readable.from([]));
+    const etag = quoted(picture?.etag ?? known.ordered.etag ?? '');
+    withHeaders(reply, known, picture);
+    if (isFresh(headers['if-none-match'], etag)) return reply.code(304).send();
+    if (picture === null) return reply.send(Readable.from([]));
+    return reply.send(picture.bytes);
   }
 
-  /** @param picture null where it is not made, because the ETag answers. */
-  function withHeaders(
-    reply: FastifyReply,
-    address: Address,
-    { asset, etag, format, tags }: Ordered,
-    picture: Picture | null,
-  ): FastifyReply {
-    const type = picture?.contentType ?? (format && `image/${format}`);
-    reply.headers({
-      'cache-control': caching(address, asset?.expiresAt ?? null, now().getTime()),
-      etag: quoted(picture?.etag ?? etag ?? ''),
-      'cache-tag': tags.join(','),
-      'surrogate-key': tags.join(' '),
-      'x-content-type-options': 'nosniff',
-      'content-security-policy': CONTENT_POLICY,
-      'cross-origin-resource-policy': 'cross-origin',
-    });
-    if (type !== null) {
-      const name = fileNameOf(asset?.name ?? asset?.id ?? 'picture', type.slice('image/'.length), false);
-      reply.type(type).header('content-disposition', disposition('inline', name));
-    }
-    if (picture === null) return reply;
-    reply.header('x-service-width', String(picture.width)).header('x-service-height', String(picture.height));
-    return reply.statusCode === 304 ? reply : reply.header('content-length', String(picture.bytes.length));
+  function withHeaders(reply: FastifyReply, known: KnownAddress, picture: Picture | null): FastifyReply {
+    const { address, ordered } = known;
+    if (address.extension === 'auto') varyBy(reply, 'Accept');
+    return reply
+      .headers(headersOf(ordered, picture))
+      .header('cache-control', cacheControlOf(address, ordered, now().getTime()));
   }
-}
-
-function quoted(etag: string): string {
-  return `"${etag}"`;
-}
-
-/**
- * The Cache-Control header. The picture of an asset never changes; that of a public address is asked for again after an
- * hour. No copy outlives the address or the asset.
- */
-function caching({ source, expiresAt }: Address, assetEnd: string | null, nowMs: number): string {
-  const ends = [
-    ...(expiresAt === null ? [] : [expiresAt * 1000]),
-    ...(assetEnd === null ? [] : [Date.parse(assetEnd)]),
-  ];
-  const left = ends.map((end) => Math.floor((end - nowMs) / 1000));
-  const longest = source.kind === 'url' ? URL_FRESH_SECONDS : MAX_AGE_SECONDS;
-  const control = `public, max-age=${Math.max(0, Math.min(longest, ...left))}`;
-  if (source.kind === 'asset') return `${control}, immutable`;
-  if (ends.length > 0) return control;
-  return `${control}, stale-while-revalidate=${REVALIDATED_SECONDS}, stale-if-error=${URL_STALE_SECONDS}`;
 }

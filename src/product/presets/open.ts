@@ -2,9 +2,11 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Slice } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import { currentVersion } from './preset.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
+import { PresetRemovals } from './removals.ts';
 import { type PresetRoutesOptions, presetRoutes } from './routes.ts';
 import { checkedContent } from './rules.ts';
 import type { NewPreset } from './schema.ts';
@@ -13,8 +15,9 @@ import { createPresetPass, type PresetPass } from './transform-pass.ts';
 
 export type { FoundPreset } from './reading.ts';
 
-export interface PresetsOptions extends Omit<PresetRoutesOptions, 'store'> {
+export interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'> {
   documents: Documents;
+  coordination: Pick<Coordination, 'publish' | 'subscribe'>;
 }
 
 export interface Presets extends Slice {
@@ -29,13 +32,16 @@ export interface Presets extends Slice {
    * @throws ApiError invalid_param on the step at fault, or resource_limit_exceeded.
    */
   saveOnce(accountId: string, sent: NewPreset, where: string): Promise<FoundPreset>;
+  /** See PresetRemovals. */
+  whenRemoved: PresetRemovals['whenRemoved'];
 }
 
 /** The part of the content's hash in the slug of a preset that is saved once. */
 const SLUG_HASH_CHARACTERS = 12;
 
-export async function openPresets({ documents, ...options }: PresetsOptions): Promise<Presets> {
+export async function openPresets({ documents, coordination, ...options }: PresetsOptions): Promise<Presets> {
   const store = await PresetsStore.open(documents);
+  const removals = new PresetRemovals(coordination);
   return {
     store,
     passOf: createPresetPass(store, options.models),
@@ -54,6 +60,7 @@ export async function openPresets({ documents, ...options }: PresetsOptions): Pr
           : await store.insertOne(accountId, { ...draft, ...content }, options.now());
       return { preset, version: currentVersion(preset) };
     },
-    routes: (app) => presetRoutes(app, { store, ...options }),
+    whenRemoved: (listener) => removals.whenRemoved(listener),
+    routes: (app) => presetRoutes(app, { store, removals, ...options }),
   };
 }

@@ -44,3 +44,8 @@ export function currentVersion(preset: Preset): PresetVersion {
   const { version, steps, subjects, widths, fallback, versionSavedAt } = preset;
   return { version, steps, subjects, ...present({ widths, fallback }), updatedAt: versionSavedAt };
 }
+
+/** What a cache purges when a version is deleted: the tag of the pictures that it made. */
+export function cacheTagOf(presetId: string, version: number): string {
+  return `preset-${presetId}-${version}`;
+}

@@ -13,6 +13,7 @@ import { checkEntries } from './importing.ts';
 import { listPresets } from './listing.ts';
 import type { Preset } from './preset.ts';
 import { checkWritable, pathReference, pathVersion, resolve } from './reading.ts';
+import type { PresetRemovals } from './removals.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './responses.ts';
 import { type ContentRules, checkChange, checkedNew, checkNames, checkRevision } from './rules.ts';
 import {
@@ -29,6 +30,7 @@ import type { PresetsStore } from './store.ts';
 
 export interface PresetRoutesOptions extends ContentRules {
   store: PresetsStore;
+  removals: Pick<PresetRemovals, 'announce'>;
   gate: Gate;
   /** The numbers of runs of presets, from the jobs. */
   usageOf: UsageOf;
@@ -39,7 +41,7 @@ const writePreset = rowWriter(PresetData);
 
 /** The routes of presets: versioned lists of steps, which are checked when they are saved and run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
-  const { store, gate, usageOf, now, models } = options;
+  const { store, removals, gate, usageOf, now, models } = options;
 
   /** A preset in the response of a write. */
   async function saved(accountId: string, preset: Preset) {
@@ -184,10 +186,11 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
     async (request, reply) => {
       const { slug } = request.params;
       checkWritable(slug);
-      const removed = await store.remove(gate.requireCaller(request).accountId, slug);
+      const { accountId } = gate.requireCaller(request);
+      const removed = await store.remove(accountId, slug);
       if (removed === null) throw presetNotFound('slug');
-      const versions = [...removed.superseded, removed.version];
-      return reply.code(204).header('cache-tag', cacheTagsOf(removed, versions)).send();
+      const tags = await removals.announce(accountId, removed, [...removed.superseded, removed.version]);
+      return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
 
@@ -215,15 +218,8 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       }
       if (!(await store.removeVersion(accountId, preset._id, version)))
         throw presetVersionNotFound('version', preset);
-      return reply
-        .code(204)
-        .header('cache-tag', cacheTagsOf(preset, [version]))
-        .send();
+      const tags = await removals.announce(accountId, preset, [version]);
+      return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
-}
-
-/** The tags of the delivered pictures that these versions made. */
-function cacheTagsOf({ _id }: Preset, versions: readonly number[]): string {
-  return versions.map((version) => `preset-${_id}-${version}`).join(',');
 }

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { mkdir, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';

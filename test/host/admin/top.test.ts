@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import sharp from 'sharp';
 import t from 'tap';
 import { askPrimary } from '../../../src/host/admin/socket.ts';
@@ -38,6 +38,8 @@ const BUSY = {
   darkroom_request_store_seconds_total: 0.5,
   'darkroom_refusals_total provider_unavailable capacity': 10,
   'darkroom_refusals_total not_found': 2,
+  'darkroom_delivery_pictures_total memory': 40,
+  'darkroom_delivery_pictures_total made': 2,
 };
 
 t.test('two snapshots make a row for each process, each host and all', async (t) => {
@@ -55,6 +57,7 @@ t.test('two snapshots make a row for each process, each host and all', async (t)
     ...{ requestsPerSecond: 50, p50: 100, p99: 750, waiting: 3, memoryBytes: MEGABYTE },
     ...{ waitMs: 200, uploadMs: 10, pixelsMs: 100, storeMs: 5, providerMs: 0 },
     refusals: { capacity: 5, not_found: 1 },
+    delivered: { memory: 20, made: 1 },
   });
   t.match(two, { p50: 50, p99: 99 });
   t.match(host, { requestsPerSecond: 100, waiting: 6, memoryBytes: 2 * MEGABYTE, waitMs: 200 });

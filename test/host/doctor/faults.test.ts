@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { checkBrowser, judgeSandbox } from '../../../src/host/doctor/browser.ts';
+import { judgeCache } from '../../../src/host/doctor/delivery.ts';
 import {
   checkDisk,
   checkTemporary,
@@ -129,6 +130,19 @@ t.test('a database that is damaged is found, and a whole one is well', async (t)
   database.close();
   t.match(judgeDatabaseIntegrity(whole), [{ state: 'ok', message: /is intact/ }]);
   t.same(judgeDatabaseIntegrity(join(folder, 'absent.sqlite')), []);
+});
+
+t.test('a cache of delivered pictures that is too small is found', async (t) => {
+  const nowMs = Date.now();
+  const cache = (bytes: number, ageMs: number) =>
+    judgeCache({ files: 3, bytes, oldestUseMs: nowMs - ageMs }, 100 * MEGABYTE, nowMs);
+  finds(t, [cache(90 * MEGABYTE, 20 * 60_000)], 'warning', /90 of 100 MB; .* 20 minutes ago/, /Raise/);
+  t.match(cache(90 * MEGABYTE, 3 * 86_400_000), { state: 'ok', message: /3 days ago/ });
+  t.match(cache(9 * MEGABYTE, 0), { state: 'ok' });
+  t.match(judgeCache({ files: 0, bytes: 0, oldestUseMs: null }, 0, nowMs), {
+    state: 'ok',
+    message: /not kept/,
+  });
 });
 
 t.test('faults of the disk are found', async (t) => {
@@ -289,6 +303,7 @@ t.test('the command prints every look, tells programs in JSON, and exits 1 on a 
       'host',
       'allocator',
       'disk',
+      'delivery',
       'browser',
       'redis',
       'hosts',

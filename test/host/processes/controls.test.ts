@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, alone
 import { readdir } from 'node:fs/promises';
 import sharp from 'sharp';
 import t from 'tap';

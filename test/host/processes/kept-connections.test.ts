@@ -1,66 +1,32 @@
-// needs: server
-import { Agent, request } from 'node:http';
+// needs: service
 import sharp from 'sharp';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { startWholeService, until, type WholeService } from '../../support/whole-service.ts';
+import { startClients } from './kept-clients.ts';
 
 t.setTimeout(180_000);
 
 const CLIENTS = 8;
 const WINDOW = 60;
 const SETTINGS = { PROCESSES: '2', LOG_LEVEL: 'info', SYNC_CALLS_PER_ACCOUNT: '100' };
-const picture = sharp({ create: { width: 1600, height: 1200, channels: 3, background: '#336699' } })
+const body = await sharp({ create: { width: 1600, height: 1200, channels: 3, background: '#336699' } })
   .jpeg()
   .toBuffer();
+const call = { body, width: 800 };
 
-/**
- * Clients that keep one connection each, and send their next call as soon as they have the answer to the one before.
- */
-function keptClients(t: Test, service: WholeService, body: Buffer) {
-  const agents = Array.from({ length: CLIENTS }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
-  const state = { stopped: false, failed: [] as string[] };
-  const running = Promise.all(
-    agents.map(async (agent) => {
-      for (let call = 0; call < 20_000 && !state.stopped; call += 1) {
-        const fault = await transform(service, agent, body);
-        if (fault !== null) state.failed.push(fault);
-      }
-    }),
-  );
-  t.teardown(async () => {
-    state.stopped = true;
-    await running;
-    for (const agent of agents) agent.destroy();
-  });
-  return state;
-}
-
-function transform({ url, key }: WholeService, agent: Agent, body: Buffer): Promise<string | null> {
-  return new Promise((resolve) => {
-    const call = request(
-      `${url}/api/v1/images/transform?op=resize&width=800`,
-      { agent, method: 'POST', headers: { authorization: `ApiKey ${key}`, 'content-type': 'image/jpeg' } },
-      (response) => {
-        response.resume();
-        response.once('error', (error) => resolve(`broken: ${error.message}`));
-        response.once('end', () =>
-          resolve(response.statusCode === 200 ? null : `status ${response.statusCode}`),
-        );
-      },
-    );
-    call.once('error', (error) => resolve(`broken: ${error.message}`));
-    call.end(body);
-  });
-}
+/** How far the log of a service was read, and what was counted until there. */
+const counted = new WeakMap<WholeService, { length: number; counts: Map<number, number> }>();
 
 /** Answered transforms by process: each line of the log names its process. */
 function answeredBy(service: WholeService): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (const [, process] of service
-    .printed()
-    .matchAll(/"process":(\d+),[^\n]*"route":"\/api\/v1\/images\/transform"/g))
+  const log = service.printed();
+  const { length, counts } = counted.get(service) ?? { length: 0, counts: new Map<number, number>() };
+  const end = log.lastIndexOf('\n') + 1;
+  const lines = log.slice(length, end);
+  for (const [, process] of lines.matchAll(/"process":(\d+),[^\n]*"route":"\/api\/v1\/images\/transform"/g))
     counts.set(Number(process), (counts.get(Number(process)) ?? 0) + 1);
-  return counts;
+  counted.set(service, { length: end, counts });
+  return new Map(counts);
 }
 
 /** Whether, of the calls answered since, each of so many processes had at least half of an equal share. */
@@ -94,7 +60,8 @@ async function released({ url }: WholeService): Promise<number> {
 
 t.test('clients that keep their connections reach the processes that came later', async (t) => {
   const service = await startWholeService(t, SETTINGS);
-  const clients = keptClients(t, service, await picture);
+  const clients = startClients(service, CLIENTS, call);
+  t.teardown(() => clients.stop());
 
   await t.test('the process that took the place of a killed one', async (t) => {
     await until(() => sumOf(answeredBy(service)) >= 50);
@@ -122,7 +89,8 @@ t.test('clients that keep their connections reach the processes that came later'
 
 t.test('one process closes no connection, whatever waits', async (t) => {
   const service = await startWholeService(t, { ...SETTINGS, PROCESSES: '1' });
-  const clients = keptClients(t, service, await picture);
+  const clients = startClients(service, CLIENTS, call);
+  t.teardown(() => clients.stop());
   await until(() => sumOf(answeredBy(service)) >= 200);
   t.equal(await released(service), 0);
   t.same(clients.failed, []);

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
@@ -15,71 +15,23 @@ import {
   until,
   type WholeService,
 } from '../../support/whole-service.ts';
+import { startClients, transform } from './kept-clients.ts';
 
-const picture = sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
+const body = await sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
   .jpeg()
   .toBuffer();
-
-interface Load {
-  answered: number;
-  failed: string[];
-  stop(): Promise<void>;
-}
-
-/** Calls in a loop from a few clients until stopped; an answer other than 200 or a broken connection is a failure. */
-function load(
-  service: WholeService,
-  clients: number,
-  body: Buffer,
-  isExpected: (fault: string) => boolean,
-): Load {
-  const state = { answered: 0, failed: [] as string[], stopped: false };
-  const client = async () => {
-    for (let call = 0; call < 5_000 && !state.stopped; call += 1) {
-      const fault = await transform(service, body);
-      if (fault === null) state.answered += 1;
-      else if (!isExpected(fault)) state.failed.push(fault);
-      else if (fault.startsWith('connect')) return;
-    }
-  };
-  const running = Promise.all(Array.from({ length: clients }, client));
-  return {
-    get answered() {
-      return state.answered;
-    },
-    failed: state.failed,
-    async stop() {
-      state.stopped = true;
-      await running;
-    },
-  };
-}
-
-async function transform({ url, key }: WholeService, body: Buffer): Promise<string | null> {
-  try {
-    const response = await fetch(`${url}/api/v1/images/transform?op=resize&width=64`, {
-      method: 'POST',
-      headers: { authorization: `ApiKey ${key}`, 'content-type': 'image/jpeg' },
-      body: new Uint8Array(body),
-    });
-    const bytes = await response.arrayBuffer();
-    return response.status === 200 && bytes.byteLength > 0 ? null : `status ${response.status}`;
-  } catch (error) {
-    const { code } = ((error as Error).cause ?? {}) as { code?: string };
-    return code === 'ECONNREFUSED' ? 'connect refused' : `broken: ${code ?? error}`;
-  }
-}
+const call = { body, width: 64 };
 
 t.test('processes are killed, replaced and stopped under load', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '12' });
-  const body = await picture;
 
   await t.test(
     'kill -9 of a process: the others serve on, a new one comes, its places are free again',
     async (t) => {
       const [victim = 0] = await service.children();
       // Only what the victim held breaks; the places it held are refused to nobody for longer than it takes to bury it.
-      const calls = load(service, 12, body, (fault) => fault.startsWith('broken') || fault === 'status 429');
+      const isExpected = (fault: string) => fault.startsWith('broken') || fault === 'status 429';
+      const calls = startClients(service, 12, call, isExpected);
       await until(() => calls.answered > 30);
       process.kill(victim, 'SIGKILL');
       await until(async () => {
@@ -90,14 +42,14 @@ t.test('processes are killed, replaced and stopped under load', async (t) => {
       await until(() => calls.answered > replacedAt + 30);
       await calls.stop();
       t.same(calls.failed, []);
-      const all = await Promise.all(Array.from({ length: 12 }, () => transform(service, body)));
+      const all = await Promise.all(Array.from({ length: 12 }, () => transform(service, call)));
       t.same(all, Array(12).fill(null), 'all twelve places of the account are free');
     },
   );
 
   await t.test('SIGHUP replaces every process without a failed call', async (t) => {
     const before = await service.children();
-    const calls = load(service, 6, body, () => false);
+    const calls = startClients(service, 6, call);
     await until(() => calls.answered > 30);
     service.signal('SIGHUP');
     await until(async () => {
@@ -112,7 +64,7 @@ t.test('processes are killed, replaced and stopped under load', async (t) => {
   });
 
   await t.test('SIGTERM: every accepted call is answered, then the service ends with 0', async (t) => {
-    const calls = load(service, 6, body, (fault) => fault === 'connect refused');
+    const calls = startClients(service, 6, call, (fault) => fault.startsWith('connect'));
     await until(() => calls.answered > 50);
     service.signal('SIGTERM');
     t.equal(await service.ended, 0);
@@ -138,7 +90,7 @@ t.test('no connection is lost while processes come and go', async (t) => {
     const children = await service.children();
     t.equal(children.length, 2);
     t.notOk(children.includes(victim));
-    t.equal(await transform(service, await picture), null);
+    t.equal(await transform(service, call), null);
   });
 
   const service = await starting;

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import sharp from 'sharp';
 import t from 'tap';
 import { checkAddress } from '../../../src/host/processes/free-port.ts';

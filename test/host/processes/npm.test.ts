@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

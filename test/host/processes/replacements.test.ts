@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import t from 'tap';
 import { startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,10 +1,10 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { type Answer, type CallOptions, startServer } from '../../support/harness.ts';
+import { type Answer, type CallOptions, sharedServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const { key } = await server.account();
 const png = await redSquare();
 const assetId: string = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data

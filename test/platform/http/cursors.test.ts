@@ -29,3 +29,16 @@ for (const list of ['/assets', '/jobs', '/feedback', '/credits/ledger', '/templa
     t.match(refusal.json.error, { code: 'invalid_param', param: 'cursor', message: /filters and account/ });
   });
 }
+
+t.test('a page past any end is empty, and harms no call after it', async (t) => {
+  const { key } = await server.account();
+  for (const path of ['/feedback', '/assets', '/templates?filter=user', '/credits/ledger']) {
+    for (const page of ['1e20', '99999999999999999999', '1e15', '9007199254740991']) {
+      const far = await server.call(`${path}${path.includes('?') ? '&' : '?'}page=${page}&perPage=7`, {
+        key,
+      });
+      t.same([far.status, far.json.data], [200, []], `${path} ${page}`);
+    }
+    t.equal((await server.call(path, { key })).status, 200);
+  }
+});

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import t from 'tap';
 import { withFullName } from '../../../src/platform/http/bodies/file-names.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const { key } = await server.account({ plan: 'scale' });
 
 /** Uploads a new picture as a part with this Content-Disposition. @returns the answer. */

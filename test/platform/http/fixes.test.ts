@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
 import { TRANSFORM_OPS } from '../../../src/product/transforms/transform-schema.ts';
-import { type Answer, startServer } from '../../support/harness.ts';
+import { type Answer, sharedServer } from '../../support/harness.ts';
 import { asSent, type Call, mendedBy, mistaken, randomFrom } from './wrong-calls.ts';
 
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const { key } = await server.account();
 const create = { width: 300, height: 300, channels: 3, background: 'red' } as const;
 const png = new Uint8Array(await sharp({ create }).png().toBuffer());

@@ -1,10 +1,10 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { type Answer, startServer } from '../../support/harness.ts';
+import { type Answer, sharedServer } from '../../support/harness.ts';
 import { asSent, type Call, type Mend, mendedBy } from './wrong-calls.ts';
 
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const { key } = await server.account();
 const create = { width: 300, height: 200, channels: 3, background: 'red' } as const;
 const png = new Uint8Array(await sharp({ create }).png().toBuffer());

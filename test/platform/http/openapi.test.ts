@@ -3,7 +3,7 @@ import t from 'tap';
 import { ERROR_CODES } from '../../../src/platform/http/errors/errors.ts';
 import { PASS_PARAMETERS } from '../../../src/product/catalogue/pass-parameters.ts';
 import { TRANSFORM_OPS } from '../../../src/product/transforms/transform-schema.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 
 interface Schema {
   $ref?: string;
@@ -31,7 +31,7 @@ interface Operation {
   >;
 }
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { json: document, bytes } = await server.call('//openapi.json');
 const operations: Array<Operation & { at: string }> = Object.entries<Record<string, Operation>>(
   document.paths,

@@ -1,4 +1,4 @@
-// needs: nothing
+// needs: nothing, alone
 import { execFile } from 'node:child_process';
 import { createServer as createTlsServer } from 'node:https';
 import { setDefaultCACertificates } from 'node:tls';

@@ -143,6 +143,7 @@ function withoutRoom(objects: Objects): Objects {
     read: (key, limitBytes) => objects.read(key, limitBytes),
     delete: (key) => objects.delete(key),
     listOlder: (prefix, beforeMs, limit) => objects.listOlder(prefix, beforeMs, limit),
+    list: (prefix) => objects.list(prefix),
     ping: () => objects.ping(),
     close: async () => {},
   };

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import { Agent, get } from 'node:http';
 import { text } from 'node:stream/consumers';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import t from 'tap';
 import { picture, refused, sharedGallery } from './gallery-harness.ts';
 

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, alone
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { json } from 'node:stream/consumers';

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import t from 'tap';
 import type { CallOptions } from '../../support/harness.ts';
 import { picture, sharedGallery } from './gallery-harness.ts';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { Agent, request } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';

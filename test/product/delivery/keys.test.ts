@@ -4,7 +4,7 @@ import t from 'tap';
 import { signatureOf } from '../../../src/product/delivery/keys/signing.ts';
 import { openDelivering, signed } from './delivering.ts';
 
-const delivering = await openDelivering(t);
+const delivering = await openDelivering(t, { settings: { FAILED_AUTHENTICATIONS_PER_MINUTE: '1000' } });
 const { server, account, key, assetId, address, get } = delivering;
 
 /** A refusal without what differs from call to call. */
@@ -141,6 +141,16 @@ function mutationsOf(good: string): string[] {
     withPart(3, `${source}.png`),
     withPart(3, source.replace('.png', '.exe')),
     withPart(3, `%2e%2e${source}`),
+    withPart(3, `..%2f${source}`),
+    withPart(3, `${source}%00`),
+    withPart(3, `${source}%zz`),
+    withPart(3, `${source}%`),
+    withPart(2, `${what}%c3`),
+    withPart(1, `${signature.slice(1)}%A`),
+    withPart(0, `%ff${id}`),
+    withPart(3, source.replace('_', '%5f').replace('.', '%2E').toUpperCase()),
+    `/d//${parts.join('/')}?${query}`,
+    `/d/${parts.join('//')}?${query}`,
     withPart(3, 'url:aHR0cDovLzEyNy4wLjAuMS8'),
     withPart(3, 'ast_000000000000000000000000.png'),
   ];

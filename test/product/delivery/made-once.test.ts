@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';
 import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
@@ -58,6 +59,98 @@ t.test('a kept picture survives a restart, and a damaged one is made anew', asyn
   const mended = await another();
   t.same((await mended.call(`/${path}`)).bytes, bytes);
   t.equal(await runsSeenBy(mended), before + 1);
+});
+
+t.test('the first of a hundred equal readers may go halfway', async (t) => {
+  const picture = await twoHalves();
+  const asked = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  const { url } = await serve(t, async (_request, response) => {
+    asked.resolve();
+    await opened.promise;
+    response.writeHead(200, { 'content-type': 'image/png' }).end(picture);
+  });
+  const from = `url:${Buffer.from(`${url}/slow.png`).toString('base64url')}`;
+  const path = signed(key, `resize:width=41/${from}.png`, `resize:width=41/${from}.png`);
+  const before = await runs();
+  const gone = new AbortController();
+  const first = fetch(`${server.url}${path}`, { signal: gone.signal });
+  await asked.promise;
+  const others = Array.from({ length: 99 }, () => server.call(`/${path}`));
+  gone.abort();
+  await t.rejects(first);
+  opened.resolve();
+  const answers = await Promise.all(others);
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.equal(new Set(answers.map(({ bytes }) => bytes.toString('base64'))).size, 1);
+  t.equal(await runs(), before + 1);
+});
+
+t.test('a task that fails is the answer of all that wait for it, and the next one tries anew', async (t) => {
+  const opened = Promise.withResolvers<void>();
+  const source = { status: 500, reads: 0 };
+  const picture = await twoHalves();
+  const { url } = await serve(t, async (_request, response) => {
+    source.reads += 1;
+    await opened.promise;
+    response.writeHead(source.status, { 'content-type': 'image/png' }).end(picture);
+  });
+  const from = `url:${Buffer.from(`${url}/failing.png`).toString('base64url')}`;
+  const path = signed(key, `resize:width=42/${from}.png`, `resize:width=42/${from}.png`);
+  const other = await another();
+  const processes = [server, other];
+  const before = await runs();
+  const asked = Array.from({ length: 100 }, (_, index) => processes[index % 2]?.call(`/${path}`));
+  // The servers run in this process, so its turns bring all requests to them.
+  for (let turn = 0; turn < 500; turn += 1) await setImmediate();
+  opened.resolve();
+  const failed = await Promise.all(asked);
+  t.same(new Set(failed.map((answer) => answer?.status)), new Set([503]));
+  t.ok(source.reads < 20, `${source.reads} reads for a hundred answers`);
+  source.status = 200;
+  for (const process of processes) t.equal((await process.call(`/${path}`)).status, 200);
+  t.equal(await runsSeenBy(other), before + 1);
+});
+
+t.test('two hosts make a picture twice at most, and once where they share a bucket', async (t) => {
+  const elsewhere = await mkdtemp(join(tmpdir(), 'delivery-host-'));
+  t.teardown(() => rm(elsewhere, { recursive: true, force: true }));
+  for (const [bucket, most, width] of [
+    ['', 2, 120],
+    ['pictures', 1, 121],
+  ] as const) {
+    const shared = { ...settings, S3_BUCKET: bucket };
+    const hosts = [
+      await startServer(t, { settings: shared, now, stores: server.stores, hostId: `a${bucket}` }),
+      await startServer(t, {
+        settings: { ...shared, DATA_DIR: elsewhere },
+        ...{ now, stores: server.stores, hostId: `b${bucket}` },
+      }),
+    ];
+    const before = await runs();
+    const path = address(`resize:width=${width}/${assetId}.webp`);
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => hosts[index % 2]?.call(`/${path}`)),
+    );
+    t.same(new Set(answers.map((answer) => answer?.status)), new Set([200]));
+    t.equal(new Set(answers.map((answer) => answer?.bytes.toString('base64'))).size, 1);
+    const made = (await runsSeenBy(...hosts)) - before;
+    t.ok(made >= 1 && made <= most, `${made} runs`);
+    for (const host of hosts) await host.drain(0);
+  }
+  const keys = await server.stores.objects.list('delivery/');
+  t.equal(keys.filter(({ key: name }) => name.startsWith(`delivery/${account.id}/${assetId}/`)).length, 1);
+});
+
+t.test('a disk that keeps nothing costs no answer', async (t) => {
+  const full = await mkdtemp(join(tmpdir(), 'delivery-full-'));
+  t.teardown(() => rm(full, { recursive: true, force: true }));
+  await writeFile(join(full, 'delivery'), 'no folder can be made here');
+  const crowded = await openDelivering(t, { settings: { DATA_DIR: full } });
+  const path = crowded.address(`resize:width=33/${crowded.assetId}.png`);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => crowded.get(path)));
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.equal(await crowded.runs(), 1);
 });
 
 t.test('a picture goes with its asset, from the disk as well', async (t) => {

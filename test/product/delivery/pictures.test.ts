@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import t from 'tap';
-import { DiskCache } from '../../../src/platform/disk-cache/disk-cache.ts';
+import { DiskShelf } from '../../../src/platform/file-cache/disk-shelf.ts';
+import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
+import { pictureReserve } from '../../../src/product/delivery/cache.ts';
 import { Pictures } from '../../../src/product/delivery/pictures.ts';
 
 t.test('a process keeps its lease for as long as it makes a picture, and no longer', async (t) => {
@@ -14,8 +16,8 @@ t.test('a process keeps its lease for as long as it makes a picture, and no long
   mock.timers.enable({ apis: ['setInterval'] });
   t.teardown(() => mock.timers.reset());
   const reserve = new DiskReserve(1_000, async () => ({ freeBytes: 1e9, totalBytes: 1e9 }));
-  const shared = { directory, now: () => new Date(), log: { warn: () => undefined } };
-  const disk = new DiskCache({ ...shared, maxBytes: 1_000_000, reserve });
+  const shelf = new DiskShelf(directory, reserve);
+  const cache = new FileCache({ shelf, maxBytes: 1_000_000, log: { warn: () => undefined } });
   let untilMs = 0;
   let nowMs = 0;
   const coordination = {
@@ -27,7 +29,10 @@ t.test('a process keeps its lease for as long as it makes a picture, and no long
       untilMs = nowMs;
     },
   };
-  const pictures = new Pictures({ ...shared, disk, coordination, hostId: 'host', processId: '1' });
+  const pictures = new Pictures({
+    ...{ cache, coordination, hostId: 'host', processId: '1', waitMs: 10_000 },
+    now: () => new Date(),
+  });
   const picture = await pictures.get({
     place: { owner: 'acc_1', group: 'ast_1', name: 'a' },
     freshMs: null,
@@ -44,5 +49,18 @@ t.test('a process keeps its lease for as long as it makes a picture, and no long
   t.equal(picture.width, 1);
   mock.timers.tick(10_000);
   t.equal(untilMs, nowMs, 'the lease has ended, and nothing renews it');
-  await disk.settled();
+  await cache.settled();
+});
+
+t.test('a disk that still takes uploads keeps no more pictures', async (t) => {
+  const gigabytes = (count: number) => count * 1_000_000_000;
+  for (const [totalBytes, reserveBytes, freeBytes] of [
+    [gigabytes(100), gigabytes(1), gigabytes(1.5)],
+    // Of a small disk, a share is reserved.
+    [gigabytes(1), gigabytes(1), gigabytes(0.15)],
+  ] as const) {
+    const measure = async () => ({ totalBytes, freeBytes });
+    await t.resolves(new DiskReserve(reserveBytes, measure).check(), 'an upload');
+    await t.rejects(pictureReserve(reserveBytes, measure).check(), { name: 'StorageFullError' });
+  }
 });

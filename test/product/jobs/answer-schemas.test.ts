@@ -1,9 +1,9 @@
 // needs: server
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ plan: 'scale', credits: 1_000 });
 const { key } = account;
 const assetIds = await uploadPictures(server, account, 2);

@@ -1,10 +1,10 @@
-// needs: server, both stores
+// needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ credits: 10_000 });
 const { key } = account;
 const [assetId = '', heroId = ''] = await uploadPictures(server, account, 2);

@@ -1,10 +1,10 @@
 // needs: server, browser
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account();
 const { key } = account;
 const [asset = '', logo = ''] = await uploadPictures(server, account, 2);

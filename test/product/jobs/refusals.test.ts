@@ -1,9 +1,9 @@
 // needs: server
 import t, { type Test } from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ plan: 'free', credits: 20 });
 const { key } = account;
 const [asset = '', other = ''] = await uploadPictures(server, account, 2);

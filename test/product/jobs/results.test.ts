@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { fileName } from '../../../src/product/jobs/results/results.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account({ credits: 100 });
 const other = await server.account();
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 // needs: server, both stores
 import t, { type Test } from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ plan: 'free', credits: 1_000 });
 const { key } = account;
 const [first = '', second = '', third = ''] = await uploadPictures(server, account, 3);

@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { selectAssets } from '../../../src/product/jobs/submit/selection.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account({ credits: 100 });
 const stranger = await server.account();
 

@@ -1,10 +1,10 @@
-// needs: server, both stores
+// needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ plan: 'free', credits: 1_000 });
 const { key } = account;
 const generate = { op: 'generate', model: 'sandbox-image-draft', prompt: 'A lighthouse' };

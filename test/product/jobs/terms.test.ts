@@ -1,11 +1,11 @@
-// needs: server, both stores
+// needs: server
 import t, { type Test } from 'tap';
 import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ plan: 'free', credits: 1_000 });
 const { key } = account;
 const [first = '', second = ''] = await uploadPictures(server, account, 2);

@@ -3,7 +3,7 @@ import { countTokens } from 'gpt-tokenizer';
 import sharp from 'sharp';
 import t from 'tap';
 import { OP_NAMES } from '../../../src/product/catalogue/index.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { type Answered, call, connectedTo, photo, REVISIONS } from './client.ts';
 
 const MAX_CALLS = 8;
@@ -12,7 +12,7 @@ const MAX_TABLE_TOKENS = 250;
 /** What a model pays for a picture: its pixels by this number. */
 const PIXELS_A_TOKEN = 750;
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account();
 
 /** The tokens that a model writes and reads of a call: a host shows either the text or the data of an answer. */

@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { TOOLS } from '../../../src/product/mcp/tools/index.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { type Answered, call, connectedTo, photo, REVISIONS } from './client.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account({ credits: 1_000 });
 const bytes = await photo();
 const uploaded = await server.call('/assets/upload', { key, body: bytes, type: 'image/jpeg' });

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import t from 'tap';
 import { WARNING_CODES } from '../../../src/product/catalogue/checks/warnings.ts';
 import { BUILT_INS } from '../../../src/product/presets/builtins.ts';

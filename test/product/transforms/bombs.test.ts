@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, alone
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import sharp from 'sharp';

@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import type { Test } from 'tap';
-import { type Answer, startServer, type TestServer } from '../../support/harness.ts';
+import { type Answer, sharedServer, startServer, type TestServer } from '../../support/harness.ts';
 
 /** Parameters of a query before they are encoded: lists and objects are sent as JSON text. */
 export type Query = Record<string, unknown>;
@@ -14,9 +14,12 @@ export interface Calls {
   metadata(body: Uint8Array, type?: string): Promise<Answer>;
 }
 
-/** A server and an account that may call it without a limit of its rate. */
-export async function openCalls(t: Test, settings: Record<string, string> = {}): Promise<Calls> {
-  const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000', ...settings } });
+/** An account that may call without a limit of its rate; on a server of its own if there are settings. */
+export async function openCalls(t: Test, settings?: Record<string, string>): Promise<Calls> {
+  const server =
+    settings === undefined
+      ? await sharedServer()
+      : await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000', ...settings } });
   const { key } = await server.account();
   const post = (path: string, body: Uint8Array, type: string, as: string) =>
     server.call(path, { method: 'POST', key: as, body: new Uint8Array(body), type });

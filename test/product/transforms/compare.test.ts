@@ -1,10 +1,10 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { pngOf, refusalOf } from './calls.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account();
 
 const grey = sharp({ create: { width: 200, height: 100, channels: 3, background: '#808080' } });

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, alone
 import sharp from 'sharp';
 import t from 'tap';
 import { seeded } from '../../../workers/models/random.ts';

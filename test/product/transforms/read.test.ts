@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, type WriteInputBarcodeFormat, writeBarcode } from 'zxing-wasm/writer';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { pngOf, refusalOf } from './calls.ts';
 
 const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
 prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(writer).buffer } });
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account();
 
 interface Found {

@@ -1,4 +1,4 @@
-// needs: server, browser
+// needs: server, browser, alone
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, alone
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, setDefaultCACertificates } from 'node:tls';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

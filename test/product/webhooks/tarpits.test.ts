@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { startServer } from '../../support/harness.ts';

@@ -1,5 +1,6 @@
-// needs: pixels
+// needs: pixels, alone
 import sharp from 'sharp';
+import t from 'tap';
 import { describe } from '../../../workers/image/metadata/metadata.ts';
 import { staysFlat } from '../growth.ts';
 import { made, passOf } from './passes.ts';
@@ -20,11 +21,11 @@ const noise = await sharp({
   .png({ compressionLevel: 0 })
   .toBuffer();
 
-staysFlat('a large file', 150, () => made(noise, passOf([], { format: 'png', effort: 0 })));
-staysFlat('a search for a setting', 20, () =>
+staysFlat(t, 'a large file', 150, () => made(noise, passOf([], { format: 'png', effort: 0 })));
+staysFlat(t, 'a search for a setting', 20, () =>
   made(noise, passOf([], { format: 'jpeg', target: { minSsim: 0.9 } })),
 );
-staysFlat('steps that need pixels', 30, () =>
+staysFlat(t, 'steps that need pixels', 30, () =>
   made(noise, passOf([['trim'], ['roundCorners', { radius: 9 }]], { format: 'png', effort: 0 })),
 );
-staysFlat('a description', 25, () => describe(new Uint8Array(noise)));
+staysFlat(t, 'a description', 25, () => describe(new Uint8Array(noise)));

@@ -1,4 +1,4 @@
-// needs: pixels
+// needs: pixels, alone
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';

@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../../support/images.ts';
-import { made, meanDifference, passOf, raster } from './passes.ts';
+import { LOSSLESS, made, meanDifference, passOf, raster } from './passes.ts';
 
 const corpus = needsImages(t);
 
@@ -12,7 +12,7 @@ for (const shape of ['landscape', 'portrait']) {
     t.test(`${shape} stored with EXIF orientation ${orientation} comes out upright`, corpus, async (t) => {
       const upright = await raster(image(`orientation/${shape}_1.jpg`));
       const file = image(`orientation/${shape}_${orientation}.jpg`);
-      const whole = await made(file, passOf([], { format: 'png' }));
+      const whole = await made(file, passOf([], LOSSLESS));
       t.ok(meanDifference(await raster(whole.data), upright) < 3, 'the whole picture');
       t.same([whole.width, whole.height], [upright.width, upright.height]);
 

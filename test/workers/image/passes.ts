@@ -61,13 +61,16 @@ export async function raster(file: Uint8Array): Promise<Raster> {
   return { data, width: info.width, height: info.height, at };
 }
 
+/** What writes a picture losslessly and soonest. */
+export const LOSSLESS: Encode = { format: 'png', effort: 0 };
+
 /** Steps on a picture, written losslessly and read again. */
 export async function rasterOf(
   input: Uint8Array,
   steps: StepText[],
   more: Partial<TransformTask> = {},
 ): Promise<Raster> {
-  return raster((await made(input, passOf(steps, { format: 'png' }), more)).data);
+  return raster((await made(input, passOf(steps, LOSSLESS), more)).data);
 }
 
 /** A PNG whose pixels a function gives. */
@@ -76,14 +79,16 @@ export async function drawn(
   height: number,
   pixel: (x: number, y: number) => number[],
 ): Promise<Uint8Array> {
-  const rows = Array.from({ length: width * height }, (_, index) =>
-    pixel(index % width, Math.floor(index / width)),
-  );
-  const channels = (rows[0] as number[]).length as 1 | 2 | 3 | 4;
-  return sharp(Uint8Array.from(rows.flat()), { raw: { width, height, channels } })
+  const first = pixel(0, 0);
+  const channels = first.length as 1 | 2 | 3 | 4;
+  const data = new Uint8Array(width * height * channels);
+  data.set(first);
+  for (let index = 1; index < width * height; index += 1)
+    data.set(pixel(index % width, Math.floor(index / width)), index * channels);
+  return sharp(data, { raw: { width, height, channels } })
     .png()
     .toUint8Array()
-    .then(({ data }) => data);
+    .then((file) => file.data);
 }
 
 export const RED = [255, 0, 0, 255];
@@ -105,16 +110,17 @@ export function quarters(width: number, height: number): Promise<Uint8Array> {
 /** The largest difference of any channel. */
 export function difference(a: Raster, b: Raster): number {
   if (a.width !== b.width || a.height !== b.height) return Number.POSITIVE_INFINITY;
-  return a.data.reduce(
-    (largest, value, index) => Math.max(largest, Math.abs(value - (b.data[index] as number))),
-    0,
-  );
+  let largest = 0;
+  for (let index = 0; index < a.data.length; index += 1)
+    largest = Math.max(largest, Math.abs((a.data[index] as number) - (b.data[index] as number)));
+  return largest;
 }
 
 /** The mean difference of the channels. */
 export function meanDifference(a: Raster, b: Raster): number {
   if (a.width !== b.width || a.height !== b.height) return Number.POSITIVE_INFINITY;
-  return (
-    a.data.reduce((sum, value, index) => sum + Math.abs(value - (b.data[index] as number)), 0) / a.data.length
-  );
+  let sum = 0;
+  for (let index = 0; index < a.data.length; index += 1)
+    sum += Math.abs((a.data[index] as number) - (b.data[index] as number));
+  return sum / a.data.length;
 }

@@ -61,8 +61,9 @@ function isPublicRead({ method, url, routeOptions: { config } }: FastifyRequest)
  * @param isSigned whether a request uses a signed link.
  */
 export function openToEveryOrigin(app: FastifyInstance, isSigned: IsSigned): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (isSigned(request)) allow(reply, '*');
+    done();
   });
 }
 
@@ -97,8 +98,8 @@ function allowMore(reply: FastifyReply, methods: string): FastifyReply {
     .header('access-control-max-age', String(DAY_SECONDS));
 }
 
-/** Adds a header of the request to Vary. */
+/** Adds a header of the request to Vary, unless it is there. */
 export function varyBy(reply: FastifyReply, name: string): void {
-  const before = reply.getHeader('vary')?.toString();
-  reply.header('vary', before === undefined ? name : `${before}, ${name}`);
+  const before = reply.getHeader('vary')?.toString().split(', ') ?? [];
+  if (!before.includes(name)) reply.header('vary', [...before, name].join(', '));
 }

@@ -7,7 +7,7 @@ import { DAY_MS } from '../../values/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import { moveDurably, readFully } from './durable-file.ts';
 import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
-import type { Objects } from './port.ts';
+import type { ListedObject, Objects } from './port.ts';
 import { assertWithin, clippedRange } from './range.ts';
 import { ReadCache } from './read-cache.ts';
 import { DiskReserve, readSpace } from './reserve.ts';
@@ -127,6 +127,14 @@ export function openFileObjects(directory: string, reserveBytes = 0): Objects {
         if (stats !== null && stats.mtimeMs < beforeMs) keys.push(key);
       }
       return keys;
+    },
+    async list(prefix) {
+      const listed: ListedObject[] = [];
+      for await (const { key, path } of objectsUnder(root, prefix)) {
+        const stats = await statOrNull(path);
+        if (stats !== null) listed.push({ key, bytes: stats.size, storedMs: stats.mtimeMs });
+      }
+      return listed;
     },
     checkFreeSpace,
     async ping() {

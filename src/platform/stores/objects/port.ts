@@ -29,10 +29,20 @@ export interface Objects {
   delete(key: string): Promise<void>;
   /** Keys that begin with `prefix`, stored before an instant (epoch ms), at most `limit`, for the sweeper. */
   listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]>;
+  /** Every object whose key begins with `prefix`, in no order. */
+  list(prefix: string): Promise<ListedObject[]>;
   /** @throws StorageFullError while the store takes no more puts, though it can be read. */
   checkFreeSpace(): Promise<void>;
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface ListedObject {
+  key: string;
+  /** What it takes, which may be some bytes more than its content. */
+  bytes: number;
+  /** Epoch milliseconds of its last put, by the clock of the store. */
+  storedMs: number;
 }
 
 export interface StoredObject {

@@ -4,7 +4,7 @@ import { StorageFullError } from '../documents/port.ts';
 /** The lifetime of a measurement of the disk. */
 const MEASUREMENT_LIFE_MS = 1_000;
 /** The largest share of a small disk that is reserved. */
-const MAX_RESERVED_SHARE = 0.1;
+export const MAX_RESERVED_SHARE = 0.1;
 
 interface Space {
   freeBytes: number;
@@ -17,13 +17,16 @@ interface Space {
 export class DiskReserve {
   readonly #reserveBytes: number;
   readonly #measure: () => Promise<Space>;
+  readonly #maxShare: number;
   #measuredMs = Number.NEGATIVE_INFINITY;
   /** The bytes that may be written before the reserve is used. */
   #spareBytes = 0;
 
-  constructor(reserveBytes: number, measure: () => Promise<Space>) {
+  /** @param maxShare the largest share of a disk that is reserved. */
+  constructor(reserveBytes: number, measure: () => Promise<Space>, maxShare = MAX_RESERVED_SHARE) {
     this.#reserveBytes = reserveBytes;
     this.#measure = measure;
+    this.#maxShare = maxShare;
   }
 
   /** @throws StorageFullError while less space is free than the reserve. */
@@ -31,7 +34,7 @@ export class DiskReserve {
     const nowMs = performance.now();
     if (nowMs - this.#measuredMs >= MEASUREMENT_LIFE_MS) {
       const { freeBytes, totalBytes } = await this.#measure();
-      this.#spareBytes = freeBytes - Math.min(this.#reserveBytes, totalBytes * MAX_RESERVED_SHARE);
+      this.#spareBytes = freeBytes - Math.min(this.#reserveBytes, totalBytes * this.#maxShare);
       this.#measuredMs = nowMs;
     }
     if (this.#spareBytes < 0)

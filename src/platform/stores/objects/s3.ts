@@ -4,7 +4,7 @@ import { present } from '../../values/present.ts';
 import { MEGABYTE } from '../../values/units.ts';
 import { StoreUnavailableError } from '../documents/port.ts';
 import { assertKey } from './key.ts';
-import type { Objects, StoredObject } from './port.ts';
+import type { ListedObject, Objects, StoredObject } from './port.ts';
 import { assertWithin } from './range.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
@@ -140,6 +140,23 @@ export function openS3Objects(options: S3Options): Objects {
     };
   }
 
+  /** The objects whose keys begin with `prefix`; pages are requested as the caller iterates. */
+  async function* objectsUnder(prefix: string): AsyncGenerator<ListedObject> {
+    const { sdk, client } = await open();
+    let StartAfter = '';
+    for (;;) {
+      const input = { Bucket: bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
+      const page = await reached((abortSignal) =>
+        client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
+      );
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+        if (LastModified !== undefined) yield { key: Key, bytes: Size, storedMs: LastModified.getTime() };
+        StartAfter = Key;
+      }
+      if (page.IsTruncated !== true) return;
+    }
+  }
+
   return {
     async put(key, body, contentType, recorded) {
       try {
@@ -181,22 +198,14 @@ export function openS3Objects(options: S3Options): Objects {
       await reached((abortSignal) => client.send(new sdk.DeleteObjectCommand(object), { abortSignal }));
     },
     async listOlder(prefix, beforeMs, limit) {
-      const { sdk, client } = await open();
       const keys: string[] = [];
-      let StartAfter = '';
-      for (;;) {
-        const input = { Bucket: bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
-        const page = await reached((abortSignal) =>
-          client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
-        );
-        for (const { Key = '', LastModified } of page.Contents ?? []) {
-          if (keys.length >= limit) return keys;
-          if (LastModified !== undefined && LastModified.getTime() < beforeMs) keys.push(Key);
-          StartAfter = Key;
-        }
-        if (page.IsTruncated !== true) return keys;
+      for await (const { key, storedMs } of objectsUnder(prefix)) {
+        if (keys.length >= limit) break;
+        if (storedMs < beforeMs) keys.push(key);
       }
+      return keys;
     },
+    list: (prefix) => Array.fromAsync(objectsUnder(prefix)),
     /** A bucket is never full. */
     async checkFreeSpace() {},
     async ping() {

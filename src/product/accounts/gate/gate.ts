@@ -173,6 +173,21 @@ export class Gate {
     };
   }
 
+  /** Whether the address has sent as many wrong credentials as it may, as far as this process knows. */
+  isBlocked(request: FastifyRequest): boolean {
+    return this.#blockedMsOf(networkOf(request.ip)) > 0;
+  }
+
+  /**
+   * Counts what a route checks itself, such as a signed address, as a wrong credential; nothing is asked while the
+   * address is blocked.
+   * @returns the error to throw: the given refusal, or 429 once the window is full.
+   */
+  async refuseWrong(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
+    const blockedMs = this.#blockedMsOf(networkOf(request.ip));
+    return blockedMs > 0 ? blocked(blockedMs) : this.#strike(request, refusal);
+  }
+
   /**
    * Admits a call without a question and synchronously, as most calls of a busy caller. Every other decision, each
    * refusal included, is left to `admit`.

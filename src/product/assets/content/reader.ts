@@ -52,6 +52,11 @@ export class AssetReader {
     };
   };
 
+  /** Whether an asset was found 20 s ago at most, and its end was not announced since. Reads nothing. */
+  knows(accountId: string, assetId: string): boolean {
+    return this.#records.knows(accountId, assetId);
+  }
+
   /** The bytes of an asset, in their own memory, and their media type. Throws as `find` and its `read`. */
   readonly read = async (
     accountId: string,

@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import { ACCOUNT_CHANGED } from '../../accounts/revocations.ts';
 import type { AccountsStore } from '../../accounts/store.ts';
-import { noSuchPicture } from '../errors.ts';
 import { isSignatureOf } from './signing.ts';
 import type { SigningKeysStore } from './store.ts';
 
 const REVOKED = 'delivery/revoked';
 const MAX_SIGNERS = 10_000;
+const MAX_UNKNOWN = 10_000;
 /** How long a key may be used without another look at it, by every process of every host. */
 const KEEP_MS = 500;
+/** How long a key that does not exist is not looked up again. An id is told when its key exists, never before. */
+const UNKNOWN_MS = 30_000;
 
 const KEY_ID = /^sgk_[0-9A-Za-z]{24}$/;
+/** The account of keys that do not exist, which is looked up like any other. */
+const NO_ACCOUNT = 'acc_none';
 
 /** Who signed an address: a key, with what a call of its account needs. */
 export interface Signer {
@@ -31,77 +36,134 @@ interface Claim {
   expiresAt: number | null;
 }
 
+/** A look at a key that was good. */
+interface Look {
+  signer: Signer;
+  atMs: number;
+}
+
 interface SignersOptions {
-  keys: SigningKeysStore;
+  keys: Pick<SigningKeysStore, 'findAnyKey'>;
   accounts: Pick<AccountsStore, 'findStanding'>;
-  coordination: Coordination;
+  coordination: Pick<Coordination, 'subscribe' | 'publish'>;
   now: () => Date;
 }
 
 /**
- * The signers of addresses. A key is looked up again after half a second, and at once when its revocation is announced.
+ * The signers of addresses. A key is looked up again after half a second, and at once when its revocation or a change
+ * of its account is announced. Keys that do not exist cost the same reads as others, and the same HMAC.
  */
 export class Signers {
   readonly #options: SignersOptions;
-  readonly #found = new LRUCache<string, Promise<Signer | null>>({
-    max: MAX_SIGNERS,
-    ttl: KEEP_MS,
-    // Otherwise the cache starts a timer per millisecond to save readings of the clock.
-    ttlResolution: 0,
-  });
+  /** The last look at each key that was good, however old: its id is no made-up one. */
+  readonly #looks = new LRUCache<string, Look>({ max: MAX_SIGNERS });
+  readonly #unknown: LRUCache<string, true>;
+  readonly #running = new Map<string, Promise<Signer | null>>();
   /** The secret of keys that do not exist, so that they cost what others do. */
   readonly #decoy = randomBytes(32).toString('base64url');
-  #unsubscribe: () => void = () => {};
+  #unsubscribe: Array<() => void> = [];
 
   private constructor(options: SignersOptions) {
     this.#options = options;
+    const perf = { now: () => options.now().getTime() };
+    this.#unknown = new LRUCache({ max: MAX_UNKNOWN, ttl: UNKNOWN_MS, ttlResolution: 0, perf });
   }
 
   static async open(options: SignersOptions): Promise<Signers> {
+    const { coordination } = options;
     const signers = new Signers(options);
-    signers.#unsubscribe = await options.coordination.subscribe(REVOKED, (keyId) => {
-      signers.#found.delete(keyId);
-    });
+    signers.#unsubscribe = [
+      await coordination.subscribe(REVOKED, (keyId) => signers.#forget(keyId)),
+      await coordination.subscribe(ACCOUNT_CHANGED, (accountId) => signers.#forgetAccount(accountId)),
+    ];
     return signers;
   }
 
   /**
-   * Who signed an address.
-   * @throws ApiError 404 when nobody did, it has expired, or the account is suspended or gone.
+   * Who signed an address; null when nobody did, it has expired, or the account is suspended or gone.
+   * @param looksUp whether a key that was never seen here is looked up in the store.
    */
-  async verify({ keyId, signature, message, expiresAt }: Claim): Promise<Signer> {
-    const signer = await this.#find(keyId);
+  async verify(
+    { keyId, signature, message, expiresAt }: Claim,
+    { looksUp }: { looksUp: boolean },
+  ): Promise<Signer | null> {
+    const signer = await this.#find(keyId, looksUp);
     const isRight = isSignatureOf(signature, signer?.secret ?? this.#decoy, message);
-    const isOver = expiresAt !== null && expiresAt * 1000 <= this.#options.now().getTime();
-    if (signer === null || !isRight || isOver) throw noSuchPicture();
-    return signer;
+    return isRight && !this.isOver(expiresAt) ? signer : null;
+  }
+
+  /** The signer of a key that was good half a second ago at most: the same object while nothing has changed. */
+  current(keyId: string): Signer | undefined {
+    return this.#freshLook(keyId)?.signer;
+  }
+
+  isOver(expiresAt: number | null): boolean {
+    return expiresAt !== null && expiresAt * 1000 <= this.#options.now().getTime();
   }
 
   /** Announces to every process that a key was revoked. */
   async revoked(keyId: string): Promise<void> {
-    this.#found.delete(keyId);
+    this.#forget(keyId);
     await this.#options.coordination.publish(REVOKED, keyId);
   }
 
   close(): void {
-    this.#unsubscribe();
+    for (const end of this.#unsubscribe) end();
   }
 
-  #find(keyId: string): Promise<Signer | null> {
-    if (!KEY_ID.test(keyId)) return Promise.resolve(null);
-    const known = this.#found.get(keyId);
-    if (known !== undefined) return known;
-    const found = this.#read(keyId);
-    this.#found.set(keyId, found);
-    // A failure of the store is not kept.
-    found.catch(() => this.#found.delete(keyId));
+  #forget(keyId: string): void {
+    this.#looks.delete(keyId);
+    // A read that began before the change is not kept.
+    this.#running.delete(keyId);
+  }
+
+  #forgetAccount(accountId: string): void {
+    for (const [keyId, { signer }] of this.#looks.entries())
+      if (signer.accountId === accountId) this.#forget(keyId);
+    this.#running.clear();
+  }
+
+  #freshLook(keyId: string): Look | undefined {
+    const look = this.#looks.get(keyId);
+    const ageMs = this.#options.now().getTime() - (look?.atMs ?? 0);
+    return ageMs >= 0 && ageMs < KEEP_MS ? look : undefined;
+  }
+
+  #find(keyId: string, looksUp: boolean): Promise<Signer | null> | Signer | null {
+    const look = this.#freshLook(keyId);
+    if (look !== undefined) return look.signer;
+    if (!KEY_ID.test(keyId) || this.#unknown.has(keyId)) return null;
+    if (!looksUp && !this.#looks.has(keyId)) return null;
+    const running = this.#running.get(keyId);
+    if (running !== undefined) return running;
+    const atMs = this.#options.now().getTime();
+    const found = this.#look(keyId).then(
+      (signer) => {
+        // What was read before the key or its account changed is not kept.
+        if (this.#running.get(keyId) === found) this.#keep(keyId, signer, atMs);
+        return signer;
+      },
+      (error: unknown) => {
+        if (this.#running.get(keyId) === found) this.#running.delete(keyId);
+        throw error;
+      },
+    );
+    this.#running.set(keyId, found);
     return found;
   }
 
-  async #read(keyId: string): Promise<Signer | null> {
+  #keep(keyId: string, signer: Signer | null, atMs: number): void {
+    this.#running.delete(keyId);
+    const last = this.#looks.get(keyId)?.signer;
+    if (signer === null) this.#looks.delete(keyId);
+    else this.#looks.set(keyId, { signer: last?.plan === signer.plan ? last : signer, atMs });
+  }
+
+  async #look(keyId: string): Promise<Signer | null> {
     const { keys, accounts } = this.#options;
     const key = await keys.findAnyKey(keyId);
-    const standing = key && (await accounts.findStanding(key.accountId));
+    const standing = await accounts.findStanding(key?.accountId ?? NO_ACCOUNT);
+    if (key === null) this.#unknown.set(keyId, true);
     if (key === null || standing === null || standing.isSuspended) return null;
     return { keyId, accountId: key.accountId, plan: standing.plan, secret: key.secret };
   }

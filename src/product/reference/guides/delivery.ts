@@ -8,66 +8,8 @@ import {
   shell,
   table,
 } from '../../../platform/pages/page.ts';
-
-/** The key, the paths and the signatures that the samples print, so that a reader can check code of their own. */
-const NODE = `import { createHmac } from 'node:crypto';
-
-const keyId = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt';
-const secret = 'sgs_0123456789abcdefghijABCDEFGHIJ0123456789';
-
-const sign = (message) => createHmac('sha256', secret).update(message).digest('base64url').slice(0, 32);
-
-// One picture.
-const path = 'resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp';
-console.log(\`/d/\${keyId}/\${sign(path)}/\${path}\`);
-
-// The same until an instant, in epoch seconds.
-const end = \`\${path}?exp=1893456000\`;
-console.log(\`/d/\${keyId}/\${sign(end)}/\${end}\`);
-
-// Every width of a family: the width is not signed.
-const family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk';
-const signature = sign(\`\${family}/*.auto\`);
-console.log([640, 1080].map((width) => \`/d/\${keyId}/\${signature}/\${family}/\${width}.auto \${width}w\`).join(', '));`;
-
-const PYTHON = `import base64, hashlib, hmac
-
-key_id = "sgk_0Vc2C4nu07iemyzIa4tP8Brt"
-secret = "sgs_0123456789abcdefghijABCDEFGHIJ0123456789"
-
-def sign(message):
-    digest = hmac.new(secret.encode(), message.encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(digest).decode()[:32]
-
-path = "resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp"
-print(f"/d/{key_id}/{sign(path)}/{path}")
-
-end = f"{path}?exp=1893456000"
-print(f"/d/{key_id}/{sign(end)}/{end}")
-
-family = "card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk"
-signature = sign(f"{family}/*.auto")
-print(", ".join(f"/d/{key_id}/{signature}/{family}/{width}.auto {width}w" for width in (640, 1080)))`;
-
-const PHP = `<?php
-$keyId = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt';
-$secret = 'sgs_0123456789abcdefghijABCDEFGHIJ0123456789';
-
-function sign(string $message, string $secret): string {
-    $digest = base64_encode(hash_hmac('sha256', $message, $secret, true));
-    return substr(strtr($digest, '+/', '-_'), 0, 32);
-}
-
-$path = 'resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp';
-echo "/d/$keyId/", sign($path, $secret), "/$path\\n";
-
-$end = "$path?exp=1893456000";
-echo "/d/$keyId/", sign($end, $secret), "/$end\\n";
-
-$family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk';
-$signature = sign("$family/*.auto", $secret);
-$rungs = array_map(fn ($width) => "/d/$keyId/$signature/$family/$width.auto {$width}w", [640, 1080]);
-echo implode(', ', $rungs), "\\n";`;
+import { LOADER_SAMPLES } from './delivery-loaders.ts';
+import { SIGNING_SAMPLES } from './delivery-signing.ts';
 
 const NGINX = `proxy_cache_path /var/cache/nginx/pictures keys_zone=pictures:32m max_size=20g inactive=30d use_temp_path=off;
 
@@ -77,12 +19,6 @@ location /d/ {
     proxy_cache_lock on;
     proxy_cache_use_stale error timeout updating;
     add_header X-Cache $upstream_cache_status;
-}`;
-
-const LOADER = `// next.config.js: images: { loader: 'custom', loaderFile: './loader.js', deviceSizes: [640, 750, 1080, 1920] }
-// src is the signed family without its width: https://pictures.example.com/d/sgk_…/<signature>/card@3/ast_…
-export default function loader({ src, width }) {
-  return \`\${src}/\${width}.auto\`;
 }`;
 
 export const delivery: Page = {
@@ -146,16 +82,15 @@ curl --fail-with-body -H "Accept: image/avif,image/webp,*/*" "$(jq -r .data.url 
     paragraph(
       'These scripts print the same three lines. The signatures in them are `I34HdoEkaxoSRgLsPrf5q-i4fv1IFvBe`, `3gQo-r35gAeoLe08E2Yf3gCLk16nVTef` and `EnxTUCyZMmh6k4CpOibFEgPIdasdye4A`.',
     ),
-    samples(
-      { label: 'Node', language: 'js', code: NODE },
-      { label: 'Python', language: 'python', code: PYTHON },
-      { label: 'PHP', language: 'php', code: PHP },
-    ),
+    samples(...SIGNING_SAMPLES),
     heading('A loader for a web framework'),
     paragraph(
-      'The server signs a family once per picture, and the browser needs no secret. With next/image:',
+      'The server signs a family once per picture and gives its address without the width, `https://pictures.example.com/d/sgk_…/<signature>/card@3/ast_…`, as the source of the image. The loader adds the width, and the browser needs no secret.',
     ),
-    samples({ label: 'JavaScript', language: 'js', code: LOADER }),
+    samples(...LOADER_SAMPLES),
+    paragraph(
+      'A width with `@1` takes the next rung of the preset from there on, so that a loader need not know them. No rung is wider than the largest one, which is 3840 where the preset declares none.',
+    ),
     heading('What is answered'),
     table(
       ['Answer', 'When'],
@@ -181,14 +116,27 @@ curl --fail-with-body -H "Accept: image/avif,image/webp,*/*" "$(jq -r .data.url 
             'Where a preset declares `{assetId, status}`: that picture with that status, while the source is away. No cache keeps it.',
           ],
         ],
+        [
+          ['429'],
+          [
+            'Too many wrong addresses came from this client, as for wrong keys: wait for `Retry-After`. Right addresses are answered meanwhile.',
+          ],
+        ],
         [['503'], ['No place, or the public address fails. `Retry-After` says when.']],
       ],
     ),
     heading('A cache before the service'),
     paragraph(
-      'Every answer has `Cache-Tag` and `Surrogate-Key`: `asset-<id>`, `preset-<id>-<version>` and `key-<id>`. Deletes of assets, presets and signing keys answer in `Cache-Tag` what a CDN has to purge. nginx needs no more than this; it tells the readers of `auto` apart by `Vary`:',
+      'nginx needs no more than this: it keeps an answer as long as `Cache-Control` says, and tells the readers of `auto` apart by `Vary`.',
     ),
     samples({ label: 'nginx', language: 'nginx', code: NGINX }),
+    paragraph('Of a CDN:'),
+    list(
+      'Its origin is this service, and the path `/d/` is cached by path and query. The only field of the query that matters is `exp`.',
+      'Many CDNs ignore `Vary: Accept` for pictures: there, add what Accept has of `image/avif` and `image/webp` to the key of the cache, or name a format in place of `auto`.',
+      'Name its networks in `TRUST_PROXY`: else wrong addresses of one reader count against all of its readers.',
+      'Every answer has `Cache-Tag` and `Surrogate-Key`: `asset-<id>`, `preset-<id>-<version>` and `key-<id>`. Deletes of assets, presets, their versions and signing keys answer in `Cache-Tag` what has to be purged: the service itself answers 404 at once, and a CDN answers its copy until it is told.',
+    ),
     list(
       ['Every field: ', link('POST /api/v1/delivery-links', '/docs/signDeliveryLinks'), '.'],
       ['The steps of a family: ', link('presets', '/docs/guides/presets'), '.'],

@@ -139,6 +139,26 @@ export function objectsContract(t: Test, open: () => Objects): void {
     t.same(swept.toSorted(), names.toSorted());
   });
 
+  t.test('objects are listed by prefix, with their size and the instant of their put', async (t) => {
+    const objects = open();
+    const prefix = `list-${randomText(8)}`;
+    const beforeMs = Date.now() - HOUR_MS;
+    for (let index = 1; index <= 3; index += 1)
+      await objects.put(`${prefix}/deep/${index}`, Buffer.alloc(1_000 * index), 'text/plain');
+    await objects.put(`${prefix}-other/1`, Buffer.from('x'), 'text/plain');
+    const listed = await objects.list(`${prefix}/`);
+    t.same(
+      listed.map(({ key }) => key).toSorted(),
+      [1, 2, 3].map((index) => `${prefix}/deep/${index}`),
+    );
+    for (const { key, bytes, storedMs } of listed) {
+      const contentBytes = 1_000 * Number(key.at(-1));
+      t.ok(bytes >= contentBytes && bytes < contentBytes + 300, `${bytes} bytes`);
+      t.ok(storedMs > beforeMs && storedMs < Date.now() + HOUR_MS);
+    }
+    t.same(await objects.list('nothing-here/'), []);
+  });
+
   t.test('a key is a path within the store, or no key', async (t) => {
     const objects = open();
     for (const bad of [

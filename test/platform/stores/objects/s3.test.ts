@@ -4,9 +4,11 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
+import { BucketShelf } from '../../../../src/platform/file-cache/bucket-shelf.ts';
 import { openS3Objects } from '../../../../src/platform/stores/objects/s3.ts';
 import { startMinio, type TestMinio } from '../../../support/services/minio.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
+import { fileCacheContract } from '../../file-cache/contract.ts';
 import { objectsContract } from './contract.ts';
 
 const MEGABYTE = 1_048_576;
@@ -27,6 +29,13 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
   });
 
   t.test('on S3', async (t) => objectsContract(t, () => objects));
+
+  t.test('a cache among the objects of S3', async (t) =>
+    fileCacheContract(t, async () => {
+      const prefix = `kept-${randomBytes(6).toString('hex')}/`;
+      return new BucketShelf({ objects, prefix, maxFileBytes: MEGABYTE });
+    }),
+  );
 
   t.test('a connection lost in the middle of a put stores nothing', async (t) => {
     const proxy = await startProxy(port);

@@ -1,4 +1,4 @@
-// needs: server
+// needs: service
 import t from 'tap';
 import { killRound } from '../../../chaos/kills/round.ts';
 

@@ -1,4 +1,4 @@
-// needs: server, redis, mongodb
+// needs: service, redis, mongodb
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';

@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Collection, CollectionSpec, Document, Documents, Filter, FindOptions, Sort } from '../port.ts';
 import { pick } from './fields.ts';
 import { selectOf } from './filter-sql.ts';
-import { keyOfValue } from './keys.ts';
+import { type Key, keyOfValue } from './keys.ts';
 import { shapeOf } from './shape.ts';
 
 /**
@@ -49,10 +49,27 @@ export function readingDirectly(documents: Documents, path: string): Documents {
       const collection = await documents.collection<T>(spec);
       const shape = shapeOf(spec);
 
+      /** The statements of queries by what fixes their text; null for those that are not read here. */
+      const known = new Map<string, string | null>();
+
+      /** The statement of a query whose fields are each fixed to one value; null if no index answers it completely. */
+      function statementFor(filter: Filter, options: FindOptions): string | null {
+        const kind = kindOf(filter, options);
+        const found = known.get(kind);
+        if (found !== undefined) return found;
+        const isRead = isReadByIndex(spec, Object.keys(filter), options.sort ?? []);
+        const sql = isRead ? selectOf('body', filter, options, shape).sql : null;
+        known.set(kind, sql);
+        return sql;
+      }
+
       /** The documents of a filter; undefined when they are not read here, or the read fails. */
       function read(filter: Filter, options: FindOptions): T[] | undefined {
-        if (!isReadByIndex(spec, filter, options)) return undefined;
-        const { sql, params } = selectOf('body', filter, options, shape);
+        const keys = keysOf(filter);
+        if (keys === undefined || (options.skip ?? 0) > 0) return undefined;
+        const sql = statementFor(filter, options);
+        if (sql === null) return undefined;
+        const params = [...keys, options.limit ?? -1, 0];
         const bodies = using(sql, (statement) => bodiesOf(statement.iterate(...params)));
         return bodies?.map((body) => picked(JSON.parse(body) as T, options.fields));
       }
@@ -95,21 +112,35 @@ function picked<T extends Document>(document: T, fields: readonly string[] | und
   return fields === undefined ? document : (pick(document, fields) as T);
 }
 
+/** The values that a filter fixes, in the order of its fields; undefined if one of its fields has another condition. */
+function keysOf(filter: Filter): Key[] | undefined {
+  const keys: Key[] = [];
+  for (const field in filter) {
+    const key = filter[field] === undefined ? undefined : keyOfValue(filter[field]);
+    if (key === undefined) return undefined;
+    keys.push(key);
+  }
+  return keys;
+}
+
+/** The fields of a filter, which of them are null, and the sort: what the text of a statement depends on. */
+function kindOf(filter: Filter, { sort = [] }: FindOptions): string {
+  let kind = '';
+  for (const field in filter) kind += filter[field] === null ? `${field}=null,` : `${field},`;
+  for (const [field, direction] of sort) kind += ` ${field} ${direction}`;
+  return kind;
+}
+
 /**
  * Whether one index answers a query completely, so that SQLite reads only rows of the result and sorts nothing: the
  * filter fixes the `_id`, or exactly the first fields of an index, each to one value, and the sort is that of its next
  * fields.
  */
-function isReadByIndex(spec: CollectionSpec, filter: Filter, { sort = [], skip = 0 }: FindOptions): boolean {
-  const fixed = Object.keys(filter);
-  if (skip > 0 || fixed.length === 0 || !fixed.every((field) => isKey(filter[field]))) return false;
-  if (Object.hasOwn(filter, '_id')) return true;
+function isReadByIndex(spec: CollectionSpec, fixed: readonly string[], sort: Sort): boolean {
+  if (fixed.length === 0) return false;
+  if (fixed.includes('_id')) return true;
   // A partial index lacks some documents.
   return spec.indexes.some(({ fields, whenPresent }) => !whenPresent && answers(fields, fixed, sort));
-}
-
-function isKey(operand: unknown): boolean {
-  return operand !== undefined && keyOfValue(operand) !== undefined;
 }
 
 /** Whether the fixed fields come first in an index, and the sort after them, forwards or backwards. */

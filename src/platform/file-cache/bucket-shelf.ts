@@ -1,0 +1,57 @@
+import type { Objects } from '../stores/objects/port.ts';
+import { HOUR_MS } from '../values/units.ts';
+import type { Shelf, ShelvedFile } from './shelf.ts';
+
+/** A use costs a put, so it is noted four times a day. */
+const USE_RESOLUTION_MS = 6 * HOUR_MS;
+const TYPE = 'application/octet-stream';
+
+interface BucketShelfOptions {
+  objects: Objects;
+  /** What the keys of all files begin with; it ends with a slash. */
+  prefix: string;
+  maxFileBytes: number;
+}
+
+/** Files in the object store, which all hosts share. The time of an object is that of its last use. */
+export class BucketShelf implements Shelf {
+  readonly kind = 'bucket';
+  readonly useResolutionMs = USE_RESOLUTION_MS;
+  readonly #options: BucketShelfOptions;
+
+  constructor(options: BucketShelfOptions) {
+    this.#options = options;
+  }
+
+  async read(path: string): Promise<Buffer | null> {
+    const { objects, maxFileBytes } = this.#options;
+    const bytes = await objects.read(this.#keyOf(path), maxFileBytes).catch(() => null);
+    return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  async write(path: string, file: Buffer): Promise<void> {
+    await this.#options.objects.put(this.#keyOf(path), file, TYPE);
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#options.objects.delete(this.#keyOf(path));
+  }
+
+  touch(path: string, file: Buffer): Promise<void> {
+    return this.write(path, file);
+  }
+
+  async list(folder: string): Promise<ShelvedFile[]> {
+    const { objects, prefix } = this.#options;
+    const listed = await objects.list(folder === '' ? prefix : `${prefix}${folder}/`);
+    return listed.map(({ key, bytes, storedMs }) => ({
+      path: key.slice(prefix.length),
+      bytes,
+      usedMs: storedMs,
+    }));
+  }
+
+  #keyOf(path: string): string {
+    return `${this.#options.prefix}${path}`;
+  }
+}

@@ -1,0 +1,32 @@
+import type { ShelvedFile } from './shelf.ts';
+
+/**
+ * The files to delete, so that the others take at most `keptBytes`: of the owner with the most bytes the one that was
+ * used least recently, again and again.
+ */
+export function filesToEvict(files: readonly ShelvedFile[], keptBytes: number): ShelvedFile[] {
+  const owners = [...Map.groupBy(files, ownerOf).values()].map((owned) => ({
+    bytes: bytesOf(owned),
+    // The least recently used is last, where it is cheap to take.
+    files: owned.toSorted((one, other) => other.usedMs - one.usedMs),
+  }));
+  let total = bytesOf(files);
+  const evicted: ShelvedFile[] = [];
+  while (total > keptBytes) {
+    const largest = owners.reduce((most, owner) => (owner.bytes > most.bytes ? owner : most));
+    const file = largest.files.pop();
+    if (file === undefined) break;
+    largest.bytes -= file.bytes;
+    total -= file.bytes;
+    evicted.push(file);
+  }
+  return evicted;
+}
+
+export function bytesOf(files: readonly ShelvedFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function ownerOf({ path }: ShelvedFile): string {
+  return path.slice(0, path.indexOf('/'));
+}

@@ -1,0 +1,193 @@
+import { LRUCache } from 'lru-cache';
+import { eachLimit } from '../queues/each-limit.ts';
+import { StorageFullError } from '../stores/documents/port.ts';
+import type { Log } from '../tracing/log.ts';
+import { type CachedFacts, packed, unpacked } from './cached-file.ts';
+import { bytesOf, filesToEvict } from './eviction.ts';
+import type { Shelf, ShelvedFile } from './shelf.ts';
+
+/** The part of the space that is left after an eviction, so that one eviction serves many writes. */
+const KEPT_SHARE = 7 / 8;
+/** A process looks for files to evict when it has written this part of the space. */
+const WRITTEN_SHARE = 1 / 32;
+/** The largest part of the space that one file may take. */
+const MAX_FILE_SHARE = 1 / 8;
+/** The files whose last use a process remembers, so that it notes each use once in a while. */
+const MAX_NOTED = 50_000;
+/** How old the figures of a cache may be that nobody writes to. */
+const FIGURES_LIFE_MS = 300_000;
+const FILES_AT_ONCE = 32;
+
+interface FileCacheOptions {
+  shelf: Shelf;
+  maxBytes: number;
+  log: Log;
+}
+
+/** The name of a file: who it is made for, what it is made of, and its own name there. Each is a safe file name. */
+export interface CachePlace {
+  owner: string;
+  group: string;
+  name: string;
+}
+
+/** What a cache holds. */
+export interface CacheFigures {
+  files: number;
+  bytes: number;
+  /** Epoch milliseconds at which the file was used that was not used for longest; null without any file. */
+  oldestUseMs: number | null;
+}
+
+/**
+ * Files that can be made again, within a space. All processes that have the same shelf share them, and they survive a
+ * restart. When the space is used up, the owner with the most bytes loses what was not used for longest, so that one
+ * owner cannot evict the share of the others. Nothing here fails a caller: what cannot be kept is not kept, and what
+ * cannot be read is not there.
+ *
+ * Each process evicts after its own writes, so several of them exceed the space by what they write meanwhile, which the
+ * part that an eviction leaves free makes up for.
+ */
+export class FileCache {
+  readonly #options: FileCacheOptions;
+  /** Written since the last eviction. The first write of a process evicts, because others may have filled the space. */
+  #writtenBytes = Number.POSITIVE_INFINITY;
+  #evicting: Promise<void> = Promise.resolve();
+  readonly #noted: LRUCache<string, true>;
+  #figures: CacheFigures = { files: 0, bytes: 0, oldestUseMs: null };
+  #listedMs = Number.NEGATIVE_INFINITY;
+  #evicted = 0;
+
+  constructor(options: FileCacheOptions) {
+    this.#options = options;
+    this.#noted = new LRUCache({ max: MAX_NOTED, ttl: options.shelf.useResolutionMs });
+  }
+
+  get isOff(): boolean {
+    return this.#options.maxBytes === 0;
+  }
+
+  get kind(): Shelf['kind'] {
+    return this.#options.shelf.kind;
+  }
+
+  /** The number of files that this process has evicted. */
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  /** The file, or null. A damaged one is deleted. */
+  async read(place: CachePlace): Promise<{ facts: CachedFacts; bytes: Buffer } | null> {
+    if (this.isOff) return null;
+    const { shelf } = this.#options;
+    const path = pathOf(place);
+    const file = await shelf.read(path);
+    if (file === null) return null;
+    const found = unpacked(file);
+    if (found === null) await this.#remove(path);
+    else this.#noteUse(path, file);
+    return found;
+  }
+
+  /** Keeps a file; false when it is not kept, because it is too large or there is no space for it. */
+  async write(place: CachePlace, facts: CachedFacts, bytes: Uint8Array): Promise<boolean> {
+    const { shelf, maxBytes, log } = this.#options;
+    const file = packed(facts, bytes);
+    if (file.length > maxBytes * MAX_FILE_SHARE) return false;
+    const path = pathOf(place);
+    try {
+      await shelf.write(path, file);
+    } catch (error) {
+      if (!(error instanceof StorageFullError))
+        log.warn({ err: error }, 'A file of the cache could not be kept');
+      return false;
+    }
+    this.#noted.set(path, true);
+    const { files, bytes: before, oldestUseMs } = this.#figures;
+    this.#figures = {
+      files: files + 1,
+      bytes: before + file.length,
+      oldestUseMs: oldestUseMs ?? Date.now(),
+    };
+    this.#writtenBytes += file.length;
+    if (this.#writtenBytes > maxBytes * WRITTEN_SHARE) this.#evict();
+    return true;
+  }
+
+  /** Deletes all that was made of one thing. */
+  async removeGroup({ owner, group }: Omit<CachePlace, 'name'>): Promise<void> {
+    await this.#removeAll(`${owner}/${group}`, () => true);
+  }
+
+  /** Deletes all that was made for an owner. @param prefix what the names of the files begin with. */
+  async removeOwned(owner: string, prefix = ''): Promise<void> {
+    await this.#removeAll(owner, ({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
+  }
+
+  /**
+   * What the cache holds, as the last look at all of its files and the writes since then tell. While it cannot be
+   * looked at, the last figures stay.
+   */
+  async readFigures(): Promise<CacheFigures> {
+    if (!this.isOff && Date.now() - this.#listedMs > FIGURES_LIFE_MS) {
+      const files = await this.#options.shelf.list('').catch(() => null);
+      if (files !== null) this.#note(files);
+    }
+    return this.#figures;
+  }
+
+  /** Resolves when no eviction runs any more. */
+  async settled(): Promise<void> {
+    await this.#evicting;
+  }
+
+  /** A failure is left to the next eviction: what is not asked for any more is the first to go. */
+  async #remove(path: string): Promise<void> {
+    await this.#options.shelf.remove(path).catch(() => undefined);
+  }
+
+  async #removeAll(folder: string, isDoomed: (file: ShelvedFile) => boolean): Promise<void> {
+    const files = await this.#options.shelf.list(folder).catch(() => []);
+    await eachLimit(files.filter(isDoomed), FILES_AT_ONCE, ({ path }) => this.#remove(path));
+  }
+
+  #noteUse(path: string, file: Buffer): void {
+    if (this.#noted.has(path)) return;
+    this.#noted.set(path, true);
+    this.#options.shelf.touch(path, file).catch(() => undefined);
+  }
+
+  #evict(): void {
+    this.#writtenBytes = 0;
+    this.#evicting = this.#evicting
+      .then(() => this.#evictNow())
+      .catch((error: unknown) =>
+        this.#options.log.warn({ err: error }, 'The cache could not be brought down to its space'),
+      );
+  }
+
+  async #evictNow(): Promise<void> {
+    const files = await this.#options.shelf.list('');
+    const doomed = new Set(filesToEvict(files, this.#options.maxBytes * KEPT_SHARE));
+    this.#note(files.filter((file) => !doomed.has(file)));
+    await eachLimit([...doomed], FILES_AT_ONCE, ({ path }) => this.#remove(path));
+    this.#evicted += doomed.size;
+  }
+
+  #note(files: readonly ShelvedFile[]): void {
+    this.#listedMs = Date.now();
+    const oldestUseMs = files.reduce(
+      (least, { usedMs }) => Math.min(least, usedMs),
+      Number.POSITIVE_INFINITY,
+    );
+    this.#figures = {
+      files: files.length,
+      bytes: bytesOf(files),
+      oldestUseMs: files.length === 0 ? null : oldestUseMs,
+    };
+  }
+}
+
+function pathOf({ owner, group, name }: CachePlace): string {
+  return `${owner}/${group}/${name}`;
+}

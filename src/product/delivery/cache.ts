@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { BucketShelf } from '../../platform/file-cache/bucket-shelf.ts';
+import { DiskShelf } from '../../platform/file-cache/disk-shelf.ts';
+import { FileCache } from '../../platform/file-cache/file-cache.ts';
+import type { Objects } from '../../platform/stores/objects/port.ts';
+import { DiskReserve, MAX_RESERVED_SHARE, readSpace } from '../../platform/stores/objects/reserve.ts';
+import type { Log } from '../../platform/tracing/log.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
+
+/** What the keys of delivered pictures begin with, where they are kept in a bucket. */
+export const DELIVERED_PREFIX = 'delivery/';
+
+/** The largest picture that a bucket is asked for, in bytes. */
+const MAX_OBJECT_BYTES = 128 * MEGABYTE;
+
+export interface PictureCacheSettings {
+  DATA_DIR: string;
+  S3_BUCKET: string;
+  STORAGE_RESERVE_MEGABYTES: number;
+  DELIVERY_CACHE_MEGABYTES: number;
+}
+
+/** Opens the cache of delivered pictures: in the bucket where the assets are in one, else on the disk of this host. */
+export function openPictureCache(settings: PictureCacheSettings, objects: Objects, log: Log): FileCache {
+  const { DATA_DIR, S3_BUCKET, STORAGE_RESERVE_MEGABYTES, DELIVERY_CACHE_MEGABYTES } = settings;
+  const directory = join(DATA_DIR, 'delivery');
+  const reserve = pictureReserve(STORAGE_RESERVE_MEGABYTES * MEGABYTE, () => readSpace(directory));
+  const shelf =
+    S3_BUCKET === ''
+      ? new DiskShelf(directory, reserve)
+      : new BucketShelf({ objects, prefix: DELIVERED_PREFIX, maxFileBytes: MAX_OBJECT_BYTES });
+  return new FileCache({ shelf, maxBytes: DELIVERY_CACHE_MEGABYTES * MEGABYTE, log });
+}
+
+/**
+ * The space of the disk that delivered pictures leave free: twice what uploads leave, so that an upload which was let
+ * in finds its space though pictures are kept meanwhile.
+ */
+export function pictureReserve(
+  uploadReserveBytes: number,
+  measure: ConstructorParameters<typeof DiskReserve>[1],
+): DiskReserve {
+  return new DiskReserve(2 * uploadReserveBytes, measure, 2 * MAX_RESERVED_SHARE);
+}

@@ -1,0 +1,73 @@
+import { disposition, fileNameOf } from '../assets/content/content.ts';
+import type { Address } from './address.ts';
+import { type Ordered, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './orders.ts';
+import type { Picture } from './pictures.ts';
+
+/** Seconds in a year, which caches treat as unlimited. */
+const MAX_AGE_SECONDS = 31_536_000;
+const REVALIDATED_SECONDS = 86_400;
+
+/** A picture that a browser opens by itself runs and loads nothing. */
+const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The headers of a picture for an order are the same each time. */
+const built = new WeakMap<Ordered, { picture: Picture | null; headers: Headers }>();
+
+/**
+ * The headers of a picture, but for those that depend on the time.
+ * @param picture null where only its ETag is known.
+ */
+export function headersOf(ordered: Ordered, picture: Picture | null): Headers {
+  const last = built.get(ordered);
+  if (last?.picture === picture) return last.headers;
+  const headers = build(ordered, picture);
+  built.set(ordered, { picture, headers });
+  return headers;
+}
+
+function build({ asset, etag, format, tags }: Ordered, picture: Picture | null): Headers {
+  const type = picture?.contentType ?? (format && `image/${format}`);
+  return {
+    etag: quoted(picture?.etag ?? etag ?? ''),
+    'cache-tag': tags.join(','),
+    'surrogate-key': tags.join(' '),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': CONTENT_POLICY,
+    'cross-origin-resource-policy': 'cross-origin',
+    ...(type && {
+      'content-type': type,
+      'content-disposition': disposition(
+        'inline',
+        fileNameOf(asset?.name ?? asset?.id ?? 'picture', type.slice('image/'.length), false),
+      ),
+    }),
+    ...(picture && {
+      'x-service-width': String(picture.width),
+      'x-service-height': String(picture.height),
+    }),
+  };
+}
+
+export function quoted(etag: string): string {
+  return `"${etag}"`;
+}
+
+/**
+ * The Cache-Control header. The picture of an asset never changes; that of a public address is asked for again after an
+ * hour. No copy outlives the address or the asset.
+ */
+export function cacheControlOf({ source, expiresAt }: Address, { asset }: Ordered, nowMs: number): string {
+  const assetEnd = asset?.expiresAt ?? null;
+  const ends = [
+    ...(expiresAt === null ? [] : [expiresAt * 1000]),
+    ...(assetEnd === null ? [] : [Date.parse(assetEnd)]),
+  ];
+  const left = ends.map((end) => Math.floor((end - nowMs) / 1000));
+  const longest = source.kind === 'url' ? URL_FRESH_SECONDS : MAX_AGE_SECONDS;
+  const control = `public, max-age=${Math.max(0, Math.min(longest, ...left))}`;
+  if (source.kind === 'asset') return `${control}, immutable`;
+  if (ends.length > 0) return control;
+  return `${control}, stale-while-revalidate=${REVALIDATED_SECONDS}, stale-if-error=${URL_STALE_SECONDS}`;
+}

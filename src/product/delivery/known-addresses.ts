@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache';
+import { MEGABYTE } from '../../platform/values/units.ts';
+import type { AssetReader } from '../assets/content/reader.ts';
+import type { Address } from './address.ts';
+import { readerOf } from './formats.ts';
+import type { Signer, Signers } from './keys/signers.ts';
+import type { Ordered } from './orders.ts';
+import type { Recipes } from './recipes.ts';
+
+const MAX_CHARACTERS = 8 * MEGABYTE;
+/** What is kept beside the text of an address, in characters of memory. */
+const ENTRY_CHARACTERS = 2_000;
+
+/** A right address, and who signed it. */
+export interface SignedAddress {
+  address: Address;
+  signer: Signer;
+}
+
+/** A right address with what it asks for. */
+export interface KnownAddress extends SignedAddress {
+  ordered: Ordered;
+}
+
+interface KnownAddressesOptions {
+  signers: Pick<Signers, 'current' | 'isOver'>;
+  recipes: Pick<Recipes, 'knows'>;
+  assets: Pick<AssetReader, 'knows'>;
+  now: () => Date;
+}
+
+/**
+ * The right addresses that were asked for last, so that a picture that is kept costs no HMAC, no plan and no read of a
+ * store. Each time it is seen whether the key, the preset and the asset are still there, and that nothing has expired.
+ */
+export class KnownAddresses {
+  readonly #options: KnownAddressesOptions;
+  readonly #known = new LRUCache<string, KnownAddress>({
+    maxSize: MAX_CHARACTERS,
+    sizeCalculation: (_known, key) => key.length + ENTRY_CHARACTERS,
+  });
+
+  constructor(options: KnownAddressesOptions) {
+    this.#options = options;
+  }
+
+  /** @param accept the header of the reader, which is a part of what an address of `auto` asks for. */
+  find(url: string, accept: string | undefined): KnownAddress | null {
+    const known = this.#known.get(keyOf(url, accept));
+    return known !== undefined && this.#holds(known) ? known : null;
+  }
+
+  keep(url: string, accept: string | undefined, known: KnownAddress): void {
+    this.#known.set(keyOf(url, accept), known);
+  }
+
+  #holds({ address, signer, ordered: { asset } }: KnownAddress): boolean {
+    const { signers, recipes, assets, now } = this.#options;
+    const { accountId } = signer;
+    if (signers.current(address.keyId) !== signer || signers.isOver(address.expiresAt)) return false;
+    if (!recipes.knows(accountId, address.work)) return false;
+    if (asset === null) return true;
+    const isOver = asset.expiresAt !== null && Date.parse(asset.expiresAt) <= now().getTime();
+    return !isOver && assets.knows(accountId, asset.id);
+  }
+}
+
+function keyOf(url: string, accept: string | undefined): string {
+  return url.includes('.auto') ? `${readerOf(accept).join()} ${url}` : url;
+}

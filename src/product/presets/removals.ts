@@ -1,0 +1,36 @@
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { cacheTagOf, type Preset } from './preset.ts';
+
+const GONE = 'presets/gone';
+
+/** Deleted versions of a preset, by the tags of the pictures that they made. */
+interface GoneVersions {
+  accountId: string;
+  tags: string[];
+}
+
+/** Tells every process which versions of presets were deleted. A message may be lost. */
+export class PresetRemovals {
+  readonly #coordination: Pick<Coordination, 'publish' | 'subscribe'>;
+
+  constructor(coordination: Pick<Coordination, 'publish' | 'subscribe'>) {
+    this.#coordination = coordination;
+  }
+
+  /** Announces deleted versions. @returns the tags that a cache before the service has to purge. */
+  async announce(accountId: string, { _id }: Preset, versions: readonly number[]): Promise<string[]> {
+    const tags = versions.map((version) => cacheTagOf(_id, version));
+    const gone: GoneVersions = { accountId, tags };
+    // Without the message the pictures stay in the caches of other processes, and are not answered.
+    await this.#coordination.publish(GONE, JSON.stringify(gone)).catch(() => undefined);
+    return tags;
+  }
+
+  /** Calls a listener when versions were deleted, by whatever process. @returns a function that ends this. */
+  whenRemoved(listener: (accountId: string, tags: readonly string[]) => void): Promise<() => void> {
+    return this.#coordination.subscribe(GONE, (message) => {
+      const { accountId, tags } = JSON.parse(message) as GoneVersions;
+      listener(accountId, tags);
+    });
+  }
+}

@@ -1,0 +1,120 @@
+import type { Sample } from '../../../platform/pages/page.ts';
+
+/** The key, the paths and the signatures that the samples print, so that a reader can check code of their own. */
+const NODE = `import { createHmac } from 'node:crypto';
+
+const keyId = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt';
+const secret = 'sgs_0123456789abcdefghijABCDEFGHIJ0123456789';
+
+const sign = (message) => createHmac('sha256', secret).update(message).digest('base64url').slice(0, 32);
+
+// One picture.
+const path = 'resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp';
+console.log(\`/d/\${keyId}/\${sign(path)}/\${path}\`);
+
+// The same until an instant, in epoch seconds.
+const end = \`\${path}?exp=1893456000\`;
+console.log(\`/d/\${keyId}/\${sign(end)}/\${end}\`);
+
+// Every width of a family: the width is not signed.
+const family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk';
+const signature = sign(\`\${family}/*.auto\`);
+console.log([640, 1080].map((width) => \`/d/\${keyId}/\${signature}/\${family}/\${width}.auto \${width}w\`).join(', '));`;
+
+const PYTHON = `import base64, hashlib, hmac
+
+key_id = "sgk_0Vc2C4nu07iemyzIa4tP8Brt"
+secret = "sgs_0123456789abcdefghijABCDEFGHIJ0123456789"
+
+def sign(message):
+    digest = hmac.new(secret.encode(), message.encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode()[:32]
+
+path = "resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp"
+print(f"/d/{key_id}/{sign(path)}/{path}")
+
+end = f"{path}?exp=1893456000"
+print(f"/d/{key_id}/{sign(end)}/{end}")
+
+family = "card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk"
+signature = sign(f"{family}/*.auto")
+print(", ".join(f"/d/{key_id}/{signature}/{family}/{width}.auto {width}w" for width in (640, 1080)))`;
+
+const PHP = `<?php
+$keyId = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt';
+$secret = 'sgs_0123456789abcdefghijABCDEFGHIJ0123456789';
+
+function sign(string $message, string $secret): string {
+    $digest = base64_encode(hash_hmac('sha256', $message, $secret, true));
+    return substr(strtr($digest, '+/', '-_'), 0, 32);
+}
+
+$path = 'resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp';
+echo "/d/$keyId/", sign($path, $secret), "/$path\\n";
+
+$end = "$path?exp=1893456000";
+echo "/d/$keyId/", sign($end, $secret), "/$end\\n";
+
+$family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk';
+$signature = sign("$family/*.auto", $secret);
+$rungs = array_map(fn ($width) => "/d/$keyId/$signature/$family/$width.auto {$width}w", [640, 1080]);
+echo implode(', ', $rungs), "\\n";`;
+
+const GO = `package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+)
+
+const keyID = "sgk_0Vc2C4nu07iemyzIa4tP8Brt"
+const secret = "sgs_0123456789abcdefghijABCDEFGHIJ0123456789"
+
+func sign(message string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(message))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))[:32]
+}
+
+func main() {
+	path := "resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp"
+	fmt.Printf("/d/%s/%s/%s\\n", keyID, sign(path), path)
+
+	end := path + "?exp=1893456000"
+	fmt.Printf("/d/%s/%s/%s\\n", keyID, sign(end), end)
+
+	family := "card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk"
+	base := fmt.Sprintf("/d/%s/%s/%s", keyID, sign(family+"/*.auto"), family)
+	fmt.Printf("%s/640.auto 640w, %s/1080.auto 1080w\\n", base, base)
+}`;
+
+const RUBY = `require 'base64'
+require 'openssl'
+
+KEY_ID = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt'
+SECRET = 'sgs_0123456789abcdefghijABCDEFGHIJ0123456789'
+
+def sign(message)
+  Base64.urlsafe_encode64(OpenSSL::HMAC.digest('SHA256', SECRET, message))[0, 32]
+end
+
+path = 'resize:width=640/ast_0Vc2C4soqnARqnzxkOQlkrIk.webp'
+puts "/d/#{KEY_ID}/#{sign(path)}/#{path}"
+
+ending = "#{path}?exp=1893456000"
+puts "/d/#{KEY_ID}/#{sign(ending)}/#{ending}"
+
+family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk'
+signature = sign("#{family}/*.auto")
+puts [640, 1080].map { |width| "/d/#{KEY_ID}/#{signature}/#{family}/#{width}.auto #{width}w" }.join(', ')`;
+
+/** Signing in five languages: each script prints the same three lines. */
+export const SIGNING_SAMPLES: readonly Sample[] = [
+  { label: 'Node', language: 'js', code: NODE },
+  { label: 'Python', language: 'python', code: PYTHON },
+  { label: 'PHP', language: 'php', code: PHP },
+  { label: 'Go', language: 'go', code: GO },
+  { label: 'Ruby', language: 'ruby', code: RUBY },
+];

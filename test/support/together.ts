@@ -1,0 +1,31 @@
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import root from 'tap';
+import { fileTests } from './file-tests.ts';
+
+const FILE_TIMEOUT_MS = 400_000;
+
+/**
+ * Runs the test files of TEST_FILES, separated by commas, in this process, one after another: what they share, from tap
+ * to the service with its routes, is loaded and compiled once. Each file is a test of its own, which is what it gets
+ * where it imports `tap`, so that its servers end with it. What helpers begin in `tap` ends with the process.
+ */
+const OWN_TEST = new URL('./own-test.ts', import.meta.url);
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    if (specifier !== 'tap' || !context.parentURL?.endsWith('.test.ts'))
+      return nextResolve(specifier, context);
+    return { url: `${OWN_TEST}?${context.parentURL}`, format: 'module-typescript', shortCircuit: true };
+  },
+});
+
+const stores = process.env.TEST_STORES === 'cluster' ? ' on Redis and MongoDB' : '';
+for (const file of process.env.TEST_FILES?.split(',') ?? []) {
+  const { href } = pathToFileURL(join(import.meta.dirname, '../..', file));
+  root.test(file + stores, { timeout: FILE_TIMEOUT_MS }, async (t) => {
+    fileTests.set(href, t);
+    await import(href);
+  });
+}
