@@ -279,7 +279,8 @@ export class ImageWorkers {
 
   readonly #compare = async (call: CompareCall, deadline: Deadline): Promise<Started<CompareResult>> => {
     const one = await this.#read(call, call, NATURAL_SIZE, [], deadline);
-    const other = await this.#read(call, { bytes: call.other }, NATURAL_SIZE, [], deadline);
+    const second = { bytes: call.other, ...present({ param: call.paramOf?.('otherAssetId') }) };
+    const other = await this.#read(call, second, NATURAL_SIZE, [], deadline);
     assertSameSize(one.header, other.header, call.paramOf);
     const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<ImageTask> => {
       const { input, raw } = (await other.open()).file;
@@ -307,17 +308,17 @@ export class ImageWorkers {
   /** The input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
   async #read(
     { accountId, work }: ImageCall,
-    { bytes: file, header: known }: Pick<ImageCall, 'bytes' | 'header'>,
+    { bytes: file, header: known, param }: LayerFile,
     size: DrawingSize,
     passes: readonly Pass[],
     deadline: Deadline,
   ): Promise<Source> {
-    if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, passes);
+    if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, passes, param);
     const bytes = isStored(file) ? await file.read() : file;
-    const opened = openedFrom(bytes, known, passes);
+    const opened = openedFrom(bytes, known, passes, param);
     const { header } = opened;
     if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, queueMs: 0 };
-    const drawn = await this.#rasterizer.draw({ bytes, size }, { accountId, work, deadline });
+    const drawn = await this.#rasterizer.draw({ bytes, size, param }, { accountId, work, deadline });
     const { width, height, naturalWidth, naturalHeight, channels, pixels: input, queueMs } = drawn;
     const pixels = {
       file: { input, raw: { width, height, channels } },

@@ -22,13 +22,20 @@ export const READABLE_TYPES = [
  * The header of an image that the service reads, before any cost of decoding.
  * @param known the header, if it was already read from these bytes.
  * @param pass decides how many of its frames are kept, which are counted; null: all.
+ * @param param the field of the call that brought a second picture; absent: it is the picture of the call.
  * @throws unsupported_format when it is not such an image, or these frames have more than 50 megapixels.
  */
-export function readable(bytes: Uint8Array, known?: Header | null, pass: Pass | null = null): Header {
+export function readable(
+  bytes: Uint8Array,
+  known?: Header | null,
+  pass: Pass | null = null,
+  param?: string,
+): Header {
   const header = known ?? readHeader(bytes);
-  if (!isSupported(header)) throw unsupported(bytes, 'file');
-  checkPixels(header, pass);
-  if (header.unread !== undefined) throw unsupportedFormat(header.unread, { received: header.mimeType });
+  if (!isSupported(header)) throw unsupported(bytes, param ?? 'file');
+  checkPixels(header, pass, param);
+  if (header.unread !== undefined)
+    throw unsupportedFormat(header.unread, { received: header.mimeType }, param);
   return header;
 }
 
@@ -58,9 +65,10 @@ function unsupported(bytes: Uint8Array, param: string): ApiError {
 
 /**
  * A drawing is counted when it is drawn, because that decides its size.
+ * @param param as in `readable`.
  * @throws unsupported_format when the frames to read have more pixels than the limit.
  */
-export function checkPixels(header: Header, pass: Pass | null): void {
+export function checkPixels(header: Header, pass: Pass | null, param?: string): void {
   const { format, pixels, frames, width, height } = header;
   const kept = pass === null ? frames : framesOf(header, pass);
   // The pages of a document may differ in size.
@@ -69,7 +77,11 @@ export function checkPixels(header: Header, pass: Pass | null): void {
   const size = `The image has ${counted.toLocaleString('en')} pixels`;
   const details = { limit: MAX_PIXELS, received: counted };
   if (kept === 1)
-    throw unsupportedFormat(`${size}, and at most 50 megapixels are read: send a smaller one.`, details);
+    throw unsupportedFormat(
+      `${size}, and at most 50 megapixels are read: send a smaller one.`,
+      details,
+      param,
+    );
   const fewer = pass === null || !header.animated ? [] : fewerFrames(header, pass);
   const words = fewer.flatMap(({ parameters }) =>
     Object.entries(parameters).map(([name, value]) => `${name}=${value}`),
@@ -77,5 +89,5 @@ export function checkPixels(header: Header, pass: Pass | null): void {
   const instead =
     words.length === 0 ? 'transform one of its frames (frame=first)' : `read fewer (${words.join(', or ')})`;
   const message = `${size}, its ${kept} frames together, and at most 50 megapixels are read: send one with fewer or smaller frames, or ${instead}.`;
-  throw unsupportedFormat(message, { ...details, ...(fewer.length > 0 && { instead: fewer }) });
+  throw unsupportedFormat(message, { ...details, ...(fewer.length > 0 && { instead: fewer }) }, param);
 }

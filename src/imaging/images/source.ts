@@ -29,24 +29,29 @@ export interface Source {
  * The input of bytes that were sent.
  * @param known the header, where it was already read from them.
  * @param passes none for a description and a comparison.
+ * @param param the field of the call that brought a second picture.
  * @throws unsupported_format as `readable` does.
  */
 export function openedFrom(
   bytes: Uint8Array,
   known: Header | null | undefined,
   passes: readonly Pass[],
+  param?: string,
 ): Opened {
   const [first = null, ...others] = passes;
-  const header = readable(bytes, known, first);
-  for (const pass of others) readable(bytes, header, pass);
+  const header = readable(bytes, known, first, param);
+  for (const pass of others) readable(bytes, header, pass, param);
   return { file: { input: ownedBytes(bytes) }, header };
 }
 
-/** A file in a store: it is read when the call has its slot, or is next to have one. */
-export function storedSource(file: StoredFile, passes: readonly Pass[]): Source {
+/**
+ * A file in a store: it is read when the call has its slot, or is next to have one.
+ * @param param as in `openedFrom`.
+ */
+export function storedSource(file: StoredFile, passes: readonly Pass[], param?: string): Source {
   let reading: Promise<Opened> | undefined;
   const open = () => {
-    reading ??= file.read().then((bytes) => openedFrom(bytes, null, passes));
+    reading ??= file.read().then((bytes) => openedFrom(bytes, null, passes, param));
     return reading;
   };
   // If the reading fails, the call is refused later, when it has its slot.

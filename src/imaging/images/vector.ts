@@ -30,6 +30,8 @@ export interface RasterizedDrawing extends DrawnPixels {
 export interface DrawingRequest {
   bytes: Uint8Array;
   size: DrawingSize;
+  /** The field of the call that brought a second picture. */
+  param?: string | undefined;
 }
 
 /** The account and the deadline of a drawing. */
@@ -78,7 +80,7 @@ export class Rasterizer {
     this.#options = options;
     const processes = new ChildProcesses<RasterizeTask, RasterizeResult, DrawnPixels | Failure>({
       ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: MAX_NICENESS, clock, onLost, processCpuMs },
-      diedMessage: PROCESS_DIED_MESSAGE,
+      deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
       resultOf: (reply, data) => (reply.kind === 'failure' ? reply : { ...reply, pixels: data }),
     });
     const givesWay = workerTime.isSpent;
@@ -89,7 +91,7 @@ export class Rasterizer {
    * @throws unsupported_format when it is not a drawing or too large; provider_unavailable (capacity,
    * deadline_exceeded, worker_unreachable); the signal's reason when it aborts.
    */
-  async draw({ bytes, size }: DrawingRequest, caller: DrawingCaller): Promise<RasterizedDrawing> {
+  async draw({ bytes, size, param }: DrawingRequest, caller: DrawingCaller): Promise<RasterizedDrawing> {
     const { accountId, work = 'call' } = caller;
     const { clock, timeoutMs, lateWork, workerTime } = this.#options;
     const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
@@ -118,7 +120,7 @@ export class Rasterizer {
         if (outcome === 'abandoned') lateWork.record(accountId, nameOf(), bytes.length, time);
       });
       const drawn = await result.finally(() => recorded);
-      if (drawn.kind === 'failure') throw refusalOf(drawn);
+      if (drawn.kind === 'failure') throw refusalOf({ ...drawn, ...present({ param }) });
       return { ...drawn, queueMs };
     } finally {
       time.end();

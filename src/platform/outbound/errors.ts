@@ -55,22 +55,31 @@ export function abortionOf({ reason }: AbortSignal, what: string): unknown {
   return reason instanceof DOMException && reason.name === 'TimeoutError' ? tooSlow(what) : reason;
 }
 
-/** Maps the error to a refusal for the client, who can correct the URL or try again. Any other error is passed on. */
-export function refusalOf(error: unknown): unknown {
+/**
+ * Maps the error to a refusal for the client, who can correct the URL or try again. Any other error is passed on.
+ * @param param the field of the call that gave the URL.
+ */
+export function refusalOf(error: unknown, param = 'url'): unknown {
   if (!(error instanceof OutboundError)) return error;
-  if (error.fault === 'connection' || error.fault === 'timeout') return unavailable(error.message);
+  if (error.fault === 'connection' || error.fault === 'timeout') return unavailable(error.message, { param });
   const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
-  const refusal = invalidParam('url', `The url cannot be used: ${why}. Send one with a public address.`);
+  const refusal = invalidParam(param, `The url cannot be used: ${why}. Send one with a public address.`);
   // The cause is only logged.
   refusal.cause = error;
   return refusal;
 }
 
 /** 503: the host failed for now. */
-export function unavailable(what: string, retryAfterSeconds = RETRY_AFTER_SECONDS): ApiError {
+export function unavailable(
+  what: string,
+  {
+    param,
+    retryAfterSeconds = RETRY_AFTER_SECONDS,
+  }: { param: string; retryAfterSeconds?: number | undefined },
+): ApiError {
   const message = `The host of the url failed (${what}); send the same call again later.`;
   return new ApiError('provider_unavailable', message, {
-    param: 'url',
+    param,
     details: { reason: 'url_unavailable' },
     retryAfterSeconds,
   });

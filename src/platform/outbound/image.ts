@@ -10,6 +10,8 @@ export interface FetchOptions {
   /** The timeout of the whole fetch: name, connection, response and body. */
   timeoutMs: number;
   signal?: AbortSignal;
+  /** The field of the call that gave the URL. Absent: `url`, and `file` for an image that is too large. */
+  param?: string | undefined;
 }
 
 export interface FetchedImage {
@@ -29,15 +31,16 @@ const MAX_LOCATION_CHARACTERS = 2048;
 
 /**
  * Fetches the image at a URL that a user gave.
- * @throws ApiError 400 invalid_param on url (not allowed, a redirect, an HTTP error, empty, or a content coding that
- *   cannot be undone), 413 payload_too_large on file, 503 provider_unavailable with reason url_unavailable (its host
+ * @throws ApiError 400 invalid_param (not allowed, a redirect, an HTTP error, empty, or a content coding that
+ *   cannot be undone), 413 payload_too_large, 503 provider_unavailable with reason url_unavailable (its host
  *   failed or was too slow, now); the signal's reason when the caller aborted.
  */
 export async function fetchImage(
   text: string,
-  { limitBytes, timeoutMs, signal }: FetchOptions,
+  { limitBytes, timeoutMs, signal, param }: FetchOptions,
   network: Network,
 ): Promise<FetchedImage> {
+  const address = param ?? 'url';
   const deadline = AbortSignal.timeout(timeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   try {
@@ -45,35 +48,36 @@ export async function fetchImage(
     const call = { method: 'GET', headers: HEADERS, answerTimeoutMs: timeoutMs, signal: ended } as const;
     const response = await exchange(target, call, network.allowed);
     try {
-      checkStatus(response, target.url);
+      checkStatus(response, target.url, address);
       const bytes = await readBody(response, limitBytes).catch((error: unknown) => {
-        throw error instanceof CodingError ? undecoded(error, limitBytes) : error;
+        throw error instanceof CodingError ? undecoded(error, limitBytes, param) : error;
       });
       if (bytes.length === 0)
-        throw invalidParam('url', 'The url answers an empty body; send the address of an image.');
+        throw invalidParam(address, 'The url answers an empty body; send the address of an image.');
       return { bytes, contentType: contentTypeOf(response), extension: extensionOf(target.url) };
     } finally {
       response.destroy();
     }
   } catch (error) {
-    throw error instanceof ApiError ? error : refusalOf(faultOf(error, ended));
+    throw error instanceof ApiError ? error : refusalOf(faultOf(error, ended), address);
   }
 }
 
-function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL): void {
+function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL, param: string): void {
   if (statusCode >= 200 && statusCode < 300) return;
   if (statusCode >= 300 && statusCode < 400) {
     const location = headers.location && (URL.parse(headers.location, url.href)?.href ?? headers.location);
-    throw invalidParam('url', 'The url is a redirect, which is not followed; send the address it leads to.', {
+    throw invalidParam(param, 'The url is a redirect, which is not followed; send the address it leads to.', {
       status: statusCode,
       location: location?.slice(0, MAX_LOCATION_CHARACTERS),
     });
   }
   if (statusCode >= 500 || statusCode === 429 || statusCode === 408) {
-    throw unavailable(`HTTP ${statusCode}`, retryAfterOf(headers['retry-after']));
+    const retryAfterSeconds = retryAfterOf(headers['retry-after']);
+    throw unavailable(`HTTP ${statusCode}`, { param, retryAfterSeconds });
   }
   const message = `The url answers HTTP ${statusCode}; send one that anybody may read.`;
-  throw invalidParam('url', message, { status: statusCode });
+  throw invalidParam(param, message, { status: statusCode });
 }
 
 function contentTypeOf({ headers }: IncomingMessage): string | null {
@@ -84,21 +88,21 @@ function extensionOf({ pathname }: URL): string | null {
   return /\.([a-z0-9]{1,8})$/i.exec(pathname)?.[1]?.toLowerCase() ?? null;
 }
 
-function undecoded({ fault, coding, cause }: CodingError, limitBytes: number): ApiError {
-  if (fault === 'large') return tooLarge(limitBytes);
+function undecoded({ fault, coding, cause }: CodingError, limitBytes: number, param?: string): ApiError {
+  if (fault === 'large') return tooLarge(limitBytes, param);
   const what =
     fault === 'unknown'
       ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS}`
       : `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`;
-  const refusal = invalidParam('url', `The body of the url ${what}.`, { coding });
+  const refusal = invalidParam(param ?? 'url', `The body of the url ${what}.`, { coding });
   // The cause is only logged.
   refusal.cause = cause;
   return refusal;
 }
 
-function tooLarge(limitBytes: number): ApiError {
+function tooLarge(limitBytes: number, param = 'file'): ApiError {
   const message = `The image at the url is larger than ${limitBytes} bytes; send a smaller one.`;
-  return new ApiError('payload_too_large', message, { param: 'file', details: { limit: limitBytes } });
+  return new ApiError('payload_too_large', message, { param, details: { limit: limitBytes } });
 }
 
 /** The Retry-After of the host, in seconds or as a date, within bounds. */

@@ -2,11 +2,14 @@ import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
 import { otherKindHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
-/** The asset does not exist, or belongs to another account: both get the same response. */
-export function assetNotFound(assetId: string): ApiError {
+/**
+ * The asset does not exist, or belongs to another account: both get the same response.
+ * @param param the field of the call that names the asset.
+ */
+export function assetNotFound(assetId: string, param = 'assetId'): ApiError {
   const hint = otherKindHint(assetId, 'ast');
   return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${hint}`, {
-    param: 'assetId',
+    param,
   });
 }
 
@@ -16,13 +19,16 @@ export function collectionNotFound(): ApiError {
   });
 }
 
-/** The asset has no bytes: its upload has not happened yet, or was not an image. */
-export function withoutContent(status: AssetStatus): ApiError {
+/**
+ * The asset has no bytes: its upload has not happened yet, or was not an image.
+ * @param param the field of the call that names the asset.
+ */
+export function withoutContent(status: AssetStatus, param = 'assetId'): ApiError {
   const reason =
     status === 'PENDING'
       ? 'has not finished uploading: put its bytes to the upload url first'
       : 'got bytes that are not a readable image: upload another one';
-  return new ApiError('invalid_state', `This asset ${reason}.`, { param: 'assetId', details: { status } });
+  return new ApiError('invalid_state', `This asset ${reason}.`, { param, details: { status } });
 }
 
 /** A reserved asset accepts one upload only. */

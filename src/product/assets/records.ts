@@ -31,9 +31,12 @@ export class AssetRecords {
     return records;
   }
 
-  /** @throws ApiError asset_not_found, invalid_state */
-  async find(accountId: string, assetId: string): Promise<DoneAsset> {
-    return this.#records.get(keyOf(accountId, assetId)) ?? this.findStored(accountId, assetId);
+  /**
+   * @param param the field of the call that names the asset. Absent: assetId.
+   * @throws ApiError asset_not_found, invalid_state
+   */
+  async find(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
+    return this.#records.get(keyOf(accountId, assetId)) ?? this.findStored(accountId, assetId, param);
   }
 
   /** Whether an asset was there when it was last read, 20 s ago at most, and its end was not announced since. */
@@ -42,10 +45,10 @@ export class AssetRecords {
   }
 
   /** Reads the store and replaces the cached record. @throws as `find` */
-  async findStored(accountId: string, assetId: string): Promise<DoneAsset> {
+  async findStored(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
     const key = keyOf(accountId, assetId);
     this.#records.delete(key);
-    const asset = await findDone(this.#store, accountId, assetId);
+    const asset = await findDone(this.#store, accountId, assetId, param);
     this.#records.set(key, asset);
     return asset;
   }

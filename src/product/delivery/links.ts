@@ -3,7 +3,6 @@ import { preview } from '../../imaging/images/preview.ts';
 import type { StoredFile } from '../../imaging/images/stored-file.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
-import { withParam } from '../../platform/http/errors/with-param.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
@@ -103,12 +102,8 @@ export class Links {
       return { named: `url:${Buffer.from(source.url).toString('base64url')}`, file: null };
     if (source?.kind !== 'asset')
       throw invalidParam(names.assetId, 'The picture is missing: give assetId or url.');
-    try {
-      const file = await this.#options.assets.find(accountId, source.assetId);
-      return { named: source.assetId, file };
-    } catch (error) {
-      throw withParam(error, names.assetId);
-    }
+    const file = await this.#options.assets.find(accountId, source.assetId, names.assetId);
+    return { named: source.assetId, file };
   }
 
   #endOf({ expiresInSeconds }: NewDeliveryLink): number | null {

@@ -7,7 +7,6 @@ import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-bo
 import { openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { withParam } from '../../platform/http/errors/with-param.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type Source } from './input.ts';
@@ -61,14 +60,10 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
 
   /** The bytes of the second image. Refusals name its own parameter. */
   async function loadOther({ other, otherParam }: ImagePair, terms: CallTerms) {
-    try {
-      const { bytes: loaded, header } = await loadImage(other, options, terms);
-      const bytes = isStored(loaded) ? await loaded.read() : loaded;
-      readable(bytes, header);
-      return bytes;
-    } catch (error) {
-      throw withParam(error, otherParam);
-    }
+    const { bytes: loaded, header } = await loadImage(other, options, terms, otherParam);
+    const bytes = isStored(loaded) ? await loaded.read() : loaded;
+    readable(bytes, header, null, otherParam);
+    return bytes;
   }
 }
 

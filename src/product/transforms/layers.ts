@@ -3,7 +3,6 @@ import type { Layers } from '../../imaging/images/image-call.ts';
 import type { FurtherFile } from '../../platform/http/bodies/multipart.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
-import { withParam } from '../../platform/http/errors/with-param.ts';
 import { isObject } from '../../platform/values/json.ts';
 import type { Given } from '../catalogue/op.ts';
 import { type SentStep, secondPictureIn } from '../catalogue/plan/sent-step.ts';
@@ -119,9 +118,7 @@ export async function loadLayers(
   let sizeBytes = 0;
   for (const { id, source, param } of sent) {
     if (layers[id] !== undefined) continue;
-    const image = await loadImage(takeSource(source, files), options, terms).catch((error: unknown) => {
-      throw withParam(error, param);
-    });
+    const image = await loadImage(takeSource(source, files), options, terms, param);
     sizeBytes += image.bytes.length;
     if (sizeBytes > MAX_MULTIPART_BYTES) throw tooLargeTogether(param);
     layers[id] = { ...image, param };

@@ -143,24 +143,26 @@ export interface LoadedImage {
 
 /**
  * Gets the image that a call names.
+ * @param param the field, or the part, in which a second picture was sent; refusals name it.
  * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared type.
  */
 export async function loadImage(
   source: Source,
   { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
   { accountId, signal, deadlineMs }: CallTerms,
+  param?: string,
 ): Promise<LoadedImage> {
   switch (source.kind) {
     case 'bytes':
-      return asDeclared(source);
+      return asDeclared(source, param);
     case 'asset':
-      return { bytes: await assets.find(accountId, source.assetId), header: null };
+      return { bytes: await assets.find(accountId, source.assetId, param), header: null };
     case 'url': {
       const timeoutMs = Math.max(1, deadlineMs - Date.now());
-      const options = { limitBytes: MAX_IMAGE_BYTES, timeoutMs, signal };
+      const options = { limitBytes: MAX_IMAGE_BYTES, timeoutMs, signal, param };
       const { bytes, contentType, extension } = await outbound.fetchImage(source.url, options);
-      checkIsImage(bytes, 'url');
-      return asDeclared({ bytes, declaredType: servedType(contentType, extension) }, 'url');
+      checkIsImage(bytes, param ?? 'url');
+      return asDeclared({ bytes, declaredType: servedType(contentType, extension) }, param ?? 'url');
     }
   }
 }

@@ -72,6 +72,32 @@ t.test("an HTTP error is the caller's to mend, unless it may pass", async (t) =>
   await t.rejects(fetchImage(`${url}/204`), { code: 'invalid_param', param: 'url' }, 'nothing in it');
 });
 
+t.test('each refusal names the field that gave the address', async (t) => {
+  const { url } = await serve(t, (request, response) => {
+    const path = request.url ?? '';
+    if (path === '/coded') response.setHeader('content-encoding', 'lzw');
+    response.writeHead(Number(path.slice(1)) || 200, { location: '/x' });
+    response.end(path === '/empty' ? '' : Buffer.alloc(2_000));
+  });
+  const param = 'layerUrl';
+  const [strict, silent] = [createOutbound({ ...OPTIONS, allowedSubnets: [] }), 'http://127.0.0.1:9/'];
+  for (const path of ['302', '404', 'empty', 'coded'])
+    await t.rejects(
+      outbound.fetchImage(`${url}/${path}`, { ...CALL, param }),
+      { code: 'invalid_param', param },
+      path,
+    );
+  for (const address of [`${url}/503`, silent])
+    await t.rejects(outbound.fetchImage(address, { ...CALL, param }), {
+      code: 'provider_unavailable',
+      param,
+    });
+  await t.rejects(strict.fetchImage(url, { ...CALL, param }), { code: 'invalid_param', param });
+  const large = { code: 'payload_too_large', status: 413 };
+  await t.rejects(outbound.fetchImage(`${url}/200`, { ...CALL, param }), { ...large, param });
+  await t.rejects(fetchImage(`${url}/200`), { ...large, param: 'file' });
+});
+
 t.test('the wish of the host to be left alone is kept within bounds', async (t) => {
   const { url } = await serve(t, (request, response) => {
     response.writeHead(503, { 'retry-after': decodeURIComponent(request.url?.slice(1) ?? '') }).end();

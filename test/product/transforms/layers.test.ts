@@ -17,11 +17,9 @@ const logo = await pngOf(create(8, 4, '#10e010'));
 const other = await pngOf(create(6, 6, '#f0f000'));
 const GREEN = [0x10, 0xe0, 0x10, 255];
 const YELLOW = [0xf0, 0xf0, 0, 255];
-const svg = new Uint8Array(
-  Buffer.from(
-    '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"><rect width="8" height="4" fill="#10e010"/></svg>',
-  ),
-);
+const drawingOf = (size: string, content = '') =>
+  new Uint8Array(Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${size}>${content}</svg>`));
+const svg = drawingOf('width="8" height="4"', '<rect width="8" height="4" fill="#10e010"/>');
 const INVALID = { status: 400, code: 'invalid_param', retryable: false };
 
 const calls = await openCalls(t, { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8' });
@@ -144,6 +142,7 @@ t.test('an output may be an overlay, and may share a second picture with the oth
 t.test('a part that is missing, sent twice or read by no step is named', async (t) => {
   const layer = layerPart('layer', logo);
   const text = layerPart('layer', new Uint8Array(Buffer.from('no picture')));
+  const host = await serve(t, (_request, response) => response.end('no picture'));
   const rows: Array<[steps: unknown, parts: Part[], expected: object, message: RegExp]> = [
     [[overlay()], [], { ...INVALID, param: 'layer', details: { missing: ['layer'] } }, /-F layer=@/],
     [[overlay(), overlay()], [layer], { ...INVALID, param: 'layer2' }, /missing/],
@@ -163,6 +162,24 @@ t.test('a part that is missing, sent twice or read by no step is named', async (
       [layerPart('layer', logo.slice(0, 60))],
       { status: 400, param: 'layer' },
       /cannot be decoded/,
+    ],
+    [
+      [overlay()],
+      [layerPart('layer', drawingOf('width="9000" height="9000"'), 'image/svg+xml')],
+      { status: 400, code: 'unsupported_format', param: 'layer' },
+      /9000 × 9000 pixels/,
+    ],
+    [
+      [overlay()],
+      [layerPart('layer', drawingOf('width="9" height="9"', '<g>'), 'image/svg+xml')],
+      { status: 400, code: 'unsupported_format', param: 'layer' },
+      /do not parse/,
+    ],
+    [
+      [overlay({ layerUrl: `${host.url}/text` })],
+      [],
+      { status: 400, code: 'unsupported_format', param: 'steps[0].parameters.layerUrl' },
+      /not supported/,
     ],
     [
       [overlay({ layer: 'brand', layerAssetId: logoAsset })],

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
-import { unsupportedFormat, workerUnreachable } from '../failures.ts';
+import { workerUnreachable } from '../failures.ts';
 import type { Finished, Workers } from './pool.ts';
 import { ProcessDeath, type TaskFiles, TaskProcess, type TaskProcessOptions } from './task-process.ts';
 
@@ -8,8 +8,8 @@ interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
   clock: Clock;
   /** Called when a process ends by itself. */
   onLost: (error: Error) => void;
-  /** The message if the task itself ended its process: the same call would do it again. */
-  diedMessage: string;
+  /** The result of a task that itself ended its process: the same call would do it again. */
+  deathResult: Result;
   /** Joins the reply of a process and its bytes, which own the whole of their memory. */
   resultOf: (reply: Reply, data: Uint8Array<ArrayBuffer>) => Result;
 }
@@ -49,10 +49,11 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Wo
     } catch (error) {
       await process.kill();
       const knownMs = error instanceof ProcessDeath ? error.cpuMs : null;
-      return {
-        busyMs: knownMs ?? clock.elapsedMs() - begunMs,
-        error: signal.aborted ? signal.reason : this.#refusalOf(error as Error),
-      };
+      const busyMs = knownMs ?? clock.elapsedMs() - begunMs;
+      if (signal.aborted) return { busyMs, error: signal.reason };
+      this.#options.onLost(error as Error);
+      if (error instanceof ProcessDeath && error.byTask) return { busyMs, result: this.#options.deathResult };
+      return { busyMs, error: error instanceof ProcessDeath ? workerUnreachable(error) : error };
     } finally {
       signal.removeEventListener('abort', kill);
     }
@@ -63,12 +64,6 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Wo
 
   async close(): Promise<void> {
     await Promise.all([...this.#idle.keys()].map((process) => process.kill()));
-  }
-
-  #refusalOf(error: Error): Error {
-    this.#options.onLost(error);
-    if (!(error instanceof ProcessDeath)) return error;
-    return error.byTask ? unsupportedFormat(this.#options.diedMessage) : workerUnreachable(error);
   }
 
   #take(): TaskProcess {

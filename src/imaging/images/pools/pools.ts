@@ -269,7 +269,7 @@ export class Pools {
     const processes = new ChildProcesses<ImageTask, ImageResult, ImageResult>({
       ...{ file, niceness, clock, onLost, processCpuMs },
       memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
-      diedMessage: PROCESS_DIED_MESSAGE,
+      deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
       resultOf: withBytes,
     });
     return new Pool(this.#admissionOf(name), processes);

@@ -88,9 +88,13 @@ export function announcedBytes({ headers }: FastifyRequest): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** 413 payload_too_large, with the limit in bytes. */
-export function tooLarge(param: string, limitBytes: number): ApiError {
-  return new ApiError('payload_too_large', `The ${param} is over ${limitBytes} bytes: send a smaller one.`, {
+/**
+ * 413 payload_too_large, with the limit in bytes.
+ * @param part what is too large: the file, another part by its name, or the body.
+ * @param param the field of the call that a part stands in, where its name is another one.
+ */
+export function tooLarge(part: string, limitBytes: number, param = part): ApiError {
+  return new ApiError('payload_too_large', `The ${part} is over ${limitBytes} bytes: send a smaller one.`, {
     param,
     details: { limit: limitBytes },
   });

@@ -32,12 +32,13 @@ export class AssetReader {
   /**
    * Finds an asset. Its `read` reads the bytes later, and throws asset_not_found or provider_unavailable with reason
    * storage_read.
-   * @throws ApiError asset_not_found, invalid_state, payload_too_large on `file`
+   * @param param the field of the call that names the asset. Absent: assetId, and `file` for one that is too large.
+   * @throws ApiError asset_not_found, invalid_state, payload_too_large
    */
-  readonly find = async (accountId: string, assetId: string): Promise<AssetFile> => {
-    const asset = await this.#records.find(accountId, assetId);
+  readonly find = async (accountId: string, assetId: string, param?: string): Promise<AssetFile> => {
+    const asset = await this.#records.find(accountId, assetId, param);
     const { image: facts, name, digest, expiresAt } = asset;
-    if (facts.bytes > this.#limitBytes) throw tooLarge('file', this.#limitBytes);
+    if (facts.bytes > this.#limitBytes) throw tooLarge('file', this.#limitBytes, param);
     return {
       ...{ facts, name, digest, expiresAt },
       length: facts.bytes,
@@ -45,7 +46,7 @@ export class AssetReader {
         // The asset may have been deleted a moment ago: the second look-up then throws asset_not_found.
         const bytes =
           (await this.#readBytes(asset)) ??
-          (await this.#readBytes(await this.#records.findStored(accountId, assetId)));
+          (await this.#readBytes(await this.#records.findStored(accountId, assetId, param)));
         if (bytes === null) throw storageUnreadable();
         return ownedBytes(bytes);
       },

@@ -13,25 +13,33 @@ export interface DoneAsset extends AssetDocument {
 
 /**
  * Finds the asset, in any status.
+ * @param param the field of the call that names it. Absent: assetId.
  * @throws ApiError asset_not_found
  */
 export async function findAsset(
   store: AssetsStore,
   accountId: string,
   assetId: string,
+  param?: string,
 ): Promise<AssetDocument> {
   const asset = await store.find(accountId, assetId);
-  if (asset === null) throw assetNotFound(assetId);
+  if (asset === null) throw assetNotFound(assetId, param);
   return asset;
 }
 
 /**
  * Finds an asset whose bytes are stored.
+ * @param param the field of the call that names it. Absent: assetId.
  * @throws ApiError asset_not_found; invalid_state while it is PENDING, and when it FAILED.
  */
-export async function findDone(store: AssetsStore, accountId: string, assetId: string): Promise<DoneAsset> {
-  const asset = await findAsset(store, accountId, assetId);
-  if (!isDone(asset)) throw withoutContent(asset.status);
+export async function findDone(
+  store: AssetsStore,
+  accountId: string,
+  assetId: string,
+  param?: string,
+): Promise<DoneAsset> {
+  const asset = await findAsset(store, accountId, assetId, param);
+  if (!isDone(asset)) throw withoutContent(asset.status, param);
   return asset;
 }
 
