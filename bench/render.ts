@@ -1,7 +1,9 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright';
+import { WorkerTime } from '../src/imaging/images/pools/worker-time.ts';
 import { Renders } from '../src/imaging/renders/renders.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { findExecutable } from '../workers/render/executable.ts';
 import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -118,6 +120,7 @@ async function renderThreads(): Promise<TestedRenderer> {
     sandbox: 'auto',
     sandboxed: true,
     memoryLimitBytes: 2 ** 30,
+    workerTime: new WorkerTime({ clock: systemClock, budgetMs: () => 60_000 }),
     log: { info: () => {}, warn: console.warn, error: console.error },
   });
   return {

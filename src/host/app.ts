@@ -104,7 +104,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     startsThreads,
   });
   const readers = new Readers(imageWorkers);
-  const renders = await openRenders(settings.renders, capacity, settings.stores.DATA_DIR, log);
+  const renders = await openRenders({
+    ...{ settings: settings.renders, capacity, dataDir: settings.stores.DATA_DIR, log },
+    workerTime: imageWorkers.workerTime,
+  });
   await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
   meters.pools.watch({
     image: () => imageWorkers.stats().quick,

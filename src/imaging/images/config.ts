@@ -23,7 +23,7 @@ export const imagesSettings = {
   }),
   IMAGE_ACCOUNT_SECONDS: integer({
     description:
-      'Worker time that the calls of one account may use in a minute, in seconds of CPU time per image thread. Past it, while other accounts call, its passes run at the lowest priority and get only slots that nobody else waits for. Refused and late passes count, items of jobs do not.',
+      'Worker time that the calls of one account may use in a minute, in seconds of CPU time per image thread. Past it, while other accounts call, its passes and its pages run at the lowest priority and get only slots that nobody else waits for. The time in which a browser draws its pages counts, and so do refused and late passes; items of jobs do not.',
     fallback: 30,
     min: 1,
     max: 3_600,

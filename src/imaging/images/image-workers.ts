@@ -81,7 +81,8 @@ type AnswerTo<K extends Kind> = Extract<ImageResult, { kind: (typeof ANSWERS)[K]
 export class ImageWorkers {
   readonly #clock: Clock;
   readonly #meter: ImageWorkersOptions['meter'];
-  readonly #workerTime: WorkerTime;
+  /** The time that workers spent on the calls of each account; other kinds of workers add theirs. */
+  readonly workerTime: WorkerTime;
   readonly #pools: Pools;
   readonly #rasterizer: Rasterizer;
   readonly #selfTest: SelfTest;
@@ -93,8 +94,8 @@ export class ImageWorkers {
     const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
     this.#clock = clock;
     this.#meter = options.meter;
-    this.#workerTime = new WorkerTime({ clock, budgetMs });
-    const shared = { clock, lateWork, workerTime: this.#workerTime, onLost };
+    this.workerTime = new WorkerTime({ clock, budgetMs });
+    const shared = { clock, lateWork, workerTime: this.workerTime, onLost };
     this.#pools = new Pools({ ...options, ...shared });
     this.#rasterizer = new Rasterizer({
       ...shared,
@@ -174,7 +175,7 @@ export class ImageWorkers {
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
   ): Work<T> {
-    this.#workerTime.arrived(call.accountId);
+    this.workerTime.arrived(call.accountId);
     const work = this.#begin(call, start);
     const labels = { pool: 'image', work: call.work ?? 'call', kind };
     work.result.then(

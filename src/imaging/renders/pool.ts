@@ -2,6 +2,7 @@ import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.
 import type { Clock } from '../../platform/clock.ts';
 import { Admission, type AdmissionStats } from '../images/admission.ts';
 import { type Deadline, unlessAborted } from '../images/deadline.ts';
+import type { WorkerTime } from '../images/pools/worker-time.ts';
 import type { WorkClass } from '../images/slots.ts';
 import { notDrawnInTime, stoppedForOthers } from './failures.ts';
 import type { RenderThread } from './thread.ts';
@@ -26,6 +27,8 @@ interface RenderPoolOptions {
    * is called once there is. Absent: other pages wait for a slow page until `fairDrawingMs`.
    */
   relieve?: (blocked: RenderThread) => RenderThread | null;
+  /** Counts the time of calls; an account that has used up its budget gets only slots that no other waits for. */
+  workerTime: Pick<WorkerTime, 'spent' | 'isSpent'>;
   clock: Clock;
 }
 
@@ -80,7 +83,7 @@ export class RenderPool {
   #cancelReview: (() => void) | undefined;
 
   constructor(options: RenderPoolOptions) {
-    const { threads, slotsPerThread, queueLimit, clock } = options;
+    const { threads, slotsPerThread, queueLimit, workerTime, clock } = options;
     this.#options = options;
     this.#clock = clock;
     this.#threads = threads;
@@ -89,6 +92,7 @@ export class RenderPool {
       slots: threads.length * slotsPerThread,
       budgetBytes: Number.MAX_SAFE_INTEGER,
       limits: () => ({ calls: queueLimit }),
+      givesWay: workerTime.isSpent,
       clock,
     });
   }
@@ -218,7 +222,18 @@ export class RenderPool {
     } catch (error) {
       if (moving.signal.aborted) return 'moved';
       throw error;
+    } finally {
+      this.#countTime(page, call.work);
     }
+  }
+
+  /**
+   * Counts the time in which a browser drew a page, whatever came of it. It draws one page at a time, with several
+   * processes, whose CPU time would have to be searched for among all of the machine.
+   */
+  #countTime({ accountId, drawnSinceMs }: PooledPage, work: WorkClass | undefined): void {
+    if (work === 'job' || drawnSinceMs === null) return;
+    this.#options.workerTime.spent(accountId, this.#clock.elapsedMs() - drawnSinceMs);
   }
 
   /**

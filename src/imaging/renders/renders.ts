@@ -7,6 +7,7 @@ import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { Deadline } from '../images/deadline.ts';
 import type { Work } from '../images/image-call.ts';
+import type { WorkerTime } from '../images/pools/worker-time.ts';
 import type { WorkClass } from '../images/slots.ts';
 import type { rendersSettings } from './config.ts';
 import { type RenderedPage, rendererBusy, requirePage, rethrow } from './failures.ts';
@@ -25,6 +26,8 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   sandboxed: boolean;
   /** How long a page may be drawn while pages of other accounts wait, in milliseconds; absent: 5 s. */
   fairDrawingMs?: number;
+  /** The time of each account, with that of its image passes. */
+  workerTime: WorkerTime;
   log: RenderLog;
   clock?: Clock;
 }
@@ -55,16 +58,21 @@ const LONG_MS = 1_000;
 /** Niceness of the slow pool, so that other processes get the CPU first. */
 const SLOW_NICENESS = 10;
 
-/**
- * Opens the render threads by the operator's settings.
- * @param dataDir DATA_DIR; the bundled browser is unpacked in a folder below it.
- */
-export async function openRenders(
-  settings: SettingsOf<typeof rendersSettings>,
-  capacity: Capacity,
-  dataDir: string,
-  log: RenderLog,
-): Promise<Renders> {
+interface OpenRendersOptions extends Pick<RendersOptions, 'workerTime' | 'log'> {
+  settings: SettingsOf<typeof rendersSettings>;
+  capacity: Capacity;
+  /** DATA_DIR; the bundled browser is unpacked in a folder below it. */
+  dataDir: string;
+}
+
+/** Opens the render threads by the operator's settings. */
+export async function openRenders({
+  settings,
+  capacity,
+  dataDir,
+  workerTime,
+  log,
+}: OpenRendersOptions): Promise<Renders> {
   const renders = new Renders({
     threads: capacity.renderThreads(),
     queueLimit: settings.RENDER_QUEUE,
@@ -74,6 +82,7 @@ export async function openRenders(
     sandboxed: (await sandboxObstacle()) === null,
     recycleAfterPages: settings.RENDER_RECYCLE_PAGES,
     memoryLimitBytes: settings.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+    workerTime,
     log,
   });
   capacity.onChange(() => renders.resize(capacity.renderThreads()));
@@ -98,7 +107,8 @@ export class Renders {
   #slowPoolStopped: Promise<void> = Promise.resolve();
 
   constructor(options: RendersOptions) {
-    const { threads, queueLimit, fairDrawingMs = FAIR_DRAWING_MS, clock = systemClock } = options;
+    const { threads, queueLimit, workerTime, clock = systemClock } = options;
+    const { fairDrawingMs = FAIR_DRAWING_MS } = options;
     this.#options = options;
     this.#clock = clock;
     this.#isSandboxed = options.sandboxed;
@@ -109,7 +119,7 @@ export class Renders {
       clock,
       onReady: () => this.#commonPool.review(),
     });
-    const shared = { queueLimit, fairDrawingMs, onStopped: this.#onStopped, clock };
+    const shared = { queueLimit, fairDrawingMs, onStopped: this.#onStopped, workerTime, clock };
     this.#commonPool = new RenderPool({
       ...shared,
       threads: Array.from({ length: threads }, () => this.#newThread()),
@@ -123,7 +133,8 @@ export class Renders {
   /**
    * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer
    * than usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its
-   * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most.
+   * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most. So are
+   * those of an account that has used up its budget of worker time.
    *
    * The result rejects with invalid_param on `param` when the document does not finish loading or needs more memory
    * than a browser may hold; provider_unavailable
@@ -132,6 +143,7 @@ export class Renders {
    */
   begin({ signal: client, deadlineMs, param = 'templateId', ...page }: RenderRequest): Work<RenderedPage> {
     const clock = this.#clock;
+    this.#options.workerTime.arrived(page.accountId);
     const late = () => rendererBusy(this.#commonPool.retryAfterSeconds());
     const deadline = new Deadline({ deadlineMs, work: page.work, client, clock, late });
     const drawn = this.#draw({ ...page, deadline });
@@ -179,7 +191,7 @@ export class Renders {
 
   /** Draws a page in the common pool, or where the account or the page is slow, in the slow one. */
   async #draw(call: PageCall): Promise<DrawnPage> {
-    if (!this.#slowAccounts.has(call.accountId)) {
+    if (!this.#isSlow(call)) {
       const drawn = await this.#commonPool.draw(call);
       if (drawn !== 'withdrawn') return drawn;
     }
@@ -196,6 +208,11 @@ export class Renders {
         this.#slowPoolStopped = this.#slowThread.stopIfIdle();
       });
     }
+  }
+
+  #isSlow({ accountId, work }: PageCall): boolean {
+    if (this.#slowAccounts.has(accountId)) return true;
+    return work !== 'job' && this.#options.workerTime.isSpent(accountId);
   }
 
   readonly #onStopped = (accountId: string): void => {

@@ -2,6 +2,8 @@
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { Deadline } from '../../../src/imaging/images/deadline.ts';
+import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
+import type { WorkClass } from '../../../src/imaging/images/slots.ts';
 import { RenderPool } from '../../../src/imaging/renders/pool.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { manualClock } from '../../support/clock.ts';
@@ -9,6 +11,7 @@ import { KILLED, type StandInThread, standInThread, TOO_LARGE } from './stand-in
 
 const FAIR_DRAWING_MS = 5_000;
 const NEWCOMER_DRAWING_MS = 1_000;
+const BUDGET_MS = 30_000;
 
 /** A pool of one thread, or with another one, and one that may relieve it. */
 function openPool({
@@ -20,12 +23,14 @@ function openPool({
   const [first, relief] = [standInThread(), standInThread()];
   const slowAccounts: string[] = [];
   const state = { isReliefReady, asked: 0 };
+  const workerTime = new WorkerTime({ clock, budgetMs: () => BUDGET_MS });
   const pool = new RenderPool({
     threads: [first, ...others],
     slotsPerThread: 2,
     queueLimit: 8,
     fairDrawingMs: FAIR_DRAWING_MS,
     newcomerDrawingMs,
+    workerTime,
     clock,
     onStopped(accountId) {
       slowAccounts.push(accountId);
@@ -38,18 +43,24 @@ function openPool({
       return relief;
     },
   });
-  const draw = async (accountId: string, html: string, client = new AbortController()) => {
+  const draw = async (
+    accountId: string,
+    html: string,
+    client = new AbortController(),
+    work: WorkClass = 'call',
+  ) => {
+    workerTime.arrived(accountId);
     const late = () => new ApiError('provider_unavailable', 'The deadline has passed.');
     const deadline = new Deadline({ deadlineMs: 1e12, client: client.signal, clock, late });
     try {
-      const drawn = await pool.draw({ html, width: 1, height: 1, accountId, assets: {}, deadline });
+      const drawn = await pool.draw({ html, width: 1, height: 1, accountId, assets: {}, work, deadline });
       return drawn === 'withdrawn' ? drawn : 'answered';
     } catch (error) {
       if (!/stopped after 5 s/.test(String(error))) throw error;
       return 'stopped';
     }
   };
-  return { clock, pool, first, relief, slowAccounts, state, draw };
+  return { clock, pool, first, relief, slowAccounts, state, workerTime, draw };
 }
 
 const pagesOf = ({ calls }: StandInThread) => calls.map(({ html }) => html);
@@ -229,4 +240,54 @@ t.test('a page that needs too much memory isolates its account, however soon it 
   first.calls[0]?.answer(TOO_LARGE);
   t.equal(await page, 'answered');
   t.same(slowAccounts, ['acc_large']);
+});
+
+t.test(
+  'the time in which pages are drawn is counted for their accounts, whatever came of them',
+  async (t) => {
+    const house = openPool({ isReliefReady: false });
+    const { clock, first, workerTime, draw } = house;
+    await drawFor(house, 'acc_a', BUDGET_MS - 1);
+    const late = draw('acc_a', 'late');
+    await soon();
+    clock.advance(60_000);
+    first.calls.at(-1)?.beginDrawing();
+    clock.advance(1);
+    first.calls.at(-1)?.answer(KILLED);
+    await late;
+    workerTime.arrived('acc_b');
+    t.notOk(workerTime.isSpent('acc_a'), 'the wait does not count, and a minute has passed');
+    const job = draw('acc_a', 'of a job', new AbortController(), 'job');
+    await soon();
+    first.calls.at(-1)?.beginDrawing();
+    clock.advance(BUDGET_MS);
+    first.calls.at(-1)?.answer();
+    await job;
+    workerTime.arrived('acc_b');
+    t.notOk(workerTime.isSpent('acc_a'), 'a job gives way by itself');
+    const killed = draw('acc_a', 'killed');
+    await soon();
+    first.calls.at(-1)?.beginDrawing();
+    clock.advance(BUDGET_MS + 1);
+    first.calls.at(-1)?.answer(KILLED);
+    await killed;
+    workerTime.arrived('acc_b');
+    t.ok(workerTime.isSpent('acc_a'));
+  },
+);
+
+t.test('pages of an account past its budget of time wait for those of the others', async (t) => {
+  const house = openPool({ isReliefReady: false });
+  const { first, draw } = house;
+  await drawFor(house, 'acc_a', BUDGET_MS + 1);
+  const drawn = [draw('acc_b', 'b1'), draw('acc_b', 'b2')];
+  await soon();
+  drawn.push(draw('acc_a', 'a'), draw('acc_b', 'b3'), draw('acc_b', 'b4'));
+  for (let at = 1; at <= 5; at += 1) {
+    await soon();
+    first.calls[at]?.answer();
+    await soon();
+  }
+  await Promise.all(drawn);
+  t.same(pagesOf(first), ['usual', 'b1', 'b2', 'b3', 'b4', 'a']);
 });

@@ -2,7 +2,9 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
 import { type RenderRequest, Renders, type RendersOptions } from '../../../src/imaging/renders/renders.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { until } from '../../support/whole-service.ts';
 import {
   browserDirectories,
@@ -22,6 +24,7 @@ interface Door extends Renders {
   /** Its result. */
   draw(request: Partial<RenderRequest>): ReturnType<Renders['render']>;
   lines: string[];
+  workerTime: WorkerTime;
 }
 
 interface DoorOptions
@@ -29,6 +32,7 @@ interface DoorOptions
 
 function openDoor(t: Test, options: DoorOptions = {}): Door {
   const lines: string[] = [];
+  const workerTime = new WorkerTime({ clock: systemClock, budgetMs: () => 60_000 });
   const renders = new Renders({
     threads: 1,
     queueLimit: options.queueLimit ?? 8,
@@ -39,6 +43,7 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
     sandboxed: true,
     ...(options.fairDrawingMs !== undefined && { fairDrawingMs: options.fairDrawingMs }),
     memoryLimitBytes: 2 ** 32,
+    workerTime,
     log: {
       info: () => {},
       warn: (line) => lines.push(`warn: ${line}`),
@@ -57,7 +62,7 @@ function openDoor(t: Test, options: DoorOptions = {}): Door {
       ...request,
     });
   const draw = (request: Partial<RenderRequest>) => start(request).result;
-  return Object.assign(renders, { start, draw, lines });
+  return Object.assign(renders, { start, draw, lines, workerTime });
 }
 
 t.test('a page comes back as PNG of its size, with the assets it names by address', async (t) => {
@@ -145,6 +150,19 @@ t.test(
     t.equal(late.width, 200, 'a cheap page of the account is drawn, apart from the others');
   },
 );
+
+t.test('pages of an account past its budget of worker time are drawn apart while others call', async (t) => {
+  const door = openDoor(t);
+  const browsers = () => new Set(browserProcesses().map(({ group }) => group)).size;
+  door.workerTime.spent('acc_a', 61_000);
+  await door.draw({});
+  t.equal(browsers(), 1, 'it has the process for itself');
+  door.workerTime.arrived('acc_b');
+  t.same((await pictureOf((await door.draw({})).data)).pixel(9, 9), [0, 255, 0, 255]);
+  t.equal(browsers(), 2);
+  await door.draw({ accountId: 'acc_b' });
+  t.equal(browsers(), 2);
+});
 
 t.test('a page that keeps nobody waiting is drawn for as long as its deadline lets it', async (t) => {
   const door = openDoor(t, { fairDrawingMs: 100 });
