@@ -23,15 +23,17 @@ export const COLOUR_CHUNKS: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA',
 /** Numbers are stored as integers, in units of this share. */
 const UNIT = 100_000;
 const GREYS: readonly number[] = [0, 4];
-const CODE_POINTS_BYTES = 4;
-const GAMMA_BYTES = 4;
-const CHROMATICITIES_BYTES = 32;
+/** The length of each chunk; one of another length is no such chunk for any decoder. */
+const CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
 
-/** Reads what a PNG says of its colours; undefined for any other file. A chunk that is too short is passed over. */
+/**
+ * Reads what a PNG says of its colours; undefined for any other file. A chunk of another length than its type has is
+ * passed over.
+ */
 export function pngColours(bytes: Bytes): PngColours | undefined {
   let colours: PngColours | undefined;
   for (const { type, start, end } of pngChunks(bytes)) {
-    const size = end - start;
+    const is = (one: keyof typeof CHUNK_BYTES) => type === one && end - start === CHUNK_BYTES[one];
     if (colours === undefined) {
       if (type !== 'IHDR') return undefined;
       const isGrey = GREYS.includes(bytes.u8(start + 9));
@@ -39,11 +41,10 @@ export function pngColours(bytes: Bytes): PngColours | undefined {
     }
     if (type === 'PLTE' || type === 'IDAT') break;
     if (type === 'iCCP') colours.hasProfile = true;
-    if (type === 'sRGB') colours.isSrgb = true;
-    if (type === 'cICP' && size >= CODE_POINTS_BYTES)
-      colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
-    if (type === 'gAMA' && size >= GAMMA_BYTES) colours.gamma ??= bytes.u32(start) / UNIT;
-    if (type === 'cHRM' && size >= CHROMATICITIES_BYTES) colours.chromaticities ??= pointsAt(bytes, start);
+    if (is('sRGB')) colours.isSrgb = true;
+    if (is('cICP')) colours.codePoints ??= { primaries: bytes.u8(start), transfer: bytes.u8(start + 1) };
+    if (is('gAMA')) colours.gamma ??= bytes.u32(start) / UNIT;
+    if (is('cHRM')) colours.chromaticities ??= pointsAt(bytes, start);
   }
   return colours;
 }

@@ -90,6 +90,8 @@ t.test('cICP comes before a profile, sRGB and gamma; a gamma close to 2.2 is tha
     .png()
     .toBuffer();
   const codePoints = (primaries: number): Chunk => ['cICP', Buffer.of(primaries, 13, 0, 1)];
+  const longCodePoints: Chunk = ['cICP', Buffer.of(1, 13, 0, 1, 0)];
+  const longP3: Chunk = ['cHRM', Buffer.concat([P3[1], Buffer.of(0)])];
   // The shown colours of Display P3 are those of colour-science 0.4.6 (RGB_to_RGB with Bradford).
   const rows: [name: string, file: Uint8Array, expected: number[]][] = [
     ['gamma', await plain(LINEAR, gamma(100_000)), SHOWN],
@@ -114,6 +116,12 @@ t.test('cICP comes before a profile, sRGB and gamma; a gamma close to 2.2 is tha
     ['primaries alone', await plain([200, 100, 50], P3), [215, 93, 31]],
     ['primaries and gamma', await plain([200, 100, 50], gamma(45_455), P3), [215, 93, 31]],
     ['a chunk that is too short', await plain(LINEAR, ['gAMA', Buffer.of(1)]), LINEAR],
+    ['gamma that is too long', await plain(LINEAR, ['gAMA', numbers(100_000, 0)]), LINEAR],
+    ['such a gamma, then one', await plain(LINEAR, ['gAMA', numbers(55_556, 0)], gamma(100_000)), SHOWN],
+    ['sRGB that is too long', await plain(LINEAR, gamma(100_000), ['sRGB', Buffer.of(0, 0)]), SHOWN],
+    ['sRGB without content', await plain(LINEAR, gamma(100_000), ['sRGB', Buffer.of()]), SHOWN],
+    ['cICP that is too long', await plain(LINEAR, longCodePoints, gamma(100_000)), SHOWN],
+    ['primaries that are too long', await plain([200, 100, 50], longP3), [200, 100, 50]],
   ];
   for (const [name, file, expected] of rows) {
     const colour = await colourOf(file);
