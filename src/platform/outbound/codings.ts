@@ -23,9 +23,10 @@ type Decoder = (bytes: Uint8Array, options: { maxOutputLength: number }) => Prom
 const inflate = promisify(zlib.inflate);
 const inflateRaw = promisify(zlib.inflateRaw);
 const gunzip = promisify(zlib.gunzip);
-const zstd = promisify(zlib.zstdDecompress);
 /** The window of 8 MB that RFC 9659 allows; each decoder holds one in memory. */
 const ZSTD_WINDOW = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
+/** Far above the number in which programs divide an image; each takes a decoder. */
+const MAX_ZSTD_FRAMES = 1_000;
 
 const DECODERS: Readonly<Record<string, Decoder>> = {
   gzip: gunzip,
@@ -33,7 +34,7 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   // Some servers send the compressed data without its zlib header.
   deflate: (bytes, options) => (hasZlibHeader(bytes) ? inflate : inflateRaw)(bytes, options),
   br: promisify(zlib.brotliDecompress),
-  zstd: (bytes, options) => zstd(bytes, { ...options, ...ZSTD_WINDOW }),
+  zstd: zstdDecompress,
 };
 /** The codings that are undone, for messages. */
 export const SUPPORTED_CODINGS = 'gzip, deflate, br and zstd';
@@ -63,11 +64,36 @@ export async function readBody(
     const isLast = index === codings.length - 1;
     const maxOutputLength = isLast ? limitBytes : limitBytes + CODING_ROOM_BYTES;
     bytes = await decode(bytes, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
+      if (error instanceof CodingError) throw error;
       const fault = error.code === 'ERR_BUFFER_TOO_LARGE' ? 'large' : 'damaged';
       throw new CodingError(fault, name, error);
     });
   }
   return concatenated([bytes]);
+}
+
+/**
+ * Decodes all frames of a body, of which Node's own function decodes the first alone (RFC 8878, 3.1).
+ * @throws CodingError; the error of the decoder.
+ */
+async function zstdDecompress(
+  bytes: Uint8Array,
+  { maxOutputLength }: { maxOutputLength: number },
+): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let [readBytes, madeBytes] = [0, 0];
+  for (let frames = 0; readBytes < bytes.length; frames += 1) {
+    if (frames === MAX_ZSTD_FRAMES) throw new CodingError('damaged', 'zstd');
+    const frame = zlib.createZstdDecompress(ZSTD_WINDOW);
+    frame.end(bytes.subarray(readBytes));
+    for await (const chunk of frame as AsyncIterable<Buffer>) {
+      madeBytes += chunk.length;
+      if (madeBytes > maxOutputLength) throw new CodingError('large', 'zstd');
+      chunks.push(chunk);
+    }
+    readBytes += frame.bytesWritten;
+  }
+  return concatenated(chunks);
 }
 
 /** The codings in the order of their application. */

@@ -119,6 +119,28 @@ t.test('an empty body is refused as one, coded or not', async (t) => {
       await t.rejects(fetched(body, name), { code: 'invalid_param', param: 'url', message: /empty/ }, name);
 });
 
+t.test('all frames of zstd and all members of gzip are read, and counted together', async (t) => {
+  const parts = [
+    randomBytes(90_000),
+    Buffer.alloc(0),
+    Buffer.from('<svg/>'.repeat(9_000)),
+    randomBytes(40_000),
+  ];
+  const skippable = Buffer.concat([Buffer.of(0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0), Buffer.from('own')]);
+  const frames = parts.flatMap((part) => [zlib.zstdCompressSync(part), skippable]);
+  const whole = sha1(Buffer.concat(parts));
+  t.equal(sha1(await fetched(Buffer.concat(frames), 'zstd')), whole);
+  t.equal(sha1(await fetched(Buffer.concat([skippable, ...frames]), 'zstd')), whole);
+  t.equal(sha1(await fetched(Buffer.concat(parts.map((part) => zlib.gzipSync(part))), 'gzip')), whole);
+  const last = zlib.zstdCompressSync(randomBytes(MAX_BYTES - 184_000 + 1));
+  await t.rejects(fetched(Buffer.concat([...frames, last]), 'zstd'), tooLarge);
+  const broken = [last.subarray(0, -1), last.subarray(0, 3), Buffer.from('no frame')];
+  for (const end of broken)
+    await t.rejects(fetched(Buffer.concat([...frames, end]), 'zstd'), refused('zstd', /does not decode/));
+  const many = Buffer.concat(Array.from({ length: 20_000 }, () => skippable));
+  await t.rejects(fetched(many, 'zstd'), refused('zstd', /does not decode/));
+});
+
 t.test('a zstd frame may not ask for a large window', async (t) => {
   const params = { [zlib.constants.ZSTD_c_windowLog]: 27, [zlib.constants.ZSTD_c_contentSizeFlag]: 0 };
   const stream = zlib.createZstdCompress({ params });
