@@ -1,5 +1,6 @@
 import type { Settings } from '../../../config/index.ts';
 import { imageMemoryBudgets } from '../../imaging/images/budgets.ts';
+import { MAX_FURTHER_BROWSERS } from '../../imaging/renders/renders.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { chooseAllocator } from '../processes/allocator.ts';
 import { fittingProcesses, grantedCores } from '../processes/cpu-quota.ts';
@@ -71,7 +72,10 @@ function judgeLibuv({ libuvThreads: given }: HostFacts, { images: { IMAGE_THREAD
   return warning(message, remedy);
 }
 
-/** Adds up all memory budgets of the processes, and names each of them. */
+/**
+ * Adds up all memory budgets of the processes, and names each of them. Browsers beside those of the render threads are
+ * told, but are no fault: they are rare, and Linux ends them first when memory runs out.
+ */
 function judgeMemory({ memoryBytes }: HostFacts, { processes, images, renders }: Settings): Finding {
   const { PROCESSES } = processes;
   const budgets = imageMemoryBudgets(images.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
@@ -86,8 +90,10 @@ function judgeMemory({ memoryBytes }: HostFacts, { processes, images, renders }:
   };
   const pictures = PROCESSES * (quickBytes + slowBytes + heavyBytes + batchBytes);
   const needed = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
+  const furtherBrowsers = PROCESSES * MAX_FURTHER_BROWSERS;
+  const furtherBytes = furtherBrowsers * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE;
   const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${megabytes(bytes)}`);
-  const message = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}).`;
+  const message = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}). For some minutes after a slow page, ${furtherBrowsers} further browsers may take ${megabytes(furtherBytes)} MB more.`;
   const lowerPictures =
     'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.';
   if (pictures > memoryBytes) return problem(message, lowerPictures);

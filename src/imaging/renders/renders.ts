@@ -42,6 +42,8 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   param?: string;
 }
 
+/** Browsers that run beside those of the render threads: one that stands by, and that of slow pages. */
+export const MAX_FURTHER_BROWSERS = 2;
 /** A thread draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;
 /** How long a page may be drawn while pages of other accounts wait. */
