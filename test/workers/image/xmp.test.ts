@@ -127,6 +127,42 @@ t.test('places stay where no pixel is moved', async (t) => {
   t.notMatch(moved(regions), /a face/);
 });
 
+t.test('crops and retouched places of a raw picture stay where no pixel is moved', async (t) => {
+  const developed = packetOf(
+    { crs: 'http://ns.adobe.com/camera-raw-settings/1.0/' },
+    'crs:Version="15.4" crs:Exposure2012="+0.50" crs:HasCrop="True" crs:CropTop="0.1" crs:CropAngle="2"',
+    '<crs:RetouchInfo><rdf:Seq><rdf:li>centerX = 0.29, centerY = 0.33, radius = 0.02</rdf:li></rdf:Seq></crs:RetouchInfo><crs:MaskGroupBasedCorrections><rdf:Seq><rdf:li crs:What="Correction"/></rdf:Seq></crs:MaskGroupBasedCorrections>',
+  );
+  const places = /HasCrop|CropTop|CropAngle|centerX|Correction/g;
+  t.equal((carriedXmp(developed, { movesPixels: false }) ?? '').match(places)?.length, 7);
+  const carried = moved(developed) ?? '';
+  t.notMatch(carried, places);
+  t.match(carried, /Exposure2012="\+0\.50"/);
+});
+
+t.test('an entry of a list goes with the facts that were all it held, and so does its list', async (t) => {
+  const namespaces = { s: 'http://ns.adobe.com/tiff/1.0/', o: 'http://example.com/other/' };
+  const lists = [
+    '<rdf:li rdf:parseType="Resource"><s:Orientation>6</s:Orientation></rdf:li>',
+    '<rdf:li> <rdf:Description s:ImageWidth="6"/> </rdf:li>',
+    '<rdf:li s:ImageLength="6"/>',
+    '<rdf:li><rdf:Seq><rdf:li s:Orientation="6"/></rdf:Seq></rdf:li>',
+    '<rdf:li>data:image/jpeg;base64,/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgICAgMCAgIDAwMDBAYEBAQEBAgGBgUGCQgK</rdf:li>',
+  ];
+  for (const list of [...lists, lists.join('\n')]) {
+    const elements = `<o:gone><rdf:Seq>${list}</rdf:Seq></o:gone><o:left><rdf:Bag>${list}<rdf:li s:Orientation="6" o:kept="yes"/></rdf:Bag></o:left><o:empty><rdf:Bag/></o:empty>`;
+    const carried = moved(packetOf(namespaces, '', elements)) ?? '';
+    t.notMatch(carried, /o:gone|6|9j/, list);
+    t.equal(carried.match(/<rdf:li/g)?.length, 1, list);
+    t.match(
+      carried,
+      /<o:left><rdf:Bag>\s*<rdf:li o:kept="yes"\/><\/rdf:Bag><\/o:left><o:empty><rdf:Bag\/><\/o:empty>/,
+    );
+  }
+  const alone = moved(packetOf(namespaces, 's:Orientation="6"', '')) ?? '';
+  t.match(alone, /<rdf:RDF[^>]*\/><\/x:xmpmeta>$/, 'the frame of the packet stays');
+});
+
 t.test('a packet is carried with its frame and without its padding', async (t) => {
   const body = packetOf({ o: 'http://example.com/other/' }, 'o:kept="yes"', '').toString();
   const framed = `\uFEFF<?xpacket begin="\uFEFF" id="W5M0MpCehiHzreSzNTczkc9d"?>\n${body}\n${' '.repeat(2_000)}<?xpacket end="w"?>\0\0`;

@@ -13,6 +13,9 @@ const MAX_PACKET_BYTES = 1024 * 1024;
 /** Deeper packets are not carried: the parser looks for the namespace of a name in every element around it. */
 const MAX_DEPTH = 64;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
+const RDF = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';
+/** The elements around the descriptions of a packet, which stay although nothing is left in them. */
+const ROOTS: readonly string[] = ['xmpmeta', 'xapmeta', 'RDF'];
 
 /** The properties of a namespace that are dropped, by their names. */
 type Dropped = readonly (readonly [namespace: RegExp, names: RegExp])[];
@@ -48,6 +51,11 @@ const PLACES: Dropped = [
   [/^http:\/\/ns\.microsoft\.com\/photo\/1\.2\/(?:t\/Region#)?$/, ALL],
   [/^http:\/\/ns\.acdsee\.com\/regions\/$/, ALL],
   [/^http:\/\/iptc\.org\/std\/Iptc4xmpExt\//, /^ImageRegion$/],
+  // Crops, and lists of places that were retouched, of the picture before it was developed.
+  [
+    /^http:\/\/ns\.adobe\.com\/camera-raw-settings\/1\.0\/$/,
+    /^(?:HasCrop|Crop.*|Retouch.*|RedEyeInfo|.*Corrections)$/,
+  ],
 ];
 
 /**
@@ -84,6 +92,10 @@ interface OpenElement {
   /** Its own text, without that of the elements in it. */
   text: string;
   isDropped: boolean;
+  /** Whether something of it is left: an attribute, or an element in it. */
+  holdsFacts: boolean;
+  /** Whether something in it was dropped. */
+  hasLost: boolean;
 }
 
 class PacketWriter {
@@ -104,15 +116,21 @@ class PacketWriter {
   open({ name, uri, local, attributes }: SaxesTagNS): void {
     if (this.#open.length === MAX_DEPTH) throw new RangeError('The packet is too deep.');
     let text = '';
+    let holdsFacts = ROOTS.includes(local);
+    let hasLost = false;
     for (const attribute of Object.values(attributes)) {
       const { value } = attribute;
       const isDropped =
         attribute.uri === XMLNS
           ? this.#drops(value, '')
           : this.#drops(attribute.uri, attribute.local) || holdsPicture(value);
-      if (!isDropped) text += ` ${attribute.name}="${escapedValue(value)}"`;
+      const isFact = attribute.uri !== XMLNS && attribute.uri !== RDF;
+      if (isDropped) hasLost ||= isFact;
+      else text += ` ${attribute.name}="${escapedValue(value)}"`;
+      holdsFacts ||= isFact && !isDropped;
     }
-    this.#open.push({ name, attributes: text, content: '', text: '', isDropped: this.#drops(uri, local) });
+    const isDropped = this.#drops(uri, local);
+    this.#open.push({ name, attributes: text, content: '', text: '', isDropped, holdsFacts, hasLost });
   }
 
   text(text: string): void {
@@ -122,10 +140,18 @@ class PacketWriter {
     element.content += escaped(text);
   }
 
+  /** An entry of a list, or a list, goes as well if nothing is left of what was in it. */
   close(): void {
     const element = this.#open.pop();
-    if (element === undefined || element.isDropped || holdsPicture(element.text)) return;
-    const { name, attributes, content } = element;
+    if (element === undefined) return;
+    const { name, attributes, content, text, isDropped, holdsFacts, hasLost } = element;
+    const parent = this.#open.at(-1);
+    const isEmptied = hasLost && !holdsFacts && text.trim() === '';
+    if (isDropped || isEmptied || holdsPicture(text)) {
+      if (parent !== undefined) parent.hasLost = true;
+      return;
+    }
+    if (parent !== undefined) parent.holdsFacts = true;
     this.#write(content === '' ? `<${name}${attributes}/>` : `<${name}${attributes}>${content}</${name}>`);
   }
 
