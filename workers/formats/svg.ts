@@ -10,7 +10,7 @@ interface Size {
 /** The font size of a drawing that gives none, as in browsers, in CSS pixels. */
 export const MEDIUM_FONT_PX = 16;
 /** CSS pixels of a quarter of a millimetre, the unit Q. */
-export const PIXELS_OF_Q = 96 / 101.6;
+const PIXELS_OF_Q = 96 / 101.6;
 
 const PIXELS_OF_UNIT: Readonly<Record<string, number>> = {
   '': 1,
@@ -31,20 +31,38 @@ const LENGTH = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!im
 
 /**
  * The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content.
- * @param attributeOf reads an attribute of the root element. Its `style` goes before its other attributes.
+ * @param attributeOf reads an attribute of the root element.
  */
-export function naturalSizeOf(attributeOf: (name: string) => string | undefined): Size | null {
-  const style = attributeOf('style') ?? '';
-  const declared = (name: string) => declarationIn(style, name) ?? attributeOf(name);
-  const font = pixelsOf(declared('font-size'), MEDIUM_FONT_PX) || MEDIUM_FONT_PX;
-  const width = pixelsOf(declared('width'), font);
-  const height = pixelsOf(declared('height'), font);
+export function naturalSizeOf(attributeOf: AttributeOf): Size | null {
+  const font = fontSizeOf(attributeOf);
+  const width = pixelsOf(declared('width', attributeOf), font);
+  const height = pixelsOf(declared('height', attributeOf), font);
   const box = viewBoxIn(attributeOf('viewBox'));
   if (width > 0 && height > 0) return { width, height };
   if (box === null) return null;
   if (width > 0) return { width, height: (width * box.height) / box.width };
   if (height > 0) return { width: (height * box.width) / box.height, height };
   return box;
+}
+
+/**
+ * CSS pixels of the units that the renderer does not know, by their names in lower case: a quarter of a millimetre, the
+ * font size of the root, and hundredths of the size of the drawing, where that does not depend on the content.
+ * @param attributeOf reads an attribute of the root element.
+ */
+export function furtherUnitsOf(attributeOf: AttributeOf): ReadonlyMap<string, number> {
+  const units = new Map([
+    ['q', PIXELS_OF_Q],
+    ['rem', fontSizeOf(attributeOf)],
+  ]);
+  const size = naturalSizeOf(attributeOf);
+  if (size === null) return units;
+  const { width, height } = size;
+  return units
+    .set('vw', width / 100)
+    .set('vh', height / 100)
+    .set('vmin', Math.min(width, height) / 100)
+    .set('vmax', Math.max(width, height) / 100);
 }
 
 /** The size of the viewBox; null if there is none, or an empty one. */
@@ -60,6 +78,39 @@ export function viewBoxIn(attribute: string | undefined): Size | null {
 /** The size in whole pixels, at least one each. */
 export function wholePixels({ width, height }: Size): Size {
   return { width: Math.max(1, Math.round(width)), height: Math.max(1, Math.round(height)) };
+}
+
+/** A font size in a unit that is relative to another one. */
+const RELATIVE_SIZE = /^\s*\+?[\d.]+(?:r?em|ex|ch)\b/i;
+const FONT_SIZE_DECLARATION = /((?:^|;)\s*font-size\s*:)([^;]*)/i;
+
+/**
+ * The attributes of a root whose font size is not relative: it would be to the one that browsers begin with, and not to
+ * the renderer's.
+ */
+export function withFontInPixels(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  const inPixels = (size: string) =>
+    RELATIVE_SIZE.test(size) ? `${pixelsOf(size, MEDIUM_FONT_PX) || MEDIUM_FONT_PX}px` : size;
+  const { 'font-size': size, style } = attributes;
+  return {
+    ...attributes,
+    ...(size !== undefined && { 'font-size': inPixels(size) }),
+    ...(style !== undefined && {
+      style: style.replace(FONT_SIZE_DECLARATION, (_, head: string, value: string) => head + inPixels(value)),
+    }),
+  };
+}
+
+type AttributeOf = (name: string) => string | undefined;
+
+/** The font size of the root. */
+function fontSizeOf(attributeOf: AttributeOf): number {
+  return pixelsOf(declared('font-size', attributeOf), MEDIUM_FONT_PX) || MEDIUM_FONT_PX;
+}
+
+/** A property of the root, whose style goes before its other attributes. */
+function declared(name: string, attributeOf: AttributeOf): string | undefined {
+  return declarationIn(attributeOf('style') ?? '', name) ?? attributeOf(name);
 }
 
 function declarationIn(style: string, name: string): string | undefined {

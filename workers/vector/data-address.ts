@@ -5,6 +5,8 @@ interface AddressedData {
   bytes: Buffer;
 }
 
+/** Types of pixels that the renderer draws. */
+export const RASTER_TYPE = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 const HEAD = /^\s*data:([^,]*),/i;
 const BASE64 = /;\s*base64\s*$/i;
 const PERCENT = /%([0-9a-f]{2})/gi;
@@ -19,7 +21,8 @@ export function dataIn(address: string): AddressedData | null {
   const data = percentDecoded(address.slice(head.length));
   // A fragment may follow. Text may hold # as itself, so that it ends with its last tag.
   if (BASE64.test(media)) return { type, bytes: Buffer.from(data.split('#', 1)[0] ?? '', 'base64') };
-  return { type, bytes: Buffer.from(data.slice(0, data.lastIndexOf('>') + 1), 'latin1') };
+  const end = RASTER_TYPE.test(type) ? data.length : data.lastIndexOf('>') + 1;
+  return { type, bytes: Buffer.from(data.slice(0, end), 'latin1') };
 }
 
 /** The bytes of the text, one character each. */

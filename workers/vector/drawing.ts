@@ -15,13 +15,16 @@ const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
 export class Drawing {
   /** The natural size in CSS pixels, not rounded; null if it depends on the content. */
   readonly size: Size | null;
+  /** The files of the raster pictures in it, and in the drawings in it. */
+  readonly pictures: readonly Buffer[];
   readonly #root: Element;
   readonly #content: string;
 
-  constructor({ name, attributes }: Element, content: string) {
+  constructor({ name, attributes }: Element, content: string, pictures: readonly Buffer[]) {
     // Browsers draw text without a font size in this one; the renderer's own is smaller.
     this.#root = { name, attributes: { 'font-size': `${MEDIUM_FONT_PX}`, ...attributes } };
     this.#content = content;
+    this.pictures = pictures;
     this.size = naturalSizeOf((key) => attributes[key]);
   }
 

@@ -14,6 +14,9 @@ import { sanitize, UnsafeDrawing } from './sanitize.ts';
  */
 const OPEN_OPTIONS = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
 const SCALE_OF_DECODER = CSS_DENSITY / 72;
+/** Each picture that is looked at takes a part of a millisecond. */
+const MAX_CHECKED_PICTURES = 1_000;
+
 interface DrawnPixels {
   reply: Rasterized;
   /** RGBA, row by row. */
@@ -24,12 +27,33 @@ interface DrawnPixels {
 export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<DrawnPixels | Failure> {
   try {
     const drawing = sanitize(input);
+    const tooLarge = await tooLargePicture(drawing, limitPixels);
+    if (tooLarge !== undefined) return tooLarge;
     const natural = drawing.size ?? (await measured(drawing));
     const pixels = drawnSizeOf(size, natural, limitPixels);
     return 'kind' in pixels ? pixels : await draw(drawing, natural, pixels);
   } catch (error) {
     return unreadable(error);
   }
+}
+
+/**
+ * The failure of a drawing with a picture in it that is larger than a picture may be: decoding it would take all of the
+ * memory or of the time. What cannot be read is left to the renderer, which leaves it out.
+ */
+async function tooLargePicture({ pictures }: Drawing, limit: number): Promise<Failure | undefined> {
+  for (const picture of pictures.slice(0, MAX_CHECKED_PICTURES)) {
+    const header = sharp(picture, { limitInputPixels: false }).metadata();
+    const { width, height } = await header.catch(() => ({ width: 0, height: 0 }));
+    if (width * height <= limit) continue;
+    return {
+      kind: 'failure',
+      code: 'unsupported_format',
+      message: `A picture in the drawing has ${width} × ${height} pixels, and at most ${limit} are read: embed a smaller one.`,
+      details: { limit, received: width * height },
+    };
+  }
+  return undefined;
 }
 
 /** The size of a drawing whose content decides it, as near as whole pixels of the decoder tell. */

@@ -1,6 +1,7 @@
+import { gunzipSync } from 'node:zlib';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import { PIXELS_OF_Q } from '../formats/svg.ts';
-import { dataIn } from './data-address.ts';
+import { furtherUnitsOf, withFontInPixels } from '../formats/svg.ts';
+import { dataIn, RASTER_TYPE } from './data-address.ts';
 import { Drawing, type Element, escapedText, startTag } from './drawing.ts';
 
 /**
@@ -22,7 +23,7 @@ export class UnsafeDrawing extends Error {
 
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
 const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
-/** Most characters that all entities together may expand to, with those of the drawings inside. */
+/** Most characters that all entities, and all packed drawings inside, may expand to together. */
 const MAX_EXPANDED_CHARACTERS = 16 * 1024 * 1024;
 /** Drawings within each other below the outermost one; those further inside are left out. */
 const MAX_DRAWING_DEPTH = 3;
@@ -40,23 +41,30 @@ const CSS_IMPORT = /@import\b[^;]*;?/gi;
 const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
 const MAX_CODE_POINT = 0x10ffff;
 const LETTER = /^[a-z]$/i;
-/** A reference to an element of the drawing itself, or to raster pixels that it embeds. */
+/** A reference to an element of the drawing itself. */
+const FRAGMENT = /^\s*#/;
+/** A reference in a style, to an element of the drawing itself or to raster pixels that it embeds. */
 const INNER = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
 const DRAWING_TYPE = 'image/svg+xml';
 /** Types that the renderer does not know: it goes by the bytes, so that they could hold a drawing. */
 const UNKNOWN_TYPES = ['', 'image/jpg'];
 /** The first bytes of a raster image. */
 const RASTER = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
+/** The first bytes of a packed drawing (.svgz). */
+const GZIP = '\x1f\x8b';
 
-/** Attributes that hold lengths, and a length in the unit Q, which the renderer does not know. */
+/** Attributes that hold lengths, and a length in one of the units that the renderer does not know. */
 const LENGTHS =
   /^(?:style|[xy][12]?|[cdf][xy]|r[xy]?|width|height|font-size|stroke-width|stroke-dash(?:array|offset)|(?:letter|word)-spacing|baseline-shift|marker(?:Width|Height)|ref[XY]|startOffset|textLength)$/;
-const LENGTH_IN_Q = /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+))Q(?=$|[\s;,!}])/gi;
+const FURTHER_LENGTH =
+  /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)(Q|rem|v(?:w|h|min|max))(?=$|[\s;,!}])/gi;
 
-/** A limit that a drawing shares with the drawings inside it. */
-interface EntityAllowance {
-  /** The number of characters that entities may still expand to. */
+/** What a drawing shares with the drawings inside it. */
+interface Shared {
+  /** The number of characters that entities and packed drawings may still expand to. */
   remainingCharacters: number;
+  /** The files of the raster pictures in all of them. */
+  readonly pictures: Buffer[];
 }
 
 /**
@@ -65,39 +73,53 @@ interface EntityAllowance {
  * that is not well-formed XML.
  */
 export function sanitize(file: Uint8Array): Drawing {
-  return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS });
+  return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS, pictures: [] });
 }
 
 /** @param depth the number of drawings that this one is inside of. */
-function sanitizeAt(depth: number, file: Uint8Array, allowance: EntityAllowance): Drawing {
+function sanitizeAt(depth: number, file: Uint8Array, shared: Shared): Drawing {
   const text = decode(file).trimStart();
-  const writer = new DrawingWriter((address) => embedded(address, depth + 1, allowance));
+  const writer = new DrawingWriter((address) => embedded(address, depth + 1, shared));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
   parser.on('doctype', (doctype) => {
-    for (const [name, value] of parseEntities(doctype, text, allowance)) parser.ENTITIES[name] = value;
+    for (const [name, value] of parseEntities(doctype, text, shared)) parser.ENTITIES[name] = value;
   });
   parser.on('opentag', (tag) => writer.open(tag));
   parser.on('closetag', (tag) => writer.close(tag));
   parser.on('text', (content) => writer.text(content));
   parser.on('cdata', (content) => writer.text(content));
   parser.write(text).close();
-  return writer.written();
+  return writer.written(shared.pictures);
 }
 
 /** A data address of pixels or of a drawing, which is made safe as well; empty for anything else. */
-function embedded(address: string, depth: number, allowance: EntityAllowance): string {
+function embedded(address: string, depth: number, shared: Shared): string {
   const data = dataIn(address);
-  if (data === null || depth > MAX_DRAWING_DEPTH) return '';
-  const isUnknown = UNKNOWN_TYPES.includes(data.type);
-  if (isUnknown && RASTER.test(data.bytes.toString('latin1', 0, 4))) return address;
-  if (!isUnknown && data.type !== DRAWING_TYPE) return '';
+  if (data === null) return '';
+  const { type, bytes } = data;
+  const isUnknown = UNKNOWN_TYPES.includes(type);
+  const start = bytes.toString('latin1', 0, 4);
+  const isRaster = RASTER.test(start);
+  if (RASTER_TYPE.test(type) || (isUnknown && isRaster)) {
+    if (isRaster) shared.pictures.push(bytes);
+    return address;
+  }
+  if ((!isUnknown && type !== DRAWING_TYPE) || depth > MAX_DRAWING_DEPTH) return '';
   try {
-    const drawing = sanitizeAt(depth, data.bytes, allowance).text();
+    const file = start.startsWith(GZIP) ? unpacked(bytes, shared) : bytes;
+    const drawing = sanitizeAt(depth, file, shared).text();
     return `data:${DRAWING_TYPE};base64,${Buffer.from(drawing).toString('base64')}`;
   } catch {
     // A picture that cannot be read is left out of the drawing, as browsers do.
     return '';
   }
+}
+
+/** @throws Error for a drawing that is cut off or larger than what is left. */
+function unpacked(packed: Buffer, shared: Shared): Buffer {
+  const bytes = gunzipSync(packed, { maxOutputLength: Math.max(1, shared.remainingCharacters) });
+  shared.remainingCharacters -= bytes.length;
+  return bytes;
 }
 
 /**
@@ -119,7 +141,7 @@ function decode(file: Uint8Array): string {
 }
 
 /** Collects the entities of plain text, which drawing programs use for their namespaces. All others are refused. */
-function parseEntities(doctype: string, text: string, allowance: EntityAllowance): Map<string, string> {
+function parseEntities(doctype: string, text: string, shared: Shared): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {
@@ -128,8 +150,8 @@ function parseEntities(doctype: string, text: string, allowance: EntityAllowance
     values.set(name, value);
     longest = Math.max(longest, value.length);
   }
-  if (longest > 0) allowance.remainingCharacters -= longest * (text.split('&').length - 1);
-  if (allowance.remainingCharacters < 0) throw unsafeEntitiesError();
+  if (longest > 0) shared.remainingCharacters -= longest * (text.split('&').length - 1);
+  if (shared.remainingCharacters < 0) throw unsafeEntitiesError();
   return values;
 }
 
@@ -148,14 +170,18 @@ class DrawingWriter {
   #depth = 0;
   /** The text of the open style element. For the renderer it is a single text, whatever markup interrupts it. */
   #style: string | undefined;
+  /** CSS pixels of the units that the renderer does not know. */
+  #units: ReadonlyMap<string, number> = new Map();
 
   /** @param embedded makes a data address safe. */
   constructor(embedded: (address: string) => string) {
     this.#embedded = embedded;
   }
 
-  open({ name, attributes, isSelfClosing }: SaxesTagPlain): void {
+  open({ name, attributes: given, isSelfClosing }: SaxesTagPlain): void {
     if (this.#style !== undefined || INCLUDE.test(name)) return;
+    const attributes = this.#root === undefined ? withFontInPixels(given) : given;
+    if (this.#root === undefined) this.#units = furtherUnitsOf((key) => attributes[key]);
     const safe: Record<string, string> = {};
     for (const key in attributes) safe[key] = this.#harmless(key, attributes[key] ?? '');
     if (this.#root === undefined) {
@@ -172,7 +198,7 @@ class DrawingWriter {
     if (isSelfClosing || INCLUDE.test(name)) return;
     if (this.#style !== undefined) {
       if (!STYLE.test(name)) return;
-      this.#content += escapedText(harmlessStyle(inPixels(this.#style)));
+      this.#content += escapedText(harmlessStyle(this.#inPixels(this.#style)));
       this.#style = undefined;
     }
     if (this.#depth === 0) return;
@@ -185,19 +211,23 @@ class DrawingWriter {
     else if (this.#root !== undefined) this.#content += escapedText(content);
   }
 
-  written(): Drawing {
+  /** @param pictures those in the drawing. */
+  written(pictures: readonly Buffer[]): Drawing {
     if (this.#root === undefined) throw new UnsafeDrawing('The drawing has no root element.');
-    return new Drawing(this.#root, this.#content);
+    return new Drawing(this.#root, this.#content, pictures);
   }
 
   #harmless(name: string, value: string): string {
-    if (!REFERENCE.test(name)) return harmlessStyle(LENGTHS.test(name) ? inPixels(value) : value);
-    return INNER.test(value) ? value : this.#embedded(value);
+    if (!REFERENCE.test(name)) return harmlessStyle(LENGTHS.test(name) ? this.#inPixels(value) : value);
+    return FRAGMENT.test(value) ? value : this.#embedded(value);
   }
-}
 
-function inPixels(lengths: string): string {
-  return lengths.replace(LENGTH_IN_Q, (_, number: string) => `${Number(number) * PIXELS_OF_Q}px`);
+  #inPixels(lengths: string): string {
+    return lengths.replace(FURTHER_LENGTH, (length, number: string, unit: string) => {
+      const pixels = this.#units.get(unit.toLowerCase());
+      return pixels === undefined ? length : `${Number(number) * pixels}px`;
+    });
+  }
 }
 
 /** Removes references from a value. Any attribute may be a style: `fill`, `style`, `mask`. */

@@ -1,4 +1,5 @@
 // needs: pixels
+import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
 import { rasterize } from '../../../workers/vector/rasterize.ts';
@@ -62,6 +63,54 @@ t.test('units inside are those of the drawing around', async (t) => {
     `${ROOT.slice(0, 34)} width="1in" height="1in"`,
   );
   t.ok(await isGreen(svg(image(`data:image/svg+xml;base64,${base64(inch)}`))));
+});
+
+t.test('a packed drawing inside is drawn, and what it unpacks to is bounded', async (t) => {
+  const packed = (text: string) => gzipSync(text).toString('base64');
+  for (const type of ['image/svg+xml', 'image/svg+xml;charset=utf-8', '']) {
+    t.ok(await isGreen(svg(image(`data:${type};base64,${packed(GREEN)}`))), type);
+    t.ok(await isGreen(svg(filtered(`data:${type};base64,${packed(GREEN)}`))), `feImage ${type}`);
+  }
+  const inside = svg(image(`data:image/svg+xml;base64,${packed(GREEN)}`));
+  t.ok(await isGreen(svg(image(`data:;base64,${packed(inside)}`))), 'within each other');
+  const around = '<rect width="9" height="9" fill="#0f0"/>';
+  const bomb = packed(svg(' '.repeat(20_000_000)));
+  const large = packed(svg(' '.repeat(6_000_000)));
+  for (const [content, times] of [
+    [packed(GREEN).slice(0, -20), 1],
+    [bomb, 20],
+    [large, 200],
+    [packed('<html/>'), 1],
+    [Buffer.from('\x1f\x8b\x08').toString('base64'), 1],
+  ] as const)
+    t.ok(await isGreen(svg(`${image(`data:image/svg+xml;base64,${content}`).repeat(times)}${around}`)));
+  const trap = packed(svg('<image href="file:///etc/passwd"/>'));
+  const written = sanitize(Buffer.from(svg(image(`data:image/svg+xml;base64,${trap}`)))).text();
+  t.notMatch(Buffer.from(/base64,([^"]*)/.exec(written)?.[1] ?? '', 'base64').toString(), /passwd/);
+});
+
+t.test('a picture inside that is larger than a picture may be is refused by its size', async (t) => {
+  const create = { width: 1_200, height: 900, channels: 3, background: '#0f0' } as const;
+  const [png, jpeg] = await Promise.all([
+    sharp({ create }).png().toBuffer(),
+    sharp({ create }).jpeg().toBuffer(),
+  ]);
+  const addresses = [
+    `data:image/png;base64,${png.toString('base64')}`,
+    `data:image/jpeg;base64,${jpeg.toString('base64')}`,
+    `data:image/jpg;base64,${jpeg.toString('base64')}`,
+    `data:;base64,${png.toString('base64')}`,
+    `data:image/png,${png.toString('latin1').replace(/[^0-9A-Za-z]/g, (sign) => `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`)}`,
+  ];
+  const nested = (text: string) => `data:image/svg+xml;base64,${base64(text)}`;
+  const refusal = { message: /1200 × 900 pixels, and at most 1000000 are read/ };
+  for (const address of addresses) {
+    await t.rejects(isGreen(svg(image(address))), refusal, address.slice(0, 30));
+    await t.rejects(isGreen(svg(filtered(address))), refusal);
+    await t.rejects(isGreen(svg(image(nested(svg(image(address)))))), refusal, 'in a drawing inside');
+  }
+  const small = await sharp(png).resize(900).png().toBuffer();
+  t.ok(await isGreen(svg(image(`data:image/png;base64,${small.toString('base64')}`))));
 });
 
 t.test('drawings nest three deep, and are left out below', async (t) => {
@@ -160,7 +209,7 @@ t.test('a text or an attribute may be as large as the file', async (t) => {
   const made = await rasterize({
     input: Buffer.from(svg(image(`data:image/png;base64,${png.toString('base64')}`))),
     size: { density: 96 },
-    limitPixels: 1_000_000,
+    limitPixels: 4_000_000,
   });
   t.ok('pixels' in made && made.pixels[3] === 255, `an image of ${png.length} bytes`);
 });

@@ -48,6 +48,34 @@ t.test('an inch is 96 pixels in every unit, for the size and inside, at any dens
   }
 });
 
+t.test('units that the renderer does not know are those of the root', async (t) => {
+  const half = async (root: string, content: string) => (await drawn(svg(root, content))).opaque;
+  const roots: [root: string, ...lengths: string[]][] = [
+    ['width="192" height="192"', '6rem', '6REM', '50vw', '50vh', '50vmin', '50vmax'],
+    ['width="192" height="192" font-size="24"', '4rem'],
+    ['width="192" height="192" style="font-size:24px"', '4rem'],
+    ['width="8rem" height="8rem" font-size="1.5rem"', '4rem', '4em', '50vw'],
+    ['width="8em" height="8em" style="font-size: 1.5em; fill: red"', '4rem', '4em', '50vh'],
+    ['viewBox="0 0 192 192" width="1in"', '6rem', '50vw'.replace('50', '100')],
+    ['width="384" height="192"', '12rem', '50vw', '100vh', '100vmin', '50vmax'],
+  ];
+  for (const [root, ...lengths] of roots) {
+    for (const length of lengths) {
+      for (const content of [
+        `<rect width="${length}" height="9in"/>`,
+        `<rect style="height:9in;width:${length}"/>`,
+        `<style>rect{width:${length};height:9in}</style><rect/>`,
+        `<g font-size="99"><rect width="${length}" height="9in"/></g>`.replace(/99(?=.*\dem)/, '24'),
+      ])
+        t.equal(await half(root, content), 0.5, `${root} ${content}`);
+    }
+  }
+  const inner = `<svg xmlns="http://www.w3.org/2000/svg" width="3rem" height="6rem" font-size="32">${FULL}</svg>`;
+  const address = `data:image/svg+xml;base64,${Buffer.from(inner).toString('base64')}`;
+  const laid = `<image width="96" height="192" href="${address}"/>`;
+  t.equal(await half('width="192" height="192" font-size="8"', laid), 0.5, 'a drawing inside has its own');
+});
+
 t.test('text has the size of its unit', async (t) => {
   const letters = (size: string) => svg('width="300" height="100"', `<text y="80" ${size}>MMM</text>`);
   const { opaque } = await drawn(letters('font-size="16px"'));
