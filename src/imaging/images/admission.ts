@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../platform/clock.ts';
 import { FairQueue } from '../../platform/queues/fair-queue.ts';
 import { capacity } from './failures.ts';
 import { type IncomingCall, type Slot, type SlotRequest, TakenSlots, type WorkClass } from './slots.ts';
+import { SpacedTimes } from './spaced-times.ts';
 
 type CallRequest = Pick<SlotRequest, 'accountId' | 'heldBytes'>;
 
@@ -92,6 +93,11 @@ export class Admission {
   /** Calls whose bodies are being received, the oldest first. */
   readonly #incomingCalls = new Set<CountedCall>();
   readonly #taken = new TakenSlots();
+  /**
+   * When calls that an overload refused may come again. Calls that were all told the same time would come together, and
+   * most of them would be received in vain once more.
+   */
+  readonly #returnTimes: SpacedTimes;
   #callsInARow = 0;
   /** Bytes of the bodies of waiting calls. */
   #heldBytes = 0;
@@ -106,6 +112,7 @@ export class Admission {
     this.#callsBesideJobs = options.callsBesideJobs ?? false;
     this.#givesWay = options.givesWay ?? (() => false);
     this.#clock = options.clock ?? systemClock;
+    this.#returnTimes = new SpacedTimes(this.#clock, MAX_RETRY_SECONDS * 1_000);
     this.#slots = options.slots;
     this.#budgetBytes = options.budgetBytes;
   }
@@ -301,7 +308,8 @@ export class Admission {
     return (turns * accounts * this.#meanServiceMs) / this.#slots;
   }
 
-  #expectedWaitMs(accountId: string): number {
+  /** What a call of the account would wait for in an overload. */
+  #expectedWait(accountId: string): { waitMs: number; spaceMs: number } {
     const accounts = new Set([accountId]);
     for (const [waitingAccount] of this.#queues.call.lines()) accounts.add(waitingAccount);
     let own = this.#queues.call.sizeOf(accountId);
@@ -309,7 +317,10 @@ export class Admission {
       accounts.add(call.accountId);
       if (call.accountId === accountId) own += 1;
     }
-    return this.#overloadWaitMs(own + 1, accounts.size);
+    return {
+      waitMs: this.#overloadWaitMs(own + 1, accounts.size),
+      spaceMs: this.#overloadWaitMs(1, accounts.size),
+    };
   }
 
   /**
@@ -328,7 +339,12 @@ export class Admission {
         else turns += 1;
       }
     }
-    for (const waiter of late) waiter.refuse(capacity(secondsOf(longestWaitMs)));
+    const spaceMs = this.#overloadWaitMs(1, waitingLines.length);
+    for (const waiter of late) {
+      const { accountId } = waiter.request;
+      const returnMs = this.#returnTimes.next(accountId, { waitMs: longestWaitMs, spaceMs });
+      waiter.refuse(capacity(secondsOf(returnMs)));
+    }
   }
 
   #stopCountingSlowBodies(): void {
@@ -355,12 +371,12 @@ export class Admission {
   #refuseIfOverloaded({ accountId }: CallRequest): void {
     if (!this.#isOverloaded()) return;
     this.#stopCountingSlowBodies();
-    const waitMs = this.#expectedWaitMs(accountId);
+    const wait = this.#expectedWait(accountId);
     // Where one piece of work takes longer than the limit, one call may wait for it.
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
-    if (waitMs <= limitMs) return;
+    if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);
-    throw capacity(secondsOf(waitMs));
+    throw capacity(secondsOf(this.#returnTimes.next(accountId, wait)));
   }
 }
 
