@@ -4,9 +4,14 @@ interface Runtime {
   getBuiltinModule?: (name: string) => unknown;
 }
 
+/** What is used of Node's modules, so that the client compiles without Node's types. */
 interface Builtins {
-  'node:fs': typeof import('node:fs');
-  'node:fs/promises': typeof import('node:fs/promises');
+  'node:fs': { openAsBlob(path: string): Promise<Blob> };
+  'node:fs/promises': {
+    rename(path: string, to: string): Promise<void>;
+    rm(path: string, options: { force: boolean }): Promise<void>;
+    writeFile(path: string, data: ReadableStream<Uint8Array> | Uint8Array): Promise<void>;
+  };
 }
 
 const { process: runtime } = globalThis as { process?: Runtime };

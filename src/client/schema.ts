@@ -312,6 +312,14 @@ export interface Calls {
     body: SignInBody;
     data: SignedIn;
   };
+  'POST /auth/cookie': {
+    body: SignInBody;
+    data: CookieSession;
+  };
+  'POST /auth/cookie/link': {
+    body: LinkBody;
+    data: CookieSession;
+  };
   'POST /auth/sign-out': {
     data: undefined;
   };
@@ -927,6 +935,11 @@ export interface CompareReference {
   otherUrl?: string;
 }
 
+export interface CookieSession {
+  expiresAt: string;
+  account: Account;
+}
+
 export interface Credits {
   balance: number;
   /** Reserved for work that has not ended. */
@@ -1512,6 +1525,11 @@ export interface Link {
   /** Readable without a credential until then. */
   url: string;
   expiresAt: string;
+}
+
+export interface LinkBody {
+  /** What stands behind # in the link. */
+  token: string;
 }
 
 export interface ListMeta {

@@ -29,7 +29,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   if (!isMade(settings.stores)) throw new Error(noStores(settings.stores.DATA_DIR));
   const stores = await openStores(settings.stores, hostForProcesses());
   try {
-    return await runCommand(words, { ...commandContext(settings.stores, stores), ...operator });
+    return await runCommand(words, { ...commandContext(settings, stores), ...operator });
   } finally {
     await stores.close();
   }

@@ -32,6 +32,7 @@ import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { present } from '../platform/values/present.ts';
 import { type Gate, slotKindOf } from '../product/accounts/gate/gate.ts';
+import { consoleRoutes } from '../product/console/routes.ts';
 import { PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
 import type { Requests } from '../product/requests/open.ts';
@@ -158,6 +159,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   await server.register(homeRoutes, { publicUrl });
   await server.register(referenceRoutes, slices.catalogue);
+  await server.register(consoleRoutes);
   await server.register(slices.transforms.resultRoutes);
   await server.register(slices.delivery.addressRoutes);
 

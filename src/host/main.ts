@@ -21,6 +21,7 @@ import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
 import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';
 import { retryUntil } from '../platform/stores/outages.ts';
 import { bootstrap } from '../product/accounts/bootstrap.ts';
+import { createSignInAddress } from '../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
 import { welcomeText } from '../product/accounts/welcome.ts';
 import { Movements } from '../product/billing/movements.ts';
@@ -39,6 +40,7 @@ import { checkAddress } from './processes/free-port.ts';
 import { heapOptions } from './processes/heap.ts';
 import { createLog } from './processes/log.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
+import { openInBrowser } from './processes/open-browser.ts';
 import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
 import { Supervisor } from './processes/supervisor.ts';
@@ -48,10 +50,10 @@ const MAX_LEASE_MS = 120_000;
 /** Longer than a start takes from creating the first account to printing its key. */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
-const USAGE = `npm start
+const USAGE = `npm start [-- --open]
 
 Starts the service on http://127.0.0.1:3000, with its data in ./data; the first start prints an API key.
-It takes no options: settings are environment variables, or lines of darkroom.env (config/settings.md lists them).
+--open opens the console in the browser, signed in. Settings are environment variables, or lines of darkroom.env (config/settings.md lists them).
   PORT=8080 DATA_DIR=/var/lib/darkroom npm start
 
 npm run doctor examines the host and the settings; npm run admin -- --help lists the commands of the operator.
@@ -59,7 +61,8 @@ npm run doctor examines the host and the settings; npm run admin -- --help lists
 
 /** The primary process: it runs the embedded stores and supervises the API processes, and serves no calls itself. */
 async function main(): Promise<void> {
-  endOnHelp(process.argv.slice(2), USAGE);
+  const words = process.argv.slice(2);
+  endOnHelp(words, USAGE, ['--open']);
   outliveOutput();
   const ofFile = loadSettingsFile();
   // Only this user can read stored files, regardless of the directory; the processes inherit the mask.
@@ -106,7 +109,7 @@ async function main(): Promise<void> {
   const collect = async () => `${await metrics()}${await restarts.text()}`;
   host.provide('metrics', collect);
   const admin = isEmbedded(settings.stores)
-    ? await openAdminSocket(DATA_DIR, commandContext(settings.stores, stores), (error) =>
+    ? await openAdminSocket(DATA_DIR, commandContext(settings, stores), (error) =>
         log.warn({ err: error }, 'A command of the operator could not connect'),
       )
     : null;
@@ -202,8 +205,13 @@ async function main(): Promise<void> {
   const { PROCESSES: processes } = settings.processes;
   log.info(processesChosen(processes, Boolean(process.env.PROCESSES)));
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
-  const { PUBLIC_URL } = settings.http;
-  const wasPrinted = await print(welcomeText(PUBLIC_URL || `http://${HOST}:${port}`, firstStart));
+  const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
+  const mustOpen = words.includes('--open');
+  const accounts = await AccountsStore.open(stores.documents);
+  const signInAddress =
+    firstStart !== null || mustOpen ? await createSignInAddress(accounts, url, { now: new Date() }) : null;
+  const wasPrinted = await print(welcomeText(url, firstStart, signInAddress));
+  if (mustOpen && signInAddress !== null) openInBrowser(signInAddress, log);
   if (wasPrinted) await firstStart?.finish();
   else if (firstStart !== null)
     process.stderr.write('Nobody read the first key and password: the next start prints new ones.\n');

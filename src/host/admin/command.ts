@@ -8,6 +8,8 @@ export interface StoresContext {
   documents: Documents;
   coordination: Coordination;
   planIds: readonly string[];
+  /** Base of the addresses at which the service is reached. */
+  publicUrl: string;
   now: () => Date;
   /** Copies the embedded stores into a new directory; absent with MongoDB and Redis. */
   backUp?: ((directory: string, onProgress: (line: string) => void) => Promise<Backup>) | undefined;

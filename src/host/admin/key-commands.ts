@@ -1,6 +1,7 @@
 import { createKey } from '../../product/accounts/accounts.ts';
 import { Operator } from '../../product/accounts/operator.ts';
 import { invalidateCredentials } from '../../product/accounts/revocations.ts';
+import { createSignInAddress } from '../../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../../product/accounts/store.ts';
 import { storeWith } from './account-commands.ts';
 import { type Command, listed, UsageError } from './command.ts';
@@ -44,6 +45,19 @@ export const KEY_COMMANDS: readonly Command[] = [
         throw new UsageError(`There is no live key ${keyId}.`);
       await invalidateCredentials(coordination, [keyId]);
       return { data: { keyId, revokedAt: instant.toISOString() }, text: `${keyId} is revoked.` };
+    },
+  },
+  {
+    name: 'console',
+    about:
+      'Prints a link that signs in to the console once, within ten minutes: the oldest account, or this one.',
+    options: { account: 'ACCOUNT' },
+    async run({ options: { account } }, { documents, publicUrl, now }) {
+      const store = await AccountsStore.open(documents);
+      const given = typeof account === 'string' ? { accountId: account } : {};
+      const address = await createSignInAddress(store, publicUrl, { ...given, now: now() });
+      if (address === null) throw new UsageError(`There is no account ${account ?? 'yet'}.`);
+      return { data: { address }, text: address };
     },
   },
   {

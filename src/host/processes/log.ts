@@ -60,6 +60,8 @@ const REDACTED = {
   paths: [
     '*.authorization',
     'headers.authorization',
+    '*.cookie',
+    'headers.cookie',
     '*.password',
     'password',
     '*.key',

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
+import type { SessionCookie } from './sign-in/cookie.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
 /** The caller: an account, authenticated by one of its API keys or by a console session. */
@@ -50,6 +51,7 @@ interface Cached {
  */
 export class Authentication {
   readonly #store: AccountsStore;
+  readonly #cookie: SessionCookie;
   readonly #now: () => number;
   readonly #keys: LRUCache<string, Cached>;
   readonly #sessions: LRUCache<string, Cached>;
@@ -59,20 +61,23 @@ export class Authentication {
    */
   readonly #lastSent = new WeakMap<object, Credential>();
 
-  constructor(store: AccountsStore, now: () => number) {
+  constructor(store: AccountsStore, cookie: SessionCookie, now: () => number) {
     this.#store = store;
+    this.#cookie = cookie;
     this.#now = now;
     this.#keys = cacheOfCallers(now);
     this.#sessions = cacheOfCallers(now);
   }
 
   /**
-   * The caller that the Authorization header identifies; null without the header.
-   * @throws ApiError 401 unauthorized for a credential that is not accepted.
+   * The caller that the Authorization header identifies, or else the cookie of a console session; null without either.
+   * @throws ApiError 401 unauthorized for a credential that is not accepted, 403 forbidden for a write by the cookie
+   * that another page may have made.
    */
   async findCaller(request: FastifyRequest): Promise<Caller | null> {
-    const header = request.headers.authorization;
+    const header = this.#headerOf(request);
     if (header === undefined) return null;
+    if (isByCookie(request)) this.#cookie.requireOwnPage(request);
     const credential = this.#credentialOf(request, header);
     const { isSession, secret, hash } = credential;
     if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
@@ -91,6 +96,7 @@ export class Authentication {
   /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
   knownCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
+    // What comes by a cookie has further conditions.
     if (header === undefined) return null;
     const credential = this.#credentialOf(request, header);
     const found = isRefusedBearerKey(credential, request) ? undefined : this.#cached(credential);
@@ -104,6 +110,13 @@ export class Authentication {
         if (caller.apiKeyId === credentialId || caller.sessionId === credentialId) cache.delete(hash);
       }
     }
+  }
+
+  /** The credential as an Authorization header has it. */
+  #headerOf(request: FastifyRequest): string | undefined {
+    if (!isByCookie(request)) return request.headers.authorization;
+    const token = this.#cookie.tokenOf(request);
+    return token === undefined ? undefined : `Bearer ${token}`;
   }
 
   #credentialOf(request: FastifyRequest, header: string): Credential {
@@ -146,6 +159,11 @@ export class Authentication {
     if (key.lastUsedAt !== null && this.#now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
     this.#store.noteKeyUse(key, new Date(this.#now())).catch(() => undefined);
   }
+}
+
+/** Whether the request has no credential but what a cookie may carry. */
+function isByCookie({ headers }: FastifyRequest): boolean {
+  return headers.authorization === undefined && headers.cookie !== undefined;
 }
 
 /** The options of the route are read for such a key alone, because Fastify copies them at each access. */

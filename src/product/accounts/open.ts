@@ -7,6 +7,7 @@ import { Authentication } from './authentication.ts';
 import { Gate, type GateSettings } from './gate/gate.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
+import { SessionCookie } from './sign-in/cookie.ts';
 import { sessionRoutes } from './sign-in/routes.ts';
 import { sessionListRoutes } from './sign-in/session-routes.ts';
 import { AccountsStore } from './store.ts';
@@ -17,6 +18,8 @@ interface AccountsOptions {
   hostId: string;
   processId: string;
   settings: GateSettings;
+  /** Base of the addresses at which the service is reached. */
+  publicUrl: () => string;
   /** Describes an account with its money, which billing knows. */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
@@ -33,9 +36,10 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
   const { coordination, describe, now } = options;
   const store = await AccountsStore.open(options.documents);
   const nowMs = () => now().getTime();
+  const cookie = new SessionCookie(options.publicUrl);
   const gate = new Gate({
     coordination,
-    authentication: new Authentication(store, nowMs),
+    authentication: new Authentication(store, cookie, nowMs),
     hostId: options.hostId,
     processId: options.processId,
     settings: options.settings,
@@ -47,7 +51,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     store,
     async routes(app: FastifyInstance) {
       await app.register(keyRoutes, { store, gate, now });
-      await app.register(sessionRoutes, { store, gate, coordination, describe, now });
+      await app.register(sessionRoutes, { store, gate, cookie, coordination, describe, now });
       await app.register(sessionListRoutes, { store, gate, now });
       await app.register(accountRoutes, { gate, describe });
     },

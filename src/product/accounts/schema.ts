@@ -78,6 +78,16 @@ export type SignInBody = Static<typeof SignInBody>;
 export const KeyPath = Type.Object({ keyId: Type.String() });
 export type KeyPath = Static<typeof KeyPath>;
 
+export const LinkBody = Type.Object(
+  { token: Type.String({ maxLength: 100, description: 'What stands behind # in the link.' }) },
+  {
+    title: 'LinkBody',
+    additionalProperties: false,
+    examples: [{ token: 'lnk_0000000000000000000000000000000000000000' }],
+  },
+);
+export type LinkBody = Static<typeof LinkBody>;
+
 /** The answer of a sign-in. */
 export const SignedIn = component('SignedIn', {
   token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),
@@ -95,3 +105,9 @@ export const Session = component('Session', {
 
 export const SessionPath = Type.Object({ sessionId: Type.String() });
 export type SessionPath = Static<typeof SessionPath>;
+
+/** The answer of a sign-in whose token came as a cookie. */
+export const CookieSession = component('CookieSession', {
+  expiresAt: Type.String({ format: 'date-time' }),
+  account: Account,
+});

@@ -43,13 +43,15 @@ export interface ApiKeyDocument {
   revokedAt: string | null;
 }
 
-/** A console session. Only the hash of its token is stored. */
+/** A console session, or a link that opens one. Only the hash of its token is stored. */
 export interface SessionDocument {
   _id: string;
   accountId: string;
   hash: string;
   createdAt: string;
   expiresAt: string;
+  /** Whether the token signs in once, and makes no call. */
+  isLink?: true;
 }
 
 /** The money of a new account, in the fields that billing counts on from then on. */
@@ -202,8 +204,15 @@ export class AccountsStore {
   }
 
   /** The session whose token has this hash; it may be over. */
-  findSessionByHash(hash: string): Promise<SessionDocument | null> {
-    return this.#sessions.findOne({ hash });
+  async findSessionByHash(hash: string): Promise<SessionDocument | null> {
+    const session = await this.#sessions.findOne({ hash });
+    return session?.isLink ? null : session;
+  }
+
+  /** The link whose token has this hash; it may be over. */
+  async findLinkByHash(hash: string): Promise<SessionDocument | null> {
+    const link = await this.#sessions.findOne({ hash });
+    return link?.isLink ? link : null;
   }
 
   /** Removes a session or a link; false when another call has done so. */
@@ -211,7 +220,7 @@ export class AccountsStore {
     return (await this.#sessions.deleteOne({ _id: sessionId, accountId })) === 1;
   }
 
-  /** Sessions of an account, those that are over included. */
+  /** Sessions and links of an account, those that are over included. */
   findSessions(accountId: string): Promise<SessionDocument[]> {
     return this.#sessions.find({ accountId });
   }

@@ -4,9 +4,17 @@ import type { Bootstrapped } from './bootstrap.ts';
  * The last output of a start, after the log: the address, and the secrets that the first start generated. The secrets
  * are shown only this once; the lines with the key and the first call are whole commands that can be copied.
  * @param url the address of the service, without a slash at the end.
+ * @param signInAddress an address that signs the owner in; null to tell that of the console alone.
  */
-export function welcomeText(url: string, firstStart: Omit<Bootstrapped, 'finish'> | null): string {
+export function welcomeText(
+  url: string,
+  firstStart: Omit<Bootstrapped, 'finish'> | null,
+  signInAddress: string | null,
+): string {
   const lines = ['', `Darkroom is listening on ${url}`, `  documentation: ${url}/docs`];
+  lines.push(`  console:       ${signInAddress ?? `${url}/console`}`);
+  if (signInAddress !== null)
+    lines.push('                 (this link signs you in once, within ten minutes)');
   const { account, password, key } = firstStart ?? {};
   if (password) lines.push(`  sign-in:       ${account?.email}  password: ${password}`);
   if (key) lines.push(`  API key:       ${key}`);

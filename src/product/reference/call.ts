@@ -1,5 +1,5 @@
-import { type Block, type Sample, samples } from '../../platform/pages/page.ts';
-import { queryText } from '../catalogue/pages/sync-call.ts';
+import type { Sample } from '../../platform/pages/page.ts';
+import { queryText } from '../catalogue/pages/query-text.ts';
 
 /** A call of the interface, as a reader makes it. Its address and its key are in BASE and KEY. */
 export interface Call {
@@ -11,8 +11,8 @@ export interface Call {
     | { json: unknown }
     /** The bytes of a file. */
     | { file: string; type: string }
-    /** A form with a file in each part. */
-    | { parts: Readonly<Record<string, string>> };
+    /** A form with a file in each part, and with texts beside them. */
+    | { parts: Readonly<Record<string, string>>; texts?: Readonly<Record<string, string>> };
   /** The file that the answer is written to; absent for JSON, which is printed. */
   saves?: string;
 }
@@ -20,12 +20,9 @@ export interface Call {
 /** In these ids of examples a reader sends the asset in ASSET. */
 const PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 
-/**
- * The same call in every language, as tabs.
- * @param more further forms of it.
- */
-export function callSamples(call: Call, ...more: readonly Sample[]): Block {
-  return samples(curl(call), typeScript(call), python(call), ...more);
+/** The same call in every language. */
+export function samplesOf(call: Call): Sample[] {
+  return [curl(call), typeScript(call), python(call)];
 }
 
 function curl({ method, path, query = {}, needsKey, body, saves }: Call): Sample {
@@ -45,10 +42,18 @@ function curl({ method, path, query = {}, needsKey, body, saves }: Call): Sample
 function curlBody(body: Call['body']): string[] {
   if (body === undefined) return [];
   if ('file' in body) return [`-H "Content-Type: ${body.type}"`, `--data-binary @${body.file}`];
-  if ('parts' in body) return Object.entries(body.parts).map(([name, file]) => `-F ${name}=@${file}`);
-  // A quote ends the text of the shell, which goes on after it.
-  const text = JSON.stringify(body.json).replaceAll("'", "'\\''").replaceAll(PLACEHOLDER, `"'$ASSET'"`);
+  if ('parts' in body)
+    return [
+      ...Object.entries(body.parts).map(([name, file]) => `-F ${name}=@${file}`),
+      ...Object.entries(body.texts ?? {}).map(([name, text]) => `-F '${name}=${inShell(text)}'`),
+    ];
+  const text = inShell(JSON.stringify(body.json)).replaceAll(PLACEHOLDER, `"'$ASSET'"`);
   return ['-H "Content-Type: application/json"', `-d '${text}'`];
+}
+
+/** A text between quotes of the shell: a quote in it ends the text, which goes on after it. */
+function inShell(text: string): string {
+  return text.replaceAll("'", "'\\''");
 }
 
 function typeScript({ method, path, query = {}, needsKey, body, saves }: Call): Sample {
@@ -66,7 +71,7 @@ function typeScript({ method, path, query = {}, needsKey, body, saves }: Call): 
   const lines = [
     ...(names.length === 0 ? [] : [`import { ${names.join(', ')} } from 'node:fs';`, '']),
     ...(hasQuery ? [`const query = new URLSearchParams(${literal(asTexts(query), SCRIPT)});`] : []),
-    ...(body !== undefined && 'parts' in body ? formLines(body.parts) : []),
+    ...(body !== undefined && 'parts' in body ? formLines(body.parts, body.texts) : []),
     `const response = await fetch(\`\${process.env.BASE}${path}${hasQuery ? `?\${query}` : ''}\`, {`,
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     ...(headers.length === 0 ? [] : [`  headers: { ${headers.join(', ')} },`]),
@@ -80,11 +85,17 @@ function typeScript({ method, path, query = {}, needsKey, body, saves }: Call): 
   return { label: 'TypeScript', language: 'ts', code: lines.join('\n') };
 }
 
-function formLines(parts: Readonly<Record<string, string>>): string[] {
-  const set = Object.entries(parts).map(
+function formLines(
+  parts: Readonly<Record<string, string>>,
+  texts: Readonly<Record<string, string>> = {},
+): string[] {
+  const files = Object.entries(parts).map(
     ([name, file]) => `form.set('${name}', await openAsBlob('${file}'), '${file}');`,
   );
-  return ['const form = new FormData();', ...set];
+  const others = Object.entries(texts).map(
+    ([name, text]) => `form.set('${name}', ${literal(text, SCRIPT)});`,
+  );
+  return ['const form = new FormData();', ...files, ...others];
 }
 
 function scriptBody(body: Call['body']): string[] {
@@ -119,7 +130,10 @@ function pythonBody(body: Call['body']): string[] {
   if ('file' in body) return [`    data=open("${body.file}", "rb"),`];
   if ('json' in body) return [`    json=${literal(body.json, PYTHON, '    ')},`];
   const files = Object.entries(body.parts).map(([name, file]) => `"${name}": open("${file}", "rb")`);
-  return [`    files={${files.join(', ')}},`];
+  return [
+    `    files={${files.join(', ')}},`,
+    ...(body.texts === undefined ? [] : [`    data=${literal(body.texts, PYTHON, '    ')},`]),
+  ];
 }
 
 /** The parameters of a query as texts: lists and objects are JSON there. */

@@ -10,10 +10,22 @@ const MAX_LINE_CHARACTERS = 64;
  */
 export function commandSample(definition: OpDefinition): Sample | undefined {
   const words = commandWords(definition);
-  if (words === undefined) return undefined;
+  return words && { label: 'Command line', language: 'sh', code: linesOf(words) };
+}
+
+/**
+ * A command with options, as somebody types it.
+ * @param options the value of each by its name.
+ * @param output the file of the result.
+ */
+export function commandText(words: readonly string[], options: object, output: string): string {
+  return linesOf([words.join(' '), ...optionsOf(options), `-o ${output}`]);
+}
+
+/** One line, or a line per word where that would be too long. */
+function linesOf(words: readonly string[]): string {
   const line = words.join(' ');
-  const code = line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');
-  return { label: 'Command line', language: 'sh', code };
+  return line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');
 }
 
 function commandWords({

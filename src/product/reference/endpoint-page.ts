@@ -12,7 +12,8 @@ import {
   type Prose,
   paragraph,
 } from '../../platform/pages/page.ts';
-import { type Call, callSamples } from './call.ts';
+import type { Call } from './call.ts';
+import { callSamples } from './call-samples.ts';
 import { SchemaReader } from './schema-reader.ts';
 
 interface Media {

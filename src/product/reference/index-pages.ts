@@ -9,7 +9,7 @@ import {
   paragraph,
 } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
-import { callSamples } from './call.ts';
+import { callSamples } from './call-samples.ts';
 import { GUIDES } from './guides/index.ts';
 import { opsByKind } from './op-kinds.ts';
 

@@ -18,7 +18,8 @@ import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
 import { isStepOfCalls } from '../catalogue/pages/sync-call.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
 import { JobRequest } from '../jobs/schema.ts';
-import { type Call, callSamples } from './call.ts';
+import type { Call } from './call.ts';
+import { callSamples } from './call-samples.ts';
 import { commandSample } from './command-line.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };

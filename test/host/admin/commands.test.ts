@@ -14,6 +14,7 @@ const server = await startServer(t);
 const context: CommandContext = {
   ...server.stores,
   planIds: ['free', 'scale'],
+  publicUrl: 'http://127.0.0.1:3000',
   now: () => new Date(),
   ...OPERATOR,
 };

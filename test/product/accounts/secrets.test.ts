@@ -37,6 +37,7 @@ async function useSecrets(
   const operated = await runCommand(['account', 'create', '--email', 'op@example.test'], {
     ...stores,
     planIds: ['free'],
+    publicUrl: 'http://127.0.0.1:3000',
     now: () => new Date(),
     ...OPERATOR,
   });

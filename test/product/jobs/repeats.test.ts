@@ -115,7 +115,13 @@ t.test('an operator sees what runs and waits, and cancels it', async (t) => {
   const slow = { op: 'generate', model: 'sandbox-image', prompt: '[sandbox:wait=5000]', count: 2 };
   const { json } = await server.call('/jobs', { key, json: slow });
   const { id } = json.data;
-  const context = { ...server.stores, planIds: [], now: () => new Date(), ...OPERATOR };
+  const context = {
+    ...server.stores,
+    planIds: [],
+    publicUrl: 'http://127.0.0.1:3000',
+    now: () => new Date(),
+    ...OPERATOR,
+  };
   const listed = await runCommand(['jobs', 'list', '--account', account.id], context);
   const [row] = (listed.data.jobs as Array<{ id: string }>).filter((job) => job.id === id);
   t.match(row, { accountId: account.id, op: 'generate', totalItems: 2 });

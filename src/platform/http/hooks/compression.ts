@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify';
 import Negotiator from 'negotiator';
 import { varyBy } from './cors.ts';
@@ -8,19 +8,27 @@ import { isFresh } from './freshness.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the response is a long text, which is sent as gzip to clients that accept it. */
+    /** Whether the response is a long text, which is sent compressed to clients that accept it. */
     compress?: true;
   }
 }
 
-const gzipped = promisify(gzip);
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+const CODERS = {
+  br: (text: string) => promisify(brotliCompress)(text, BROTLI),
+  gzip: (text: string) => promisify(gzip)(text),
+};
+type Coding = keyof typeof CODERS;
+/** What clients keep for ever is worth the dearer coding, which saves a seventh more. */
+const LASTING: readonly Coding[] = ['br', 'gzip'];
+const PASSING: readonly Coding[] = ['gzip'];
 const MIN_COMPRESSED_BYTES = 1_024;
-/** Compressed static responses by ETag; each is compressed once per process. */
+/** Compressed static responses by coding and ETag; each is compressed once per process. */
 const MAX_CACHED_BODIES = 600;
 const compressedTexts = new Map<string, Buffer>();
 
 /**
- * Sends long texts as gzip, or 304 if the client has the current response. It is installed as the first hook of the
+ * Sends long texts compressed, or 304 if the client has the current response. It is installed as the first hook of the
  * routes with `compress` only, so that other routes have no cost.
  */
 export function installCompression(app: FastifyInstance): void {
@@ -38,9 +46,11 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
     // Fastify's own hook for HEAD fails on null.
     return request.method === 'HEAD' ? '' : null;
   }
-  if (!isText || payload.length < MIN_COMPRESSED_BYTES || !takesGzip(request)) return payload;
-  const body = await compressedText(payload, etag);
-  reply.header('content-encoding', 'gzip').header('content-length', String(body.length));
+  const isLasting = reply.getHeader('cache-control')?.toString().includes('immutable') ?? false;
+  const coding = codingFor(request, isLasting ? LASTING : PASSING);
+  if (!isText || payload.length < MIN_COMPRESSED_BYTES || coding === undefined) return payload;
+  const body = await compressedText(payload, coding, etag);
+  reply.header('content-encoding', coding).header('content-length', String(body.length));
   return body;
 };
 
@@ -67,16 +77,19 @@ export function tagOfData(data: unknown): string {
   return `W/${tagOf(JSON.stringify(data))}`;
 }
 
-async function compressedText(text: string, etag: string | undefined): Promise<Buffer> {
+async function compressedText(text: string, coding: Coding, etag: string | undefined): Promise<Buffer> {
   // The ETag is weak, because the bytes of an envelope differ by its timestamp.
   const isStatic = etag !== undefined && !etag.startsWith('W/');
-  const known = isStatic ? compressedTexts.get(etag) : undefined;
+  const key = `${coding} ${etag}`;
+  const known = isStatic ? compressedTexts.get(key) : undefined;
   if (known !== undefined) return known;
-  const body = await gzipped(text);
-  if (isStatic && compressedTexts.size < MAX_CACHED_BODIES) compressedTexts.set(etag, body);
+  const body = await CODERS[coding](text);
+  if (isStatic && compressedTexts.size < MAX_CACHED_BODIES) compressedTexts.set(key, body);
   return body;
 }
 
-function takesGzip(request: FastifyRequest): boolean {
-  return new Negotiator(request).encodings(['gzip']).length > 0;
+/** The first of our codings that the client takes. */
+function codingFor(request: FastifyRequest, codings: readonly Coding[]): Coding | undefined {
+  const taken = new Negotiator(request).encodings(codings);
+  return codings.find((coding) => taken.includes(coding));
 }

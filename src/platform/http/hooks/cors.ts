@@ -22,7 +22,7 @@ type IsSigned = (request: FastifyRequest) => boolean;
 
 /**
  * Sets the CORS headers before any check of the call, so that pages can read refusals too. The configured origins may
- * make every call; public reads are open to all origins. Cookies are never used.
+ * make every call; public reads are open to all origins. No page of another origin sends or gets a cookie.
  * @param origins the value of CORS_ORIGINS: comma-separated, or `*`; '' for none.
  */
 export function installCors(app: FastifyInstance, origins: string): void {

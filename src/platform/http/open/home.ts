@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 /** The links for a program that knows only the address of the service. */
 const LINKS = {
   documentation: '/docs/',
+  console: '/console',
   openapi: '/openapi.json',
   llms: '/llms.txt',
   guidelines: '/docs/guidelines.md',

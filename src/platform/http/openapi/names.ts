@@ -4,6 +4,8 @@ const OPERATION_NAMES: Record<string, string> = {
   'POST /images/read-text': 'readImageText',
   'POST /images/read-codes': 'readImageCodes',
   'POST /auth/sign-in': 'signIn',
+  'POST /auth/cookie': 'signInBrowser',
+  'POST /auth/cookie/link': 'signInBrowserByLink',
   'POST /auth/sign-out': 'signOut',
   'POST /assets': 'reserveAsset',
   'PUT /assets/{assetId}/content': 'putAssetContent',

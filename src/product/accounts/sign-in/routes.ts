@@ -1,38 +1,44 @@
 import { Type } from '@sinclair/typebox';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf } from '../../../platform/http/envelope.ts';
-import { newId, randomText } from '../../../platform/ids/ids.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
+import { accountSuspended } from '../authentication.ts';
 import type { Gate } from '../gate/gate.ts';
-import { secretHash } from '../keys.ts';
-import { type Account, SignedIn, SignInBody } from '../schema.ts';
-import type { AccountsStore, SessionDocument } from '../store.ts';
+import { type Account, CookieSession, LinkBody, SignedIn, SignInBody } from '../schema.ts';
+import type { AccountsStore } from '../store.ts';
+import type { SessionCookie } from './cookie.ts';
+import { openSession, SESSION_LIFE_MS, takeSignInLink } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
-
-const SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
-const TOKEN_SECRET_CHARACTERS = 40;
 
 interface SessionRoutesOptions {
   store: AccountsStore;
   gate: Gate;
+  cookie: SessionCookie;
   coordination: Coordination;
   /** Describes an account with its money, which the billing slice knows. */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
 }
 
-/** The routes of console sessions: an e-mail and a password are exchanged for a bearer token of 12 hours. */
+/** A new session is public, and its response carries a secret. */
+const SIGNS_IN = { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' } as const;
+
+/**
+ * The routes of console sessions: an e-mail and a password are exchanged for 12 hours, as a bearer token or, for the
+ * pages of this service, as a cookie.
+ */
 export async function sessionRoutes(
   app: FastifyInstance,
-  { store, gate, coordination, describe, now }: SessionRoutesOptions,
+  { store, gate, cookie, coordination, describe, now }: SessionRoutesOptions,
 ): Promise<void> {
   const signIn = createSignIn(store, gate, coordination);
 
   app.post<{ Body: SignInBody }>(
     '/auth/sign-in',
     {
-      config: { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' },
+      config: SIGNS_IN,
       schema: {
         summary: 'Sign in to a console session',
         description: 'The answer contains the token of the session, only this once.',
@@ -45,6 +51,50 @@ export async function sessionRoutes(
       const { token, session } = await openSession(store, account._id, now());
       const answer = { token, expiresAt: session.expiresAt, account: await describe(account._id) };
       return sendCreated(reply, '/account', 'Signed in.', answer);
+    },
+  );
+
+  app.post<{ Body: SignInBody }>(
+    '/auth/cookie',
+    {
+      config: SIGNS_IN,
+      schema: {
+        summary: 'Sign in a browser',
+        description:
+          'For pages of this service, which send `X-Console: 1`: the session comes as a cookie that scripts cannot read.',
+        body: SignInBody,
+        response: { 201: envelopeOf(CookieSession) },
+      },
+    },
+    async (request, reply) => {
+      cookie.requireOwnPage(request);
+      const account = await signIn(request, reply);
+      return sendCookie(request, reply, account._id);
+    },
+  );
+
+  app.post<{ Body: LinkBody }>(
+    '/auth/cookie/link',
+    {
+      config: SIGNS_IN,
+      schema: {
+        summary: 'Sign in a browser by a link',
+        description:
+          'Takes the token of a link that the service printed, which signs in once, within ten minutes. For pages of this service, which send `X-Console: 1`.',
+        body: LinkBody,
+        response: { 201: envelopeOf(CookieSession) },
+      },
+    },
+    async (request, reply) => {
+      cookie.requireOwnPage(request);
+      const strike = await gate.strikeFirst(request);
+      const accountId = await takeSignInLink(store, request.body.token, now());
+      if (accountId === null) throw strike.failed(linkOver());
+      await strike.giveBack();
+      const standing = await store.findStanding(accountId);
+      if (standing === null) throw linkOver();
+      if (standing.isSuspended) throw accountSuspended();
+      return sendCookie(request, reply, accountId);
     },
   );
 
@@ -64,24 +114,23 @@ export async function sessionRoutes(
         await store.removeSession(accountId, sessionId);
         await gate.revoke(sessionId);
       }
+      if (cookie.tokenOf(request) !== undefined) cookie.clear(request, reply);
       return reply.code(204).send();
     },
   );
+
+  async function sendCookie(request: FastifyRequest, reply: FastifyReply, accountId: string) {
+    const { token, session } = await openSession(store, accountId, now());
+    cookie.set(request, reply, token, SESSION_LIFE_MS / 1000);
+    const answer = { expiresAt: session.expiresAt, account: await describe(accountId) };
+    return sendCreated(reply, '/account', 'Signed in.', answer);
+  }
 }
 
-async function openSession(
-  store: AccountsStore,
-  accountId: string,
-  now: Date,
-): Promise<{ token: string; session: SessionDocument }> {
-  const token = `ses_${randomText(TOKEN_SECRET_CHARACTERS)}`;
-  const session = {
-    _id: newId('ses', now.getTime()),
-    accountId,
-    hash: secretHash(token),
-    createdAt: now.toISOString(),
-    expiresAt: new Date(now.getTime() + SESSION_LIFE_MS).toISOString(),
-  };
-  await store.insertSession(session);
-  return { token, session };
+function linkOver(): ApiError {
+  return new ApiError(
+    'unauthorized',
+    'This link is over or was used: it signs in once, within ten minutes. The operator prints a new one by npm run admin -- console.',
+    { param: 'token' },
+  );
 }

@@ -31,7 +31,7 @@ export async function sessionListRoutes(
       const { accountId, sessionId } = gate.requireCaller(request);
       const instant = now().toISOString();
       const sessions = (await store.findSessions(accountId))
-        .filter(({ expiresAt }) => expiresAt > instant)
+        .filter(({ expiresAt, isLink }) => isLink !== true && expiresAt > instant)
         .sort((one, other) => (one._id < other._id ? 1 : -1))
         .map(({ _id: id, createdAt, expiresAt }) => ({
           id,

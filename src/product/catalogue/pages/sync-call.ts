@@ -1,6 +1,7 @@
 import { findOp } from '../index.ts';
 import { isPixelOp } from '../op.ts';
 import type { OpDefinition } from '../schema.ts';
+import { queryText } from './query-text.ts';
 
 /** Whether the op runs while its caller waits, but only within steps, because it reads a second picture. */
 export function isStepOfCalls(name: string): boolean {
@@ -23,20 +24,4 @@ export function syncCall({
   if (syncParams !== undefined) return `POST /api/v1${syncEndpoint} ${JSON.stringify(syncExample)}`;
   const query = queryText(syncExample);
   return `POST /api/v1${syncEndpoint}${query === '' ? '' : `?${query}`}`;
-}
-
-/** Parameters as a query that can be read: see inQuery. */
-export function queryText(parameters: Readonly<Record<string, unknown>>): string {
-  return Object.entries(parameters)
-    .map(([name, value]) => `${name}=${inQuery(value)}`)
-    .join('&');
-}
-
-/**
- * Escapes a query value readably: JSON keeps its brackets and quotes, and only characters that would end the value are
- * escaped.
- */
-function inQuery(value: unknown): string {
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return text.replace(/[^A-Za-z0-9_.~:,{}[\]"-]/gu, (character) => encodeURIComponent(character));
 }

@@ -1,5 +1,5 @@
 import { heading, link, list, type Page, paragraph, shell } from '../../../platform/pages/page.ts';
-import { callSamples } from '../call.ts';
+import { callSamples } from '../call-samples.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
 const TRANSFORM = { method: 'POST', path: '/api/v1/images/transform', needsKey: true, body: PHOTO };

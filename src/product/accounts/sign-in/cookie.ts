@@ -1,0 +1,73 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
+
+const NAME = 'darkroom-session';
+/** Browsers take a cookie with this prefix over https alone, and from no other host of the same domain. */
+const SECURE_NAME = `__Host-${NAME}`;
+const TOKEN = /^ses_[0-9A-Za-z]+$/;
+const READS = ['GET', 'HEAD', 'OPTIONS'];
+
+/**
+ * A console session as a cookie, which scripts of the page cannot read. A browser sends it by itself, so that it counts
+ * only where the page is of this service: no request of another page is made with it, and a write needs a header that
+ * no form and no other page can send.
+ */
+export class SessionCookie {
+  readonly #publicUrl: () => string;
+
+  /** @param publicUrl where the service is reached: behind https, the cookie is for https alone. */
+  constructor(publicUrl: () => string) {
+    this.#publicUrl = publicUrl;
+  }
+
+  /** The token in the cookie; undefined without one, and for a request that a page of another origin made. */
+  tokenOf(request: FastifyRequest): string | undefined {
+    const { cookie, 'sec-fetch-site': site = 'none' } = request.headers;
+    if (cookie === undefined || (site !== 'same-origin' && site !== 'none')) return undefined;
+    const start = `${this.#nameFor(request)}=`;
+    const sent = cookie.split('; ').find((pair) => pair.startsWith(start));
+    const token = sent?.slice(start.length) ?? '';
+    return TOKEN.test(token) ? token : undefined;
+  }
+
+  /** @throws ApiError 403 forbidden for a write that a page of another origin may have made. */
+  requireOwnPage(request: FastifyRequest): void {
+    if (READS.includes(request.method) || this.isOfOwnPage(request)) return;
+    throw new ApiError(
+      'forbidden',
+      'A write with the cookie of a console session needs the header "X-Console: 1", and has to come from a page of this service: programs send "Authorization: ApiKey <API_KEY>".',
+      { param: 'X-Console', details: { reason: 'foreign_page' } },
+    );
+  }
+
+  /** Whether a page of this service made the request. */
+  isOfOwnPage(request: FastifyRequest): boolean {
+    const { 'x-console': mark, 'sec-fetch-site': site, origin } = request.headers;
+    if (mark !== '1') return false;
+    // Browsers leave the site out where neither https nor a loopback address proves it.
+    if (site !== undefined) return site === 'same-origin';
+    if (origin === undefined) return true;
+    const host = URL.parse(origin)?.host;
+    return host !== undefined && (host === request.host || host === URL.parse(this.#publicUrl())?.host);
+  }
+
+  /** @param maxAgeSeconds how long the session lives. */
+  set(request: FastifyRequest, reply: FastifyReply, token: string, maxAgeSeconds: number): void {
+    const secure = this.#isSecure(request) ? '; Secure' : '';
+    const value = `${this.#nameFor(request)}=${token}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+    reply.header('set-cookie', value + secure);
+  }
+
+  /** Ends the cookie in the browser. */
+  clear(request: FastifyRequest, reply: FastifyReply): void {
+    this.set(request, reply, '', 0);
+  }
+
+  #nameFor(request: FastifyRequest): string {
+    return this.#isSecure(request) ? SECURE_NAME : NAME;
+  }
+
+  #isSecure(request: FastifyRequest): boolean {
+    return request.protocol === 'https' || this.#publicUrl().startsWith('https:');
+  }
+}

@@ -1,0 +1,76 @@
+import { newId, randomText } from '../../../platform/ids/ids.ts';
+import { secretHash } from '../keys.ts';
+import type { AccountsStore, SessionDocument } from '../store.ts';
+
+export const SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
+const LINK_LIFE_MS = 10 * 60 * 1000;
+const SECRET_CHARACTERS = 40;
+
+/** A session with its token, which is shown once. */
+export interface OpenedSession {
+  token: string;
+  session: SessionDocument;
+}
+
+/** Opens a console session of an account. */
+export async function openSession(
+  store: AccountsStore,
+  accountId: string,
+  now: Date,
+): Promise<OpenedSession> {
+  const token = `ses_${randomText(SECRET_CHARACTERS)}`;
+  const session = sessionOf(accountId, token, now, SESSION_LIFE_MS);
+  await store.insertSession(session);
+  return { token, session };
+}
+
+/**
+ * Makes a token that opens one console session within ten minutes. It is stored as a session that no call can use, and
+ * ends with the sessions of its account.
+ */
+async function createSignInLink(store: AccountsStore, accountId: string, now: Date): Promise<string> {
+  const token = `lnk_${randomText(SECRET_CHARACTERS)}`;
+  await store.insertSession({ ...sessionOf(accountId, token, now, LINK_LIFE_MS), isLink: true });
+  return token;
+}
+
+/**
+ * Takes the token of a link, which no call after this one gets.
+ * @returns the id of its account; null for a token that is wrong, over, or was taken.
+ */
+export async function takeSignInLink(store: AccountsStore, token: string, now: Date): Promise<string | null> {
+  const link = await store.findLinkByHash(secretHash(token));
+  if (link === null || Date.parse(link.expiresAt) <= now.getTime()) return null;
+  return (await store.removeSession(link.accountId, link._id)) ? link.accountId : null;
+}
+
+/**
+ * An address that signs in the owner of the service once: the oldest account, or the one with this id.
+ * @returns null where there is no such account.
+ */
+export async function createSignInAddress(
+  store: AccountsStore,
+  url: string,
+  { accountId, now }: { accountId?: string; now: Date },
+): Promise<string | null> {
+  const accounts = await store.findEveryAccount();
+  const account = accounts.find(
+    ({ _id, deletedAt }) => deletedAt === undefined && (accountId === undefined || _id === accountId),
+  );
+  return account === undefined ? null : signInAddress(url, await createSignInLink(store, account._id, now));
+}
+
+/** The address that signs in who opens it. The token stands behind #, so that no server gets it by the address. */
+function signInAddress(url: string, token: string): string {
+  return `${url}/console/sign-in#${token}`;
+}
+
+function sessionOf(accountId: string, token: string, now: Date, lifeMs: number): SessionDocument {
+  return {
+    _id: newId('ses', now.getTime()),
+    accountId,
+    hash: secretHash(token),
+    createdAt: now.toISOString(),
+    expiresAt: new Date(now.getTime() + lifeMs).toISOString(),
+  };
+}

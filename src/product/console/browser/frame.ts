@@ -1,0 +1,165 @@
+import { h, html, useEffect, useRef, useState, type View } from './html.ts';
+import { loadedLater, loadSheet } from './loaded.ts';
+import { Dialogs } from './parts/dialog.ts';
+import { KeyHelp } from './parts/keys.ts';
+import { ErrorBox, Waiting } from './parts/states.ts';
+import { Toasts } from './parts/toast.ts';
+import { navigate, usePlace } from './router.ts';
+import type { ListedScreen, ScreenProps } from './screen.ts';
+import { SCREENS, screenAt } from './screens.ts';
+import { callsInFlight, isOffline, refreshSession, type Session, signOut, useSession } from './session.ts';
+
+const SIGN_IN_PATH = '/console/sign-in';
+const SLOW_MS = 1_000;
+const RETRY_MS = 2_000;
+
+/** Whoever is signed in does not need it. */
+const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
+
+/** The page: the menu, the screen of the address, and the sign-in where nobody is signed in. */
+export function Frame() {
+  const session = useSession();
+  const { path } = usePlace();
+  /** The account whose screens are shown: they stay under the sign-in when its session ends. */
+  const account = useRef<string | null>(null);
+  if (session.kind === 'cookie' || session.kind === 'key') account.current = session.account.id;
+  if (session.kind === 'none' && !session.isOver) account.current = null;
+
+  useEffect(() => {
+    const isSignedIn = session.kind === 'cookie' || session.kind === 'key';
+    if (isSignedIn && (path === '/console' || path === SIGN_IN_PATH))
+      navigate(SCREENS[0]?.path ?? '', { replaces: true });
+  }, [session.kind, path]);
+
+  if (path === SIGN_IN_PATH || (session.kind === 'none' && account.current === null))
+    return html`<${Connection} /><${SignIn} isOver=${false} />`;
+  if (account.current === null)
+    return html`<${Connection} />${
+      'error' in session &&
+      html`<main id="content" class="alone"><${ErrorBox} error=${session.error} onRetry=${refreshSession} /></main>`
+    }`;
+  return html`
+    <a class="skip" href="#content">Skip to the content</a>
+    <${Activity} />
+    <${Connection} />
+    <${Menu} path=${path} session=${session} />
+    <main id="content" tabindex="-1">
+      <${Current} key=${account.current} path=${path} />
+    </main>
+    ${session.kind === 'none' && html`<${SignIn} isOver />`}
+    <${Dialogs} />
+    <${Toasts} />
+    <${KeyHelp} />
+  `;
+}
+
+function Menu({ path, session }: { path: string; session: Session }) {
+  const groups = [...new Set(SCREENS.map(({ group }) => group))];
+  return html`
+    <header class="top">
+      <button type="button" class="menu-button" popovertarget="menu" aria-label="Menu">☰</button>
+      <${Brand} />
+    </header>
+    <nav id="menu" popover aria-label="Screens">
+      <${Brand} />
+      ${groups.map(
+        (group) => html`
+          <p key=${group}>${group}</p>
+          <ul>
+            ${SCREENS.filter((screen) => screen.group === group).map(
+              (screen) => html`<${Entry} key=${screen.path} screen=${screen} path=${path} />`,
+            )}
+          </ul>
+        `,
+      )}
+      <div class="who">
+        ${'account' in session && html`<${Who} session=${session} />`}
+        <a href="/docs/" target="_blank" rel="noopener">Documentation</a>
+        <span class="quiet"><kbd>/</kbd> search <kbd>?</kbd> keys</span>
+      </div>
+    </nav>
+  `;
+}
+
+function Brand() {
+  return html`<a class="brand" href="/console">
+    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+      <rect width="32" height="32" rx="7" />
+      <circle cx="16" cy="16" r="8" />
+    </svg>
+    Darkroom
+  </a>`;
+}
+
+function Entry({ screen, path }: { screen: ListedScreen; path: string }) {
+  const isCurrent = path === screen.path || path.startsWith(`${screen.path}/`);
+  const close = () => document.getElementById('menu')?.hidePopover();
+  return html`<li>
+    <a href=${screen.path} aria-current=${isCurrent ? 'page' : undefined} onClick=${close}>${screen.title}</a>
+  </li>`;
+}
+
+function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none' }> }) {
+  const { email, plan } = session.account;
+  return html`
+    <strong title=${email}>${email}</strong>
+    <span class="quiet">${plan} plan, by ${session.kind === 'key' ? 'a key' : 'a session'}</span>
+    <button type="button" class="link" onClick=${() => signOut()}>Sign out</button>
+  `;
+}
+
+/** The screen of the address, which is loaded when it is opened first. */
+function Current({ path }: { path: string }): View {
+  const found = screenAt(path);
+  const [loaded, setLoaded] = useState<{ path: string; Screen: unknown; error?: unknown }>();
+  useEffect(() => {
+    if (found === undefined) return;
+    const { screen } = found;
+    let isCurrent = true;
+    Promise.all([screen.load(), screen.sheet && loadSheet(screen.sheet)]).then(
+      ([{ Screen }]) => isCurrent && setLoaded({ path: screen.path, Screen }),
+      (error) => isCurrent && setLoaded({ path: screen.path, Screen: undefined, error }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [found?.screen.path]);
+  if (found === undefined) return html`<${Nowhere} />`;
+  if (loaded?.path !== found.screen.path) return html`<${Waiting} />`;
+  if (loaded.error !== undefined)
+    return html`<${ErrorBox} error=${loaded.error} onRetry=${() => location.reload()} />`;
+  return h(loaded.Screen as (props: ScreenProps) => View, { rest: found.rest, key: found.screen.path });
+}
+
+function Nowhere() {
+  return html`<h1>There is no such screen</h1>
+    <p><a href="/console">Go to the first one</a>, or choose one in the menu.</p>`;
+}
+
+/** A thin bar at the top while a call takes longer than a second. */
+function Activity() {
+  const isBusy = callsInFlight.use() > 0;
+  const [isSlow, setIsSlow] = useState(false);
+  useEffect(() => {
+    setIsSlow(false);
+    if (!isBusy) return;
+    const timer = setTimeout(() => setIsSlow(true), SLOW_MS);
+    return () => clearTimeout(timer);
+  }, [isBusy]);
+  return html`<div class=${isBusy && isSlow ? 'activity' : 'activity none'} role="status">
+    ${isBusy && isSlow && html`<span class="unseen">Waiting for the service</span>`}
+  </div>`;
+}
+
+/** Says that the connection is lost, and asks until it is back. */
+function Connection() {
+  const isLost = isOffline.use();
+  useEffect(() => {
+    if (!isLost) return;
+    const timer = setInterval(refreshSession, RETRY_MS);
+    return () => clearInterval(timer);
+  }, [isLost]);
+  return html`<div class="connection" role="status">
+    ${isLost && 'The service cannot be reached. What you typed is kept, and it is asked again every two seconds.'}
+  </div>`;
+}

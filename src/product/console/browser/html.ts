@@ -1,0 +1,14 @@
+import htm from 'htm';
+import { type ComponentChildren, h, type VNode } from 'preact';
+
+export { h, render } from 'preact';
+export { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+
+/** What a component draws, or takes to draw. */
+export type View = ComponentChildren;
+
+/** Draws markup. Values are attributes and children, and never HTML. */
+export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as (
+  strings: TemplateStringsArray,
+  ...values: unknown[]
+) => VNode;

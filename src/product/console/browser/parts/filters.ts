@@ -1,0 +1,87 @@
+import { html, useEffect, useState } from '../html.ts';
+
+export interface Filter {
+  /** Its name among the values. */
+  name: string;
+  label: string;
+  /** `search` is the one that `/` reaches; `instant` is a time in the zone of the reader. */
+  kind: 'search' | 'text' | 'choice' | 'instant';
+  /** Of a choice; the first is what no filter means. */
+  choices?: readonly { value: string; label: string }[];
+  placeholder?: string;
+}
+
+interface FiltersProps {
+  fields: readonly Filter[];
+  values: Readonly<Record<string, string>>;
+  onChange: (change: Record<string, string>) => void;
+}
+
+/** How long a typed filter waits for the next letter. */
+const TYPING_MS = 250;
+
+/** The filters of a list. What is typed is in force a moment after the last letter. */
+export function Filters({ fields, values, onChange }: FiltersProps) {
+  return html`<search class="filters">
+    ${fields.map((field) => {
+      const props = { key: field.name, field, value: values[field.name] ?? '', onChange };
+      if (field.kind === 'choice') return html`<${Choice} ...${props} />`;
+      return field.kind === 'instant' ? html`<${Instant} ...${props} />` : html`<${Typed} ...${props} />`;
+    })}
+  </search>`;
+}
+
+interface FilterProps {
+  field: Filter;
+  value: string;
+  onChange: (change: Record<string, string>) => void;
+}
+
+function Typed({ field: { name, label, kind, placeholder }, value, onChange }: FilterProps) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = setTimeout(() => onChange({ [name]: typed }), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return html`<label class=${kind}>
+    <span class="unseen">${label}</span>
+    <input
+      type="search"
+      data-search=${kind === 'search' ? '' : undefined}
+      placeholder=${placeholder ?? label}
+      value=${typed}
+      autocomplete="off"
+      spellcheck=${false}
+      onInput=${(event: InputEvent) => setTyped((event.target as HTMLInputElement).value)}
+    />
+  </label>`;
+}
+
+function Choice({ field: { name, label, choices = [] }, value, onChange }: FilterProps) {
+  return html`<label class="choice">
+    <span>${label}</span>
+    <select value=${value} onChange=${(event: Event) => onChange({ [name]: (event.target as HTMLSelectElement).value })}>
+      ${choices.map((choice) => html`<option key=${choice.value} value=${choice.value}>${choice.label}</option>`)}
+    </select>
+  </label>`;
+}
+
+/** The address holds the instant in UTC, so that readers of other zones see the same. */
+function Instant({ field: { name, label }, value, onChange }: FilterProps) {
+  const change = (event: Event) => {
+    const { value: local } = event.target as HTMLInputElement;
+    onChange({ [name]: local === '' ? '' : new Date(local).toISOString() });
+  };
+  return html`<label class="choice">
+    <span>${label}</span>
+    <input type="datetime-local" step="1" value=${localText(value)} onChange=${change} />
+  </label>`;
+}
+
+function localText(instant: string): string {
+  const date = new Date(instant);
+  if (instant === '' || Number.isNaN(date.getTime())) return '';
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}

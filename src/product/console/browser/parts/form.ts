@@ -1,0 +1,191 @@
+import { DarkroomError } from '../../../../client/errors.ts';
+import type { OpParameter } from '../../../../client/schema.ts';
+import { html, useEffect, useState, type View } from '../html.ts';
+
+/** A control with its name above and a word below. */
+export function Field({
+  label,
+  hint,
+  error,
+  children,
+}: {
+  label: View;
+  hint?: View;
+  error?: View;
+  children?: View;
+}) {
+  return html`<div class=${error === undefined ? 'field' : 'field wrong'}>
+    <label>
+      <span class="field-name">${label}</span>
+      ${children}
+    </label>
+    ${hint && html`<span class="hint">${hint}</span>`}
+    ${error !== undefined && html`<span class="field-error" role="alert">${error}</span>`}
+  </div>`;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+interface FormProps {
+  /** As `params` of an op in GET /ops. */
+  parameters: Readonly<Record<string, OpParameter>>;
+  /** The values by name; a field without one is left out. */
+  values: Values;
+  onChange: (values: Values) => void;
+  /** What refused the values: its sentence stands at the field that it names. */
+  error?: unknown;
+}
+
+/** A form for the parameters of an op. */
+export function Form({ parameters, values, onChange, error }: FormProps) {
+  return html`<div class="form">
+    ${Object.entries(parameters).map(([name, parameter]) => {
+      const change = (value: unknown) => {
+        const { [name]: _, ...others } = values;
+        onChange(value === undefined ? others : { ...others, [name]: value });
+      };
+      return html`<${Field}
+        key=${name}
+        label=${html`<code>${name}</code>`}
+        hint=${html`${boundsText(parameter)}${parameter.description}`}
+        error=${errorAt(error, name)}
+      >
+        <${Control} name=${name} parameter=${parameter} value=${values[name]} onChange=${change} />
+      <//>`;
+    })}
+  </div>`;
+}
+
+/** The sentence of a refusal that names this field, also as a part of a list of steps. */
+export function errorAt(error: unknown, name: string): string | undefined {
+  if (!(error instanceof DarkroomError) || error.param === undefined) return undefined;
+  const named = error.param.split('.').at(-1);
+  return named === name ? error.message : undefined;
+}
+
+function boundsText({ min, max, type }: OpParameter): string {
+  if (min === undefined && max === undefined) return '';
+  const what = type.includes('string') ? ' characters' : type.includes('array') ? ' entries' : '';
+  return `${min ?? '…'} to ${max ?? '…'}${what}. `;
+}
+
+interface ControlProps {
+  name: string;
+  parameter: OpParameter;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}
+
+function Control({ name, parameter, value, onChange }: ControlProps) {
+  const { type, enum: choices, default: fallback } = parameter;
+  const placeholder = fallback === undefined ? '' : String(fallback);
+  if (type === 'boolean' || (choices !== undefined && type !== 'array')) {
+    const options = choices ?? [true, false];
+    const isMixed = /number|integer/.test(type) && choices !== undefined && /string/.test(type);
+    if (!isMixed)
+      return html`<select
+        name=${name}
+        value=${value === undefined ? '' : String(value)}
+        onChange=${(event: Event) => {
+          const { value: chosen } = event.target as HTMLSelectElement;
+          onChange(options.find((option) => String(option) === chosen));
+        }}
+      >
+        <option value="">${placeholder === '' ? 'not set' : `not set: ${placeholder}`}</option>
+        ${options.map((option) => html`<option key=${option} value=${String(option)}>${String(option)}</option>`)}
+      </select>`;
+  }
+  if (type === 'integer' || type === 'number')
+    return html`<${NumberControl} parameter=${parameter} name=${name} value=${value} onChange=${onChange} />`;
+  return html`<${TextControl} name=${name} parameter=${parameter} value=${value} onChange=${onChange} />`;
+}
+
+/** A number with a slider where it has both bounds and the range can be hit by one. */
+function NumberControl({
+  name,
+  parameter: { type, min, max, default: fallback },
+  value,
+  onChange,
+}: ControlProps) {
+  const hasSlider = min !== undefined && max !== undefined && max - min <= MAX_SLIDER_RANGE;
+  const step = type === 'integer' ? 1 : (max ?? 1) - (min ?? 0) > 10 ? 0.1 : 0.01;
+  const change = (event: Event) => {
+    const { valueAsNumber } = event.target as HTMLInputElement;
+    onChange(Number.isNaN(valueAsNumber) ? undefined : valueAsNumber);
+  };
+  const number = html`<input
+    type="number"
+    name=${name}
+    aria-label=${hasSlider ? name : undefined}
+    min=${min}
+    max=${max}
+    step=${type === 'integer' ? 1 : 'any'}
+    value=${value ?? ''}
+    placeholder=${fallback ?? ''}
+    onInput=${change}
+  />`;
+  if (!hasSlider) return number;
+  return html`<span class="with-slider">
+    <input
+      type="range"
+      aria-label=${`${name}, as a slider`}
+      min=${min}
+      max=${max}
+      step=${step}
+      value=${value ?? fallback ?? min}
+      onInput=${change}
+    />
+    ${number}
+  </span>`;
+}
+
+const MAX_SLIDER_RANGE = 400;
+
+/** A text; JSON where the value is no text. What is no JSON yet is kept as it is typed. */
+function TextControl({
+  name,
+  parameter: { type, enum: choices, default: fallback },
+  value,
+  onChange,
+}: ControlProps) {
+  const takesText = type.includes('string');
+  const written = (given: unknown) =>
+    given === undefined ? '' : typeof given === 'object' ? JSON.stringify(given) : String(given);
+  const [typed, setTyped] = useState(written(value));
+  useEffect(() => {
+    if (JSON.stringify(read(typed, type)) !== JSON.stringify(value)) setTyped(written(value));
+  }, [value]);
+  const change = (event: InputEvent) => {
+    const { value: text } = event.target as HTMLInputElement;
+    setTyped(text);
+    onChange(read(text, type));
+  };
+  const isLong = takesText && /\n/.test(typed);
+  const options = choices?.length ? choices.join(', ') : '';
+  const placeholder = fallback === undefined ? options : String(fallback);
+  if (isLong) return html`<textarea name=${name} rows="4" value=${typed} onInput=${change}></textarea>`;
+  return html`<input
+    name=${name}
+    value=${typed}
+    placeholder=${placeholder}
+    autocomplete="off"
+    spellcheck=${false}
+    onInput=${change}
+  />`;
+}
+
+/** What was typed as a value: undefined for nothing, JSON where the type asks for it. */
+function read(text: string, type: string): unknown {
+  if (text === '') return undefined;
+  if (type === 'string') return text;
+  try {
+    const value = JSON.parse(text);
+    return typeof value === 'string' || typeof value === 'object'
+      ? type.includes('string') && typeof value === 'string'
+        ? text
+        : value
+      : value;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,49 @@
+import { html, useEffect, type View } from '../html.ts';
+
+interface PageProps {
+  title: string;
+  /** What the screen is for, in one sentence. */
+  lead?: View;
+  /** Buttons and links at the right of the title. */
+  actions?: View;
+  /** The screen that this one belongs to, as a link above the title. */
+  above?: { title: string; path: string };
+  children?: View;
+}
+
+/** The layout of a screen. */
+export function Page({ title, lead, actions, above, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Darkroom console`;
+  }, [title]);
+  return html`
+    <div class="page-head">
+      <div>
+        ${above && html`<a class="above" href=${above.path}>${above.title}</a>`}
+        <h1>${title}</h1>
+        ${lead && html`<p class="quiet">${lead}</p>`}
+      </div>
+      ${actions && html`<div class="actions">${actions}</div>`}
+    </div>
+    ${children}
+  `;
+}
+
+/** A part of a screen with a heading. */
+export function Section({ title, actions, children }: { title: string; actions?: View; children?: View }) {
+  return html`<section class="section">
+    <div class="section-head">
+      <h2>${title}</h2>
+      ${actions && html`<div class="actions">${actions}</div>`}
+    </div>
+    ${children}
+  </section>`;
+}
+
+/** Names with their values. Those without a value are left out. */
+export function Facts({ of }: { of: readonly (readonly [name: string, value: View])[] }) {
+  const shown = of.filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return html`<dl class="facts">
+    ${shown.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}

@@ -1,0 +1,7 @@
+/** The size of a picture as the browser sees it. */
+export async function readSize(blob: Blob): Promise<{ width: number; height: number }> {
+  const bitmap = await createImageBitmap(blob);
+  const { width, height } = bitmap;
+  bitmap.close();
+  return { width, height };
+}

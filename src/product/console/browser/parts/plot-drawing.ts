@@ -1,0 +1,109 @@
+import uPlot from 'uplot';
+import type { Drawing, PlotProps } from './plot-props.ts';
+import { countText } from './values.ts';
+
+/** The colours of the series by their tokens. The legend has the same ones, in parts.css. */
+const COLOURS = ['--accent', '--code-key', '--good', '--code-number', '--code-word', '--quiet'];
+const GRID = '--line';
+const AXIS_WIDTH_PX = 62;
+
+/**
+ * Draws values over time into a box, as wide as it is.
+ * @param onMoment is told the index of the moment under the pointer; null when it leaves.
+ */
+export function draw(
+  box: HTMLElement,
+  given: PlotProps & { height: number },
+  onMoment: (index: number | null) => void,
+): Drawing {
+  let props: PlotProps = given;
+  const { height, series, textOf = countText } = given;
+  const colour = (token: string) => getComputedStyle(box).getPropertyValue(token).trim();
+  const font = () => `12px ${getComputedStyle(box).fontFamily}`;
+
+  const axis = {
+    stroke: () => colour('--quiet'),
+    grid: { stroke: () => colour(GRID), width: 1 },
+    ticks: { stroke: () => colour(GRID), width: 1, size: 4 },
+    font: font(),
+  };
+  const plot = new uPlot(
+    {
+      width: Math.max(1, box.clientWidth),
+      height,
+      legend: { show: false },
+      cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
+      axes: [
+        { ...axis, space: 80 },
+        { ...axis, size: AXIS_WIDTH_PX, space: 36, values: (_, splits) => splits.map(textOf) },
+      ],
+      scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+      series: [
+        {},
+        ...series.map(({ label }, index) => {
+          const token = COLOURS[index % COLOURS.length] ?? '--accent';
+          return {
+            label,
+            stroke: () => colour(token),
+            ...(given.isStacked && { fill: () => `color-mix(in srgb, ${colour(token)} 25%, transparent)` }),
+            width: 1.5,
+            points: { show: false },
+            spanGaps: false,
+          };
+        }),
+      ],
+      hooks: {
+        setCursor: [({ cursor: { idx } }) => onMoment(idx ?? null)],
+        draw: [(self) => drawMarks(self, props, colour)],
+      },
+    },
+    dataOf(given),
+    box,
+  );
+
+  const resized = new ResizeObserver(() => plot.setSize({ width: Math.max(1, box.clientWidth), height }));
+  resized.observe(box);
+  const scheme = matchMedia('(prefers-color-scheme: dark)');
+  const redraw = () => plot.redraw(false);
+  scheme.addEventListener('change', redraw);
+  return {
+    update(next) {
+      props = next;
+      plot.setData(dataOf(next));
+    },
+    end() {
+      resized.disconnect();
+      scheme.removeEventListener('change', redraw);
+      plot.destroy();
+    },
+  };
+}
+
+function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedData {
+  const values = series.map((one) => [...one.values]);
+  // The last series is the lowest: each of the others stands on the sum of those after it.
+  if (isStacked)
+    for (let index = values.length - 2; index >= 0; index -= 1)
+      values[index] = (values[index] ?? []).map((value, at) => (value ?? 0) + (values[index + 1]?.[at] ?? 0));
+  return [[...times], ...values];
+}
+
+function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: string) => string): void {
+  const { ctx, bbox } = plot;
+  const scale = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${11 * scale}px system-ui, sans-serif`;
+  ctx.strokeStyle = colour('--quiet');
+  ctx.fillStyle = colour('--text');
+  ctx.setLineDash([4 * scale, 3 * scale]);
+  for (const { at, text } of marks) {
+    const x = plot.valToPos(at, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.fillText(text, x + 4 * scale, bbox.top + 11 * scale);
+  }
+  ctx.restore();
+}

@@ -1,0 +1,200 @@
+import { ConnectionError } from '../../../../client/errors.ts';
+import type { Pages } from '../../../../client/pages.ts';
+import { useCallback, useEffect, useRef, useState } from '../html.ts';
+import { isOffline, useSession } from '../session.ts';
+
+/** Something that is read from the service. */
+export interface Reading<T> {
+  /** What was read last; undefined before the first answer. */
+  data: T | undefined;
+  /** Why the last reading failed; undefined if it did not. */
+  error: unknown;
+  isLoading: boolean;
+  reload(): void;
+}
+
+export interface Poll<T> extends Reading<T> {
+  isPaused: boolean;
+  setPaused(isPaused: boolean): void;
+  /** When it was read last, in epoch milliseconds. */
+  readAt: number | undefined;
+}
+
+export interface Rows<T> {
+  rows: readonly T[];
+  /** How many there are in all, where the service counts them. */
+  total: number | undefined;
+  hasMore: boolean;
+  /** Reads the next page. */
+  more(): void;
+  error: unknown;
+  isLoading: boolean;
+  reload(): void;
+}
+
+type Read<T> = (signal: AbortSignal) => Promise<T>;
+
+/** The longest pause between two readings that fail, as a multiple of the usual one. */
+const MAX_BACKOFF = 8;
+
+/**
+ * Reads something, and again when one of `deps` changes; what was read for others is forgotten. A reading that failed
+ * for want of a connection is repeated when it is back, and one that was refused is when somebody signs in.
+ */
+export function useReading<T>(read: Read<T>, deps: readonly unknown[]): Reading<T> {
+  const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({
+    isLoading: true,
+    key: undefined,
+  });
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((last) => last + 1), []);
+  const key = JSON.stringify(deps);
+  useEffect(() => {
+    const end = new AbortController();
+    setState(({ data, key: last }) =>
+      last === key && data !== undefined ? { data, isLoading: true, key } : { isLoading: true, key },
+    );
+    read(end.signal).then(
+      (data) => end.signal.aborted || setState({ data, isLoading: false, key }),
+      (error) =>
+        end.signal.aborted ||
+        setState(({ data }) => ({ ...(data !== undefined && { data }), error, isLoading: false, key })),
+    );
+    return () => end.abort();
+  }, [key, round]);
+  useReloadWhenBack(state.error, reload);
+  const isCurrent = state.key === key;
+  return {
+    data: isCurrent ? state.data : undefined,
+    error: isCurrent ? state.error : undefined,
+    isLoading: !isCurrent || state.isLoading,
+    reload,
+  };
+}
+
+/**
+ * Reads something again and again. It rests while it is paused or the tab is hidden, and waits longer after failures.
+ * @param everyMs the pause between an answer and the next question.
+ */
+export function usePoll<T>(read: Read<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
+  const [isPaused, setPaused] = useState(false);
+  const [readAt, setReadAt] = useState<number>();
+  const reading = useReading(async (signal) => {
+    const data = await read(signal);
+    setReadAt(Date.now());
+    return data;
+  }, deps);
+  const failures = useRef(0);
+  const { isLoading, error, reload } = reading;
+  useEffect(() => {
+    if (isPaused || isLoading) return;
+    failures.current = error === undefined ? 0 : failures.current + 1;
+    const pauseMs = everyMs * Math.min(MAX_BACKOFF, 2 ** failures.current);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const plan = () => {
+      clearTimeout(timer);
+      if (!document.hidden) timer = setTimeout(reload, pauseMs);
+    };
+    plan();
+    document.addEventListener('visibilitychange', plan);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', plan);
+    };
+  }, [isPaused, isLoading, error, everyMs]);
+  return { ...reading, isPaused, setPaused, readAt };
+}
+
+/**
+ * Reads a list page by page, and from its start when one of `deps` changes; the old rows stay until the new ones come.
+ */
+export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): Rows<T> {
+  const [state, setState] = useState<Omit<Rows<T>, 'more' | 'reload'>>({
+    ...{ rows: [], total: undefined, hasMore: false, error: undefined, isLoading: true },
+  });
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((last) => last + 1), []);
+  const pull = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    const end = new AbortController();
+    let pages = open(end.signal).pages();
+    let rows: readonly T[] = [];
+    let isPulling = false;
+    pull.current = () => {
+      if (isPulling) return;
+      isPulling = true;
+      setState((last) => ({ ...last, isLoading: true, error: undefined }));
+      void pages
+        .next()
+        .then(({ value, done }) => {
+          if (end.signal.aborted) return;
+          if (done) return setState((last) => ({ ...last, hasMore: false, isLoading: false }));
+          rows = [...rows, ...value.rows];
+          const { total, hasMore } = value.meta;
+          setState((last) => ({
+            rows,
+            total: total ?? last.total,
+            hasMore,
+            error: undefined,
+            isLoading: false,
+          }));
+        })
+        .catch((error) => {
+          if (end.signal.aborted) return;
+          // A generator that failed is over: the next attempt begins anew.
+          pages = open(end.signal).pages();
+          rows = [];
+          setState((last) => ({ ...last, error, isLoading: false }));
+        })
+        .finally(() => {
+          isPulling = false;
+        });
+    };
+    pull.current();
+    return () => end.abort();
+  }, [JSON.stringify(deps), round]);
+  useReloadWhenBack(state.error, reload);
+  const more = useCallback(() => pull.current(), []);
+  return { ...state, more, reload };
+}
+
+/** Runs what a button or a form does, once at a time. */
+export function useAct() {
+  const [state, setState] = useState<{ isActing: boolean; error: unknown }>({
+    isActing: false,
+    error: undefined,
+  });
+  const isActing = useRef(false);
+  /** @returns whether it succeeded; `error` says why not. */
+  const act = useCallback(async (work: () => Promise<unknown>): Promise<boolean> => {
+    if (isActing.current) return false;
+    isActing.current = true;
+    setState({ isActing: true, error: undefined });
+    try {
+      await work();
+      setState({ isActing: false, error: undefined });
+      return true;
+    } catch (error) {
+      setState({ isActing: false, error });
+      return false;
+    } finally {
+      isActing.current = false;
+    }
+  }, []);
+  const clear = useCallback(() => setState({ isActing: false, error: undefined }), []);
+  return { act, clear, ...state };
+}
+
+/** Reads again what failed, when the connection is back or somebody has signed in again. */
+function useReloadWhenBack(error: unknown, reload: () => void): void {
+  const isLost = isOffline.use();
+  const { kind } = useSession();
+  const isBack = !isLost && kind !== 'none' && kind !== 'unknown';
+  const wasBack = useRef(isBack);
+  useEffect(() => {
+    const hasFailed =
+      error instanceof ConnectionError || (error as { status?: number } | undefined)?.status === 401;
+    if (isBack && !wasBack.current && hasFailed) reload();
+    wasBack.current = isBack;
+  }, [isBack]);
+}

@@ -1,0 +1,22 @@
+import { html, type View } from '../html.ts';
+import { Time, type Tone } from './values.ts';
+
+export interface Happening {
+  at: string | number | null;
+  title: View;
+  tone?: Tone;
+  /** More about it, below the title. */
+  view?: View;
+}
+
+/** What happened, one below the other, in the order that it is given in. */
+export function Timeline({ entries }: { entries: readonly Happening[] }) {
+  return html`<ol class="timeline">
+    ${entries.map(
+      ({ at, title, tone = 'quiet', view }, index) => html`<li key=${index} class=${tone}>
+        <div class="timeline-head"><span>${title}</span><${Time} at=${at} /></div>
+        ${view}
+      </li>`,
+    )}
+  </ol>`;
+}

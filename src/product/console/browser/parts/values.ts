@@ -1,0 +1,135 @@
+import { html, useState, type View } from '../html.ts';
+
+const COPIED_MS = 1_500;
+const THIS_YEAR: Intl.DateTimeFormatOptions = {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+};
+const formatThisYear = new Intl.DateTimeFormat(undefined, THIS_YEAR);
+const formatAnyYear = new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' });
+const formatCount = new Intl.NumberFormat(undefined);
+const formatSince = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+];
+
+/** An instant in the zone of the reader. */
+export function timeText(at: string | number | Date): string {
+  const date = new Date(at);
+  const format = date.getFullYear() === new Date().getFullYear() ? formatThisYear : formatAnyYear;
+  return format.format(date);
+}
+
+/** How long ago an instant was, such as `3 minutes ago`. */
+export function sinceText(at: string | number | Date, now = Date.now()): string {
+  const ms = new Date(at).getTime() - now;
+  const [unit, size] = SINCE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
+  return formatSince.format(Math.round(ms / size), unit);
+}
+
+export function countText(value: number): string {
+  return formatCount.format(value);
+}
+
+export function bytesText(value: number): string {
+  const power = value < 1_000 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(value) / 3));
+  const shown = value / 1_000 ** power;
+  return `${power === 0 || shown >= 100 ? Math.round(shown) : shown.toFixed(1)} ${BYTE_UNITS[power]}`;
+}
+
+export function msText(value: number): string {
+  if (value < 10) return `${value.toFixed(1)} ms`;
+  if (value < 1_000) return `${Math.round(value)} ms`;
+  if (value < 60_000) return `${(value / 1_000).toFixed(1)} s`;
+  return `${Math.floor(value / 60_000)} min ${Math.round((value % 60_000) / 1_000)} s`;
+}
+
+/** A time in the zone of the reader; the pointer shows UTC. */
+export function Time({ at }: { at: string | number | null | undefined }) {
+  if (at === null || at === undefined) return html`<span class="quiet">–</span>`;
+  const iso = new Date(at).toISOString();
+  const utc = `${iso.slice(0, 19).replace('T', ' ')} UTC, ${sinceText(at)}`;
+  return html`<time dateTime=${iso} title=${utc}>${timeText(at)}</time>`;
+}
+
+export function Bytes({ value }: { value: number | null | undefined }) {
+  if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
+  return html`<span class="figure" title=${`${countText(value)} bytes`}>${bytesText(value)}</span>`;
+}
+
+export function Milliseconds({ value }: { value: number | null | undefined }) {
+  if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
+  return html`<span class="figure">${msText(value)}</span>`;
+}
+
+export function Count({ value }: { value: number | null | undefined }) {
+  if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
+  return html`<span class="figure">${countText(value)}</span>`;
+}
+
+/** A text that a press copies. @param label what is shown in its place. */
+export function Copy({ text, label }: { text: string; label?: View }) {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = async (event: MouseEvent) => {
+    event.preventDefault();
+    event.stopPropagation();
+    await copyText(text);
+    setIsCopied(true);
+    setTimeout(() => setIsCopied(false), COPIED_MS);
+  };
+  return html`<button type="button" class="copy" title="Copy" aria-label=${`Copy ${text}`} onClick=${copy}>
+    <span class="copy-text">${label ?? text}</span>
+    <span class="copy-mark" aria-hidden="true">${isCopied ? '✓' : '⧉'}</span>
+    <span class="unseen" role="status">${isCopied ? 'Copied' : ''}</span>
+  </button>`;
+}
+
+/** Puts a text on the clipboard, also of a page that came over plain http. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const field = document.createElement('textarea');
+  field.value = text;
+  (document.querySelector('dialog[open]') ?? document.body).append(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
+}
+
+/** An id: its end is shown, all of it is copied. @param to where it leads. */
+export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
+  if (!id) return html`<span class="quiet">–</span>`;
+  const name = html`<span class="id" title=${id}>${shortId(id)}</span>`;
+  return html`<span class="id-box">
+    ${to === undefined ? name : html`<a href=${to}>${name}</a>`}<${Copy} text=${id} label="" />
+  </span>`;
+}
+
+/** The kind of an id and its end: ids of one time begin alike. */
+export function shortId(id: string): string {
+  const [, kind = '', rest = id] = /^([a-z]+_)(.+)$/.exec(id) ?? [];
+  return rest.length > 12 ? `${kind}…${rest.slice(-8)}` : id;
+}
+
+export type Tone = 'good' | 'bad' | 'busy' | 'quiet' | 'warn';
+
+/** The tones of the words that the interface has for states. */
+const TONES: readonly [tone: Tone, words: RegExp][] = [
+  ['good', /^(completed|succeeded|success|delivered|active|enabled|ok|ready|live|all)$/],
+  ['bad', /^(failed|error|exhausted|dead|none|hung|problem)$/],
+  ['busy', /^(processing|running|in_progress|delivering|uploading|starting)$/],
+  ['warn', /^(disabled|retrying|partial|some|warning|draining|suspended)$/],
+];
+
+/** A state as a pill. @param tone left out: by the word. */
+export function Status({ status, tone }: { status: string; tone?: Tone }) {
+  const word = status.toLowerCase();
+  const shown = tone ?? TONES.find(([, words]) => words.test(word))?.[0] ?? 'quiet';
+  return html`<span class=${`status ${shown}`}>${word.replaceAll('_', ' ')}</span>`;
+}

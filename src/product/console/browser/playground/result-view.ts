@@ -1,0 +1,115 @@
+import type { Difference, OpDefinition } from '../../../../client/schema.ts';
+import { html, useState, type View } from '../html.ts';
+import { Button } from '../parts/button.ts';
+import { Code } from '../parts/code.ts';
+import { useObjectUrl } from '../parts/object-url.ts';
+import { Facts } from '../parts/page.ts';
+import { useAct } from '../parts/reading.ts';
+import { ErrorBox } from '../parts/states.ts';
+import { Tabs } from '../parts/tabs.ts';
+import { bytesText, Copy, Id, msText } from '../parts/values.ts';
+import { api } from '../session.ts';
+import { Comparison } from './comparison.ts';
+import type { MadePicture, Outcome } from './run.ts';
+import type { Source } from './source.ts';
+import { TimingBar } from './timing.ts';
+import { needsPicture, type Work } from './work.ts';
+
+interface ResultViewProps {
+  outcome: Outcome;
+  source: Source | undefined;
+  definition: OpDefinition | undefined;
+  work: Work;
+}
+
+/** What the last run made, with its facts. */
+export function ResultView({ outcome, source, definition, work }: ResultViewProps) {
+  const [chosen, setChosen] = useState('');
+  const { pictures, failures, json, isSample, jobId, tookMs } = outcome;
+  const picture = pictures.find(({ name }) => name === chosen) ?? pictures[0];
+  const before = needsPicture(work, definition) ? source : undefined;
+  return html`
+    ${isSample && html`<p class="sample"><strong>Sample.</strong> A model of the sandbox made this: it is invented, and shows the way of a call alone.</p>`}
+    ${failures.map(({ name, error }) => html`<p key=${name}><strong>${name}</strong></p><${ErrorBox} error=${error} />`)}
+    ${
+      pictures.length > 1 &&
+      html`<${Tabs}
+      label="Results"
+      choices=${pictures.map(({ name, blob }) => ({ name, label: html`${name} <span class="quiet">${bytesText(blob.size)}</span>` }))}
+      current=${picture?.name ?? ''}
+      onChoose=${setChosen}
+    />`
+    }
+    ${picture !== undefined && html`<${PictureView} key=${picture.name} picture=${picture} before=${before} pricing=${definition?.pricing.summary} />`}
+    ${json !== undefined && html`<${Code} samples=${[{ label: 'Answer', code: JSON.stringify(json, null, 2) }]} />`}
+    <${Facts}
+      of=${[
+        ['From the question to the answer', msText(tookMs)],
+        ['Job', jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`],
+      ]}
+    />
+  `;
+}
+
+interface PictureViewProps {
+  picture: MadePicture;
+  before: Source | undefined;
+  pricing: string | undefined;
+}
+
+function PictureView({ picture, before, pricing }: PictureViewProps) {
+  const { blob, width, height, format, warnings, timing, achieved, requestId, name } = picture;
+  const url = useObjectUrl(blob);
+  const shared =
+    before === undefined || before.blob.size === 0 ? undefined : blob.size / before.blob.size - 1;
+  const change =
+    shared === undefined ? '' : `${shared > 0 ? '+' : '−'}${Math.abs(shared * 100).toFixed(1)} %`;
+  return html`
+    <${Comparison} before=${before !== undefined && before.width > 0 ? before : undefined} after=${picture} />
+    <${Facts}
+      of=${[
+        [
+          'Bytes',
+          html`<span class="figure">${bytesText(blob.size)}</span> ${change !== '' && html`<span class=${`change ${(shared ?? 0) > 0 ? 'bad' : 'good'}`}>${change}</span>`}`,
+        ],
+        ['Size', `${width} × ${height} px`],
+        ['Format', format],
+        ...Object.entries(achieved).map(
+          ([what, value]) => [what === 'ssimulacra2' ? 'SSIMULACRA 2' : what, String(value)] as const,
+        ),
+        ['Likeness', html`<${Likeness} before=${before} after=${picture} />`],
+        ['Price', pricing],
+        [
+          'Warnings',
+          warnings.length > 0 &&
+            html`<ul class="warnings">${warnings.map((warning) => html`<li key=${warning.code}>${warningView(warning)}</li>`)}</ul>`,
+        ],
+        ['Request', html`<${Copy} text=${requestId} />`],
+        [
+          'Save',
+          html`<a href=${url} download=${`${name}.${format === 'jpeg' ? 'jpg' : format}`}>Download</a>`,
+        ],
+      ]}
+    />
+    ${Object.keys(timing).length > 0 && html`<${TimingBar} timing=${timing} />`}
+  `;
+}
+
+function warningView({ code, name }: MadePicture['warnings'][number]): View {
+  return html`<code>${code}</code>${name !== undefined && ` ${name}`}`;
+}
+
+/** How near the result comes to the original, which is measured on demand: it counts as a run. */
+function Likeness({ before, after }: { before: Source | undefined; after: MadePicture }) {
+  const [found, setFound] = useState<Difference>();
+  const { act, isActing, error } = useAct();
+  if (before === undefined) return html`<span class="quiet">–</span>`;
+  if (before.width !== after.width || before.height !== after.height)
+    return html`<span class="quiet">only of pictures of one size</span>`;
+  if (found !== undefined) {
+    const { ssim, changedShare } = found;
+    return html`SSIM ${ssim.toFixed(4)}, ${(changedShare * 100).toFixed(1)} % of the pixels changed`;
+  }
+  const measure = () => act(async () => setFound(await api.images.compare(before.blob, after.blob)));
+  return html`<${Button} kind="link" isBusy=${isActing} onClick=${measure}>Measure<//> <${ErrorBox} error=${error} />`;
+}

@@ -1,0 +1,171 @@
+import type { DarkroomError } from '../../../../client/errors.ts';
+import type { OpWork, Output, Step, TransformWork } from '../../../../client/nouns/images.ts';
+import type { Picture } from '../../../../client/picture.ts';
+import type { JobRequest, OpDefinition } from '../../../../client/schema.ts';
+import { readSize } from '../parts/picture-size.ts';
+import { rowOf } from '../saved/row.ts';
+import { api } from '../session.ts';
+import { jobRequestOf } from './job-request.ts';
+import type { Work } from './work.ts';
+
+/** A picture that was made, with what its answer tells. */
+export interface MadePicture {
+  name: string;
+  blob: Blob;
+  width: number;
+  height: number;
+  format: string;
+  warnings: readonly { code: string; name?: string }[];
+  timing: Readonly<Record<string, number>>;
+  /** Of compress: the quality that was chosen, and how near the file comes to the original. */
+  achieved: Readonly<Record<string, number>>;
+  requestId: string;
+}
+
+/** What a run came to. */
+export interface Outcome {
+  pictures: readonly MadePicture[];
+  /** Why some of several results were not made. */
+  failures: readonly { name: string; error: DarkroomError }[];
+  /** The answer of an op that reads. */
+  json?: unknown;
+  /** Whether a model of the sandbox made it, whose results are invented. */
+  isSample: boolean;
+  /** Milliseconds from the question to the whole answer. */
+  tookMs: number;
+  /** The job that made it. */
+  jobId?: string;
+}
+
+interface Terms {
+  signal: AbortSignal;
+  /** Is told how far a job is. */
+  onProgress: (text: string) => void;
+}
+
+/**
+ * Does the work.
+ * @param source the picture; without one for work that needs none.
+ * @throws DarkroomError
+ */
+export async function run(
+  work: Work,
+  source: Blob | undefined,
+  definition: OpDefinition | undefined,
+  terms: Terms,
+): Promise<Outcome> {
+  const startedAt = performance.now();
+  const outcome = await makeOutcome(work, source ?? new Blob(), definition, terms);
+  return { failures: [], isSample: false, ...outcome, tookMs: performance.now() - startedAt };
+}
+
+type Part = Pick<Outcome, 'pictures'> & Partial<Outcome>;
+
+async function makeOutcome(
+  work: Work,
+  source: Blob,
+  definition: OpDefinition | undefined,
+  terms: Terms,
+): Promise<Part> {
+  const { signal } = terms;
+  switch (work.kind) {
+    case 'preset':
+      return {
+        pictures: [
+          await made('result', await api.images.transform(source, { preset: work.slug }, { signal })),
+        ],
+      };
+    case 'template': {
+      const picture = await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal });
+      return { pictures: [await made('result', picture)] };
+    }
+    case 'steps':
+      if (work.outputs.length > 0) return makeOutputs(work, source, signal);
+      return {
+        pictures: [await made('result', await api.images.transform(source, transformOf(work), { signal }))],
+      };
+    case 'op':
+      return definition?.kind === 'ai' || definition?.endpoint === undefined
+        ? readOrJob(work, source, definition, terms)
+        : { pictures: [], json: await api.images.metadata(source, { ...work.values, signal }) };
+  }
+}
+
+async function readOrJob(
+  work: Extract<Work, { kind: 'op' }>,
+  source: Blob,
+  definition: OpDefinition | undefined,
+  terms: Terms,
+): Promise<Part> {
+  const { signal } = terms;
+  if (definition?.syncEndpoint === '/images/read-text')
+    return { pictures: [], json: await api.images.readText(source, { ...work.values, signal }) };
+  if (definition?.syncEndpoint === '/images/read-codes')
+    return { pictures: [], json: await api.images.readCodes(source, { signal }) };
+  return runJob(work, source, definition, terms);
+}
+
+async function makeOutputs(
+  { steps, outputs }: Extract<Work, { kind: 'steps' }>,
+  source: Blob,
+  signal: AbortSignal,
+): Promise<Part> {
+  const before = steps.length === 0 ? {} : { steps: steps as readonly Step[] };
+  const answer = await api.images.outputs(source, outputs as readonly Output[], { ...before, signal });
+  const pictures = await Promise.all([...answer.pictures].map(([name, picture]) => made(name, picture)));
+  return { pictures, failures: [...answer.errors].map(([name, error]) => ({ name, error })) };
+}
+
+/** Uploads the picture, runs a job over it, and fetches what it made. */
+async function runJob(
+  { op, values }: Extract<Work, { kind: 'op' }>,
+  source: Blob,
+  definition: OpDefinition | undefined,
+  { signal, onProgress }: Terms,
+): Promise<Part> {
+  const assetIds: string[] = [];
+  if (definition?.requiresAssets !== false) {
+    onProgress('The picture is uploaded');
+    assetIds.push((await api.assets.upload(source, { signal })).id);
+  }
+  const request = { ...jobRequestOf(op, values), ...(assetIds.length > 0 && { assetIds }) } as JobRequest;
+  onProgress('The job waits');
+  const job = await api.jobs.run(request, {
+    signal,
+    onProgress: ({ status }) => onProgress(status === 'PENDING' ? 'The job waits' : 'The job is at work'),
+  });
+  const items = job.items ?? [];
+  const [failed] = items.filter(({ status }) => status === 'FAILED');
+  if (failed !== undefined && items.length === 1) throw new Error(failed.errorMessage ?? 'The job failed.');
+  const pictures: MadePicture[] = [];
+  for (const { resultAssetId, index } of items) {
+    if (resultAssetId === undefined) continue;
+    const content = await api.assets.download(resultAssetId, { signal });
+    const blob = await content.blob();
+    const { width, height } = await readSize(blob);
+    const { requestId, contentType } = content;
+    const facts = { width, height, requestId, format: contentType.replace('image/', '') };
+    pictures.push({ ...facts, name: `result-${index + 1}`, blob, warnings: [], timing: {}, achieved: {} });
+  }
+  const outputs = items.map(({ output }) => output).filter((output) => output !== undefined);
+  return {
+    pictures,
+    ...(outputs.length > 0 && { json: outputs.length === 1 ? outputs[0] : outputs }),
+    isSample: items.some(({ sandbox }) => sandbox === true),
+    jobId: job.id,
+  };
+}
+
+/** Steps as the client takes them: one alone has its parameters in the query. */
+export function transformOf({ steps }: Extract<Work, { kind: 'steps' }>): TransformWork {
+  const [only] = steps;
+  const isAlone = only !== undefined && steps.length === 1 && !('layerAssetId' in only.parameters);
+  if (isAlone) return { op: only.op, ...only.parameters } as OpWork;
+  return { steps: steps as readonly Step[] };
+}
+
+async function made(name: string, picture: Picture): Promise<MadePicture> {
+  const { width, height, format, warnings, timing, requestId } = picture;
+  const achieved = picture.achieved as Readonly<Record<string, number>>;
+  return { name, blob: await picture.blob(), width, height, format, warnings, timing, achieved, requestId };
+}

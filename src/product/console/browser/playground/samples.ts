@@ -1,0 +1,142 @@
+import type { OpDefinition } from '../../../../client/schema.ts';
+import { type Call, samplesOf } from '../../../reference/call.ts';
+import { commandSample, commandText } from '../../../reference/command-line.ts';
+import type { CodeSample } from '../parts/code.ts';
+import { rowOf } from '../saved/row.ts';
+import { jobRequestOf } from './job-request.ts';
+import { needsPicture, type Work, type WorkStep } from './work.ts';
+
+const PHOTO = 'photo.jpg';
+const PHOTO_TYPE = 'image/jpeg';
+/** The asset of examples, in whose place a sample reads ASSET. */
+const ASSET = 'ast_000000000000000000000000';
+
+/**
+ * The call that the playground makes, as programs and agents make it.
+ * @param definition of the op, of the first step, or of the op that draws templates.
+ */
+export function samplesFor(work: Work, definition: OpDefinition | undefined): CodeSample[] {
+  const [curl, typeScript, python] = samplesOf(callOf(work, definition)).map(({ label, code }) => ({
+    label,
+    code,
+  }));
+  const command = commandFor(work, definition);
+  return [
+    ...[curl, typeScript, python].filter((sample) => sample !== undefined),
+    ...(command === undefined ? [] : [{ label: 'Command line', code: command }]),
+    { label: 'MCP', code: JSON.stringify(toolCallOf(work, definition), null, 2) },
+  ];
+}
+
+function callOf(work: Work, definition: OpDefinition | undefined): Call {
+  const transform = { method: 'POST', path: '/api/v1/images/transform', needsKey: true };
+  switch (work.kind) {
+    case 'preset':
+      return {
+        ...transform,
+        query: { preset: work.slug },
+        body: { file: PHOTO, type: PHOTO_TYPE },
+        saves: 'result.jpg',
+      };
+    case 'template': {
+      const json = { templateId: work.id, data: rowOf(work.data) };
+      return {
+        method: 'POST',
+        path: '/api/v1/images/render',
+        needsKey: true,
+        body: { json },
+        saves: 'result.png',
+      };
+    }
+    case 'steps': {
+      const [only] = work.steps;
+      const saves = `result.${formatOf(work.steps)}`;
+      if (only !== undefined && work.steps.length === 1 && work.outputs.length === 0)
+        return {
+          ...transform,
+          query: { op: only.op, ...only.parameters },
+          body: { file: PHOTO, type: PHOTO_TYPE },
+          saves,
+        };
+      const texts = {
+        ...(work.steps.length > 0 && { steps: JSON.stringify(work.steps) }),
+        ...(work.outputs.length > 0 && { outputs: JSON.stringify(work.outputs) }),
+      };
+      const isSeveral = work.outputs.length > 0;
+      // Links are read by every program; a multipart/mixed is not.
+      const asked = isSeveral ? { query: { response: 'url' } } : { saves };
+      return { ...transform, ...asked, body: { parts: { file: PHOTO }, texts } };
+    }
+    case 'op':
+      return opCall(work, definition);
+  }
+}
+
+function opCall({ op, values }: Extract<Work, { kind: 'op' }>, definition: OpDefinition | undefined): Call {
+  const path = definition?.kind === 'ai' ? undefined : (definition?.endpoint ?? definition?.syncEndpoint);
+  if (path !== undefined)
+    return {
+      method: 'POST',
+      path: `/api/v1${path}`,
+      needsKey: true,
+      query: values,
+      body: { file: PHOTO, type: PHOTO_TYPE },
+    };
+  const json = { ...jobRequestOf(op, values), ...(definition?.requiresAssets && { assetIds: [ASSET] }) };
+  return { method: 'POST', path: '/api/v1/jobs', needsKey: true, query: { wait: 30 }, body: { json } };
+}
+
+function commandFor(work: Work, definition: OpDefinition | undefined): string | undefined {
+  const transform = ['darkroom', 'transform', PHOTO];
+  switch (work.kind) {
+    case 'preset':
+      return commandText(transform, { preset: work.slug }, 'result.jpg');
+    case 'template':
+      return definition && exampleCommand(definition, { templateId: work.id, data: rowOf(work.data) });
+    case 'steps': {
+      const [only] = work.steps;
+      // The command line makes one result of a picture.
+      if (only === undefined || work.outputs.length > 0) return undefined;
+      if (definition !== undefined && work.steps.length === 1)
+        return exampleCommand(definition, { op: only.op, ...only.parameters });
+      return commandText(transform, { steps: work.steps }, `result.${formatOf(work.steps)}`);
+    }
+    case 'op':
+      return (
+        definition && commandSample({ ...definition, example: jobRequestOf(work.op, work.values) })?.code
+      );
+  }
+}
+
+function exampleCommand(definition: OpDefinition, syncExample: Record<string, unknown>): string | undefined {
+  return commandSample({ ...definition, syncExample })?.code;
+}
+
+/** The call of a tool of /mcp. */
+function toolCallOf(work: Work, definition: OpDefinition | undefined): object {
+  const input = needsPicture(work, definition) ? { input: `./${PHOTO}` } : {};
+  switch (work.kind) {
+    case 'preset':
+      return { name: 'run', arguments: { ...input, preset: work.slug } };
+    case 'template':
+      return { name: 'render', arguments: { template: work.id, data: rowOf(work.data) } };
+    case 'steps': {
+      const { steps, outputs } = work;
+      return {
+        name: 'run',
+        arguments: { ...input, ...(steps.length > 0 && { steps }), ...(outputs.length > 0 && { outputs }) },
+      };
+    }
+    case 'op': {
+      if (definition?.kind !== 'ai') return { name: 'facts', arguments: input };
+      const { assetIds: _, ...request } = jobRequestOf(work.op, work.values);
+      const inputs = definition.requiresAssets ? { inputs: [`./${PHOTO}`] } : {};
+      return { name: 'job', arguments: { action: 'submit', ...request, ...inputs, wait: 50 } };
+    }
+  }
+}
+
+function formatOf(steps: readonly WorkStep[]): string {
+  const format = steps.map(({ parameters }) => parameters.format).findLast((one) => one !== undefined);
+  return typeof format === 'string' ? format.replace('jpeg', 'jpg') : 'jpg';
+}

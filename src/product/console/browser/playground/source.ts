@@ -1,0 +1,89 @@
+import { html, useEffect, useRef, useState } from '../html.ts';
+import { Button } from '../parts/button.ts';
+import { useObjectUrl } from '../parts/object-url.ts';
+import { readSize } from '../parts/picture-size.ts';
+import { bytesText } from '../parts/values.ts';
+
+/** The picture that the reader works on. */
+export interface Source {
+  blob: Blob;
+  name: string;
+  /** 0 where the browser cannot read it, such as a TIFF: the service may. */
+  width: number;
+  height: number;
+}
+
+interface SourcePickerProps {
+  source: Source | undefined;
+  onPick: (source: Source) => void;
+}
+
+/** Takes a picture: dropped, pasted, chosen, or drawn as an example. */
+export function SourcePicker({ source, onPick }: SourcePickerProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const [isOver, setIsOver] = useState(false);
+  const url = useObjectUrl(source?.blob);
+  const take = async (file: File | undefined) => {
+    if (file !== undefined) onPick(await openSource(file, file.name));
+  };
+  useEffect(() => {
+    const paste = (event: ClipboardEvent) => {
+      const file = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith('image/'));
+      void take(file);
+    };
+    document.addEventListener('paste', paste);
+    return () => document.removeEventListener('paste', paste);
+  }, [onPick]);
+  const over = (event: DragEvent) => {
+    event.preventDefault();
+    setIsOver(true);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setIsOver(false);
+    void take(event.dataTransfer?.files[0]);
+  };
+  return html`<div
+    class=${`source${isOver ? ' over' : ''}${source === undefined ? ' none' : ''}`}
+    onDragOver=${over}
+    onDragLeave=${() => setIsOver(false)}
+    onDrop=${drop}
+  >
+    ${
+      source === undefined
+        ? html`<p class="empty-title">Drop a picture here</p>
+            <p class="quiet">or paste one. It stays in this page, and is sent with each run.</p>`
+        : html`<img src=${url} alt="" />
+            <div class="source-facts">
+              <strong title=${source.name}>${source.name}</strong>
+              <span class="quiet">
+                ${source.width > 0 ? `${source.width} × ${source.height} px, ` : ''}${bytesText(source.blob.size)}
+              </span>
+            </div>`
+    }
+    <div class="actions">
+      <${Button} onClick=${() => input.current?.click()}>${source === undefined ? 'Choose a file' : 'Another'}<//>
+      ${source === undefined && html`<${Button} kind="link" onClick=${async () => onPick(await openExample())}>Use an example<//>`}
+    </div>
+    <input
+      ref=${input}
+      type="file"
+      class="unseen"
+      tabindex="-1"
+      aria-label="Picture"
+      accept="image/*"
+      onChange=${(event: Event) => take((event.target as HTMLInputElement).files?.[0])}
+    />
+  </div>`;
+}
+
+/** Reads the size of a picture. */
+export async function openSource(blob: Blob, name: string): Promise<Source> {
+  const size = await readSize(blob).catch(() => ({ width: 0, height: 0 }));
+  return { blob, name, ...size };
+}
+
+async function openExample(): Promise<Source> {
+  const { drawExample } = await import('./example.ts');
+  return openSource(await drawExample(), 'example.jpg');
+}

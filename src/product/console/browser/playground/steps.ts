@@ -1,0 +1,160 @@
+import type { OpDefinition, OpParameter } from '../../../../client/schema.ts';
+import { html, useState, type View } from '../html.ts';
+import { Button } from '../parts/button.ts';
+import { Field, Form, type Values } from '../parts/form.ts';
+import { isStep, type WorkOutput, type WorkStep } from './work.ts';
+
+type Definitions = ReadonlyMap<string, OpDefinition>;
+
+interface StepListProps {
+  steps: readonly WorkStep[];
+  definitions: Definitions;
+  onChange: (steps: readonly WorkStep[]) => void;
+  /** What refused the work: it names the step in `steps[2].parameters.width` and the like. */
+  error: unknown;
+  /** Whether the list may be empty. */
+  mayBeEmpty: boolean;
+}
+
+/** The parameters that most ops of pictures have, for reading the input and writing the result. */
+const SHARED = [
+  ...['format', 'quality', 'lossless', 'effort', 'metadata', 'background'],
+  ...['frame', 'frames', 'everyNth', 'maxFps', 'maxFrames', 'density'],
+];
+
+/** Steps one after the other. The open one shows its form. */
+export function StepList({ steps, definitions, onChange, error, mayBeEmpty }: StepListProps) {
+  const [open, setOpen] = useState(0);
+  const set = (index: number, step: WorkStep) => onChange(steps.with(index, step));
+  const move = (index: number, by: number) => {
+    const moved = steps[index];
+    const other = steps[index + by];
+    if (moved === undefined || other === undefined) return;
+    onChange(steps.with(index, other).with(index + by, moved));
+    setOpen(index + by);
+  };
+  const add = () => {
+    onChange([...steps, { op: 'sharpen', parameters: {} }]);
+    setOpen(steps.length);
+  };
+  return html`
+    <ol class="steps">
+      ${steps.map(
+        (step, index) => html`<li key=${index} class=${index === open ? 'open' : ''}>
+          <div class="step-head">
+            <button
+              type="button"
+              class="step-name"
+              aria-expanded=${index === open ? 'true' : 'false'}
+              onClick=${() => setOpen(index === open ? -1 : index)}
+            >
+              <span class="step-number">${index + 1}</span>
+              <strong>${step.op}</strong>
+              <span class="quiet">${summaryOf(step.parameters)}</span>
+            </button>
+            ${
+              steps.length > 1 &&
+              html`
+              <${Button} kind="icon" label="Move up" isDisabled=${index === 0} onClick=${() => move(index, -1)}>↑<//>
+              <${Button} kind="icon" label="Move down" isDisabled=${index === steps.length - 1} onClick=${() => move(index, 1)}>↓<//>
+            `
+            }
+            ${(mayBeEmpty || steps.length > 1) && html`<${Button} kind="icon" label=${`Remove step ${index + 1}`} onClick=${() => onChange(steps.toSpliced(index, 1))}>✕<//>`}
+          </div>
+          ${index === open && html`<${StepForm} step=${step} definitions=${definitions} onChange=${(next: WorkStep) => set(index, next)} error=${error} />`}
+        </li>`,
+      )}
+    </ol>
+    <${Button} onClick=${add}>Add a step<//>
+  `;
+}
+
+interface OutputListProps {
+  outputs: readonly WorkOutput[];
+  definitions: Definitions;
+  onChange: (outputs: readonly WorkOutput[]) => void;
+  error: unknown;
+}
+
+/** Several results of one picture, each by a step of its own. */
+export function OutputList({ outputs, definitions, onChange, error }: OutputListProps) {
+  const set = (index: number, output: WorkOutput) => onChange(outputs.with(index, output));
+  const add = () => {
+    const parameters = { width: 320 * (outputs.length + 1), format: 'webp' };
+    onChange([...outputs, { name: `result-${outputs.length + 1}`, op: 'resize', parameters }]);
+  };
+  return html`
+    <ol class="steps">
+      ${outputs.map(
+        (output, index) => html`<li key=${index} class="open">
+          <div class="step-head">
+            <input
+              aria-label=${`Name of result ${index + 1}`}
+              value=${output.name}
+              onInput=${(event: Event) => set(index, { ...output, name: (event.target as HTMLInputElement).value })}
+            />
+            <${Button} kind="icon" label=${`Remove ${output.name}`} onClick=${() => onChange(outputs.toSpliced(index, 1))}>✕<//>
+          </div>
+          <details>
+            <summary><strong>${output.op}</strong> <span class="quiet">${summaryOf(output.parameters)}</span></summary>
+            <${StepForm}
+              step=${output}
+              definitions=${definitions}
+              onChange=${(step: WorkStep) => set(index, { ...step, name: output.name })}
+              error=${error}
+            />
+          </details>
+        </li>`,
+      )}
+    </ol>
+    <${Button} onClick=${add}>Add a result<//>
+  `;
+}
+
+interface StepFormProps {
+  step: WorkStep;
+  definitions: Definitions;
+  onChange: (step: WorkStep) => void;
+  error: unknown;
+}
+
+/** The op of a step and its parameters; what most ops have is folded. */
+function StepForm({ step: { op, parameters }, definitions, onChange, error }: StepFormProps) {
+  const definition = definitions.get(op);
+  const choices = [...definitions.values()].filter(isStep);
+  const [own, shared] = partsOf(definition?.params ?? {});
+  const change = (values: Values) => onChange({ op, parameters: values });
+  return html`<div class="step-form">
+    <${Field} label="Op" hint=${definition?.description}>
+      <select value=${op} onChange=${(event: Event) => onChange({ op: (event.target as HTMLSelectElement).value, parameters: {} })}>
+        ${choices.map((choice) => html`<option key=${choice.op} value=${choice.op}>${choice.op}</option>`)}
+      </select>
+    <//>
+    <${Form} key=${op} parameters=${own} values=${parameters} onChange=${change} error=${error} />
+    ${
+      Object.keys(shared).length > 0 &&
+      html`<details>
+      <summary>Reading and writing: format, quality, metadata, frames</summary>
+      <${Form} parameters=${shared} values=${parameters} onChange=${change} error=${error} />
+    </details>`
+    }
+  </div>`;
+}
+
+type Parameters = Readonly<Record<string, OpParameter>>;
+
+/** The parameters of an op itself, and those that most ops have. */
+function partsOf(parameters: Parameters): [own: Parameters, shared: Parameters] {
+  const entries = Object.entries(parameters);
+  const own = entries.filter(([name]) => !SHARED.includes(name));
+  // An op that only writes has no other parameters.
+  if (own.length === 0) return [parameters, {}];
+  return [Object.fromEntries(own), Object.fromEntries(entries.filter(([name]) => SHARED.includes(name)))];
+}
+
+/** Parameters in a few words. */
+export function summaryOf(parameters: Values): View {
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join(', ');
+}

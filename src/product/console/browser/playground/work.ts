@@ -1,0 +1,115 @@
+import type { OpDefinition } from '../../../../client/schema.ts';
+import type { Values } from '../parts/form.ts';
+
+/** An op with its parameters, as a list of steps has it. */
+export interface WorkStep {
+  op: string;
+  parameters: Values;
+}
+
+/** A step that makes one of several results. */
+export interface WorkOutput extends WorkStep {
+  name: string;
+}
+
+/** What the playground does to a picture, or without one. */
+export type Work =
+  /** Steps one after the other; with outputs, each of them goes on from there. */
+  | { kind: 'steps'; steps: readonly WorkStep[]; outputs: readonly WorkOutput[] }
+  | { kind: 'preset'; slug: string }
+  | { kind: 'template'; id: string; data: Values }
+  /** An op that reads a picture, or that a model runs. */
+  | { kind: 'op'; op: string; values: Values };
+
+/** The fields of the address that hold the work. */
+export const WORK_FIELDS = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
+export type WorkFields = typeof WORK_FIELDS;
+
+const FIRST: Work = {
+  kind: 'steps',
+  steps: [{ op: 'resize', parameters: { width: 600, format: 'webp' } }],
+  outputs: [],
+};
+
+/** The work that an address holds. */
+export function workIn({ steps, outputs, preset, template, op, values }: WorkFields): Work {
+  if (preset !== '') return { kind: 'preset', slug: preset };
+  if (template !== '') return { kind: 'template', id: template, data: parsed<Values>(values, {}) };
+  if (op !== '') return { kind: 'op', op, values: parsed<Values>(values, {}) };
+  if (steps === '' && outputs === '') return FIRST;
+  return {
+    kind: 'steps',
+    steps: parsed<Partial<WorkStep>[]>(steps, []).map(wholeStep),
+    outputs: parsed<Partial<WorkOutput>[]>(outputs, []).map((one, index) => ({
+      ...wholeStep(one),
+      name: one.name ?? `result-${index + 1}`,
+    })),
+  };
+}
+
+/** The fields of an address that holds the work. */
+export function fieldsOf(work: Work): WorkFields {
+  switch (work.kind) {
+    case 'steps':
+      return {
+        ...WORK_FIELDS,
+        steps: JSON.stringify(work.steps),
+        outputs: work.outputs.length === 0 ? '' : JSON.stringify(work.outputs),
+      };
+    case 'preset':
+      return { ...WORK_FIELDS, preset: work.slug };
+    case 'template':
+      return { ...WORK_FIELDS, template: work.id, values: JSON.stringify(work.data) };
+    case 'op':
+      return { ...WORK_FIELDS, op: work.op, values: JSON.stringify(work.values) };
+  }
+}
+
+/** The work that begins with an op, with the parameters of its example. */
+export function workOf(definition: OpDefinition): Work {
+  const { op, syncExample = {}, example = {} } = definition;
+  if (isStep(definition)) {
+    const { op: _, ...parameters } = syncExample;
+    return { kind: 'steps', steps: [{ op, parameters }], outputs: [] };
+  }
+  if (definition.kind !== 'ai') return { kind: 'op', op, values: {} };
+  const {
+    op: _,
+    assetIds,
+    parameters = {},
+    ...fields
+  } = example as { parameters?: Values; [name: string]: unknown };
+  return { kind: 'op', op, values: { ...fields, ...parameters } };
+}
+
+/** Whether an op makes a picture of a picture while its caller waits, so that it can be one of several steps. */
+export function isStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): boolean {
+  if (syncEndpoint === '/images/transform') return true;
+  return (
+    kind === 'deterministic' &&
+    syncEndpoint === undefined &&
+    endpoint === undefined &&
+    'layerAssetId' in params
+  );
+}
+
+/** Whether the work needs a picture. */
+export function needsPicture(work: Work, definition: OpDefinition | undefined): boolean {
+  if (work.kind === 'template') return false;
+  return (
+    work.kind !== 'op' || definition === undefined || definition.kind !== 'ai' || definition.requiresAssets
+  );
+}
+
+/** A step without the parameters that have no value. */
+function wholeStep({ op = '', parameters = {} }: Partial<WorkStep>): WorkStep {
+  return { op, parameters };
+}
+
+function parsed<T>(text: string, fallback: T): T {
+  try {
+    return JSON.parse(text) ?? fallback;
+  } catch {
+    return fallback;
+  }
+}

@@ -1,0 +1,71 @@
+import { useCallback } from './html.ts';
+import { Shared } from './shared.ts';
+
+/** Where the reader is. */
+export interface Place {
+  path: string;
+  query: URLSearchParams;
+}
+
+const place = new Shared(current());
+
+/** Goes to an address of the console. @param replaces whether the present one leaves the history. */
+export function navigate(to: string, { replaces = false } = {}): void {
+  if (replaces) history.replaceState(null, '', to);
+  else history.pushState(null, '', to);
+  const { path } = place.value;
+  place.set(current());
+  if (place.value.path !== path) scrollTo(0, 0);
+}
+
+/** Follows links of the console without loading the page again, and the buttons of the browser. */
+export function startRouter(): void {
+  addEventListener('popstate', () => place.set(current()));
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a') : null;
+    if (link === null || link.target !== '' || link.hasAttribute('download')) return;
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const url = new URL(link.href, location.href);
+    if (url.origin !== location.origin || !/^\/console(\/|$)/.test(url.pathname)) return;
+    event.preventDefault();
+    navigate(url.pathname + url.search);
+  });
+}
+
+export function usePlace(): Place {
+  return place.use();
+}
+
+/**
+ * Fields that the address holds, so that it can be shared and the back button leads to what was shown.
+ * @param defaults the fields, with the value of each that the address leaves out.
+ * @returns the values, and what changes some of them.
+ */
+export function useQuery<T extends Readonly<Record<string, string>>>(
+  defaults: T,
+): [values: T, change: (change: Partial<T>) => void] {
+  const { query } = place.use();
+  const values = Object.fromEntries(
+    Object.entries(defaults).map(([name, fallback]) => [name, query.get(name) ?? fallback]),
+  ) as T;
+  const change = useCallback((changes: Partial<T>) => {
+    const { path, query } = current();
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === undefined || value === defaults[name]) query.delete(name);
+      else query.set(name, value);
+    }
+    navigate(addressOf(path, query), { replaces: true });
+  }, []);
+  return [values, change];
+}
+
+/** An address with a query. */
+export function addressOf(path: string, query: URLSearchParams | Record<string, string>): string {
+  const text = new URLSearchParams(query).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+function current(): Place {
+  return { path: location.pathname.replace(/\/+$/, ''), query: new URLSearchParams(location.search) };
+}

@@ -1,0 +1,67 @@
+import type { RenderRequest } from '../../../../client/schema.ts';
+import { html, useEffect, useRef, useState } from '../html.ts';
+import { useObjectUrl } from '../parts/object-url.ts';
+import { ErrorBox, Progress } from '../parts/states.ts';
+import { api } from '../session.ts';
+
+interface PreviewProps {
+  /** What is drawn; undefined for nothing yet. */
+  request: RenderRequest | undefined;
+  /** What it shows, for those who do not see it. */
+  label: string;
+}
+
+const TYPING_MS = 600;
+
+/**
+ * A template as it is drawn with a row. It is drawn again a moment after the last change; the last picture stays
+ * meanwhile.
+ */
+export function Preview({ request, label }: PreviewProps) {
+  const [state, setState] = useState<{
+    blob?: Blob;
+    warnings: readonly string[];
+    error?: unknown;
+    isDrawing: boolean;
+  }>({ warnings: [], isDrawing: false });
+  const isFirst = useRef(true);
+  const written = JSON.stringify(request);
+  useEffect(() => {
+    if (request === undefined) return;
+    const end = new AbortController();
+    const draw = async () => {
+      setState((last) => ({ ...last, isDrawing: true }));
+      try {
+        const picture = await api.images.render(request, { signal: end.signal });
+        const blob = await picture.blob();
+        const warnings = picture.warnings.map(({ code, name }) =>
+          name === undefined ? code : `${code}: ${name}`,
+        );
+        setState({ blob, warnings, isDrawing: false });
+      } catch (error) {
+        if (!end.signal.aborted) setState((last) => ({ ...last, error, isDrawing: false }));
+      }
+    };
+    const timer = setTimeout(draw, isFirst.current ? 0 : TYPING_MS);
+    isFirst.current = false;
+    return () => {
+      clearTimeout(timer);
+      end.abort();
+    };
+  }, [written]);
+  const url = useObjectUrl(state.blob);
+  const { width = 1_200, height = 630 } = request ?? {};
+  return html`<div class="preview">
+    <div class="preview-picture" style=${{ aspectRatio: `${width} / ${height}` }}>
+      ${url !== undefined && html`<img src=${url} alt=${label} />`}
+    </div>
+    <div class="preview-state">${state.isDrawing && html`<${Progress} label="The picture is being drawn" />`}</div>
+    <${ErrorBox} error=${state.error} />
+    ${
+      state.warnings.length > 0 &&
+      html`<ul class="warnings" aria-label="Warnings">
+      ${state.warnings.map((warning) => html`<li key=${warning} class="quiet"><code>${warning}</code></li>`)}
+    </ul>`
+    }
+  </div>`;
+}

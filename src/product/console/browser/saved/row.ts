@@ -1,0 +1,37 @@
+import type { OpParameter } from '../../../../client/schema.ts';
+import type { Values } from '../parts/form.ts';
+
+/** A variable as a template declares it. */
+export type Variable = string | { name: string; optional?: boolean };
+
+/** The fields of a form for the variables of a template, which its placeholders name. */
+export function parametersOf(variables: readonly Variable[]): Record<string, OpParameter> {
+  return Object.fromEntries(
+    variables.map((variable) => {
+      const { name, optional = false } = typeof variable === 'string' ? { name: variable } : variable;
+      return [name, { type: 'string', description: optional ? 'It may be empty.' : '' }];
+    }),
+  );
+}
+
+/** A row of data: `author.name` of a form is the field `name` within `author`. */
+export function rowOf(values: Values): Record<string, unknown> {
+  const row = emptyObject();
+  for (const [path, value] of Object.entries(values)) {
+    const names = path.split('.');
+    const last = names.pop() ?? path;
+    let at = row;
+    for (const name of names) {
+      const inner = typeof at[name] === 'object' ? at[name] : emptyObject();
+      at[name] = inner;
+      at = inner as Record<string, unknown>;
+    }
+    at[last] = value;
+  }
+  return row;
+}
+
+/** An object in which every name is a field, `__proto__` as well. */
+function emptyObject(): Record<string, unknown> {
+  return Object.create(null);
+}

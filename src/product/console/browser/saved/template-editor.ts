@@ -1,0 +1,199 @@
+import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
+import { html, useState } from '../html.ts';
+import { Button } from '../parts/button.ts';
+import { confirmed } from '../parts/dialog.ts';
+import { errorAt, Field, Form, type Values } from '../parts/form.ts';
+import { useKey } from '../parts/keys.ts';
+import { Page, Section } from '../parts/page.ts';
+import { useAct } from '../parts/reading.ts';
+import { ErrorBox } from '../parts/states.ts';
+import { Tabs } from '../parts/tabs.ts';
+import { toast } from '../parts/toast.ts';
+import { Id } from '../parts/values.ts';
+import { navigate } from '../router.ts';
+import { api } from '../session.ts';
+import { Preview } from './preview.ts';
+import { parametersOf, rowOf, type Variable } from './row.ts';
+import { useUnsaved } from './unsaved.ts';
+import { variablesIn } from './variables.ts';
+
+interface TemplateEditorProps {
+  /** The one that is edited; without it, a new one. */
+  template?: TemplateData;
+  onSaved?: () => void;
+}
+
+type Draft = Required<Pick<NewTemplate, 'name' | 'description' | 'html' | 'css' | 'width' | 'height'>> & {
+  variables: readonly Variable[];
+};
+
+const FIRST: Draft = {
+  name: '',
+  description: '',
+  html: '<main>\n  <h1>{{ title }}</h1>\n  <p>{{ subtitle }}</p>\n</main>\n',
+  css: 'main {\n  display: grid;\n  align-content: center;\n  gap: 16px;\n  width: 100%;\n  height: 100%;\n  padding: 80px;\n  background: #1b1b1f;\n  color: #fff;\n  font-family: sans-serif;\n}\nh1 {\n  margin: 0;\n  font-size: 72px;\n}\np {\n  margin: 0;\n  font-size: 32px;\n  opacity: 0.7;\n}\n',
+  width: 1_200,
+  height: 630,
+  variables: [],
+};
+const FIRST_ROW: Values = { title: 'Hello', subtitle: 'Change this in the form' };
+
+/** Edits a template, and draws it while it is typed. */
+export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
+  const before: Draft = template === undefined ? FIRST : draftOf(template);
+  const [draft, setDraft] = useState<Draft>(before);
+  const [values, setValues] = useState<Values>(template === undefined ? FIRST_ROW : rowFor(template));
+  const [part, setPart] = useState('html');
+  const { act, isActing, error } = useAct();
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
+  useUnsaved(isChanged);
+  const isOwn = template !== undefined && !template.builtIn;
+  const variables = variablesIn(draft.html, draft.css, draft.variables);
+  const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
+
+  const saved = { ...draft, variables };
+  const save = () =>
+    act(async () => {
+      if (isOwn) {
+        const { version } = await api.templates.update(template.id, saved);
+        toast(`Version ${version} is saved.`);
+        onSaved?.();
+      } else await saveNew();
+    });
+  const saveNew = async () => {
+    const { id } = await api.templates.create({ ...saved, name: nameFor(draft.name, template) });
+    toast('The template is saved.', { undo: () => api.templates.delete(id) });
+    setDraft(before);
+    navigate(`/console/templates/${id}`);
+  };
+  const remove = async () => {
+    if (template === undefined) return;
+    const agreed = await confirmed({
+      title: `Delete ${template.name}?`,
+      text: 'Calls that name it are refused from then on. All of its versions go with it.',
+      act: 'Delete the template',
+      isDangerous: true,
+    });
+    if (!agreed) return;
+    await act(async () => {
+      await api.templates.delete(template.id);
+      toast(`${template.name} is deleted.`);
+      navigate('/console/templates');
+    });
+  };
+  useKey('s', 'Save', () => void save());
+
+  const actions = html`
+    ${isOwn && html`<a class="button" href=${`/console/templates/${template.id}/versions`}>Versions</a>`}
+    ${template && html`<a class="button" href=${`/console/playground?template=${template.id}`}>Playground</a>`}
+    ${isOwn && html`<${Button} kind="danger" onClick=${remove}>Delete<//>`}
+    <${Button}
+      kind="primary"
+      isBusy=${isActing}
+      isDisabled=${isOwn && !isChanged}
+      onClick=${save}
+    >
+      ${template?.builtIn ? 'Save as your own' : 'Save'}
+    <//>
+  `;
+  return html`<${Page}
+    title=${template?.name ?? 'New template'}
+    lead=${template && html`<${Id} id=${template.id} /> version ${template.version}`}
+    above=${{ title: 'Templates', path: '/console/templates' }}
+    actions=${actions}
+  >
+    <${ErrorBox} error=${error} />
+    <div class="editor">
+      <div class="editor-text">
+        <${Tabs}
+          label="Part of the template"
+          choices=${[
+            { name: 'html', label: 'HTML' },
+            { name: 'css', label: 'CSS' },
+            { name: 'facts', label: 'Name and size' },
+          ]}
+          current=${part}
+          onChoose=${setPart}
+        />
+        ${
+          part === 'facts'
+            ? html`<${FactsForm} draft=${draft} error=${error} onChange=${set} />`
+            : html`<textarea
+                class="source-text"
+                aria-label=${part === 'html' ? 'HTML' : 'CSS'}
+                spellcheck=${false}
+                wrap="off"
+                value=${part === 'html' ? draft.html : draft.css}
+                onInput=${(event: Event) => set({ [part]: (event.target as HTMLTextAreaElement).value })}
+              ></textarea>`
+        }
+      </div>
+      <div class="editor-picture">
+        <${Preview}
+          label=${`${draft.name || 'The template'} with the row below`}
+          request=${{ ...{ html: draft.html, css: draft.css, width: draft.width, height: draft.height }, data: rowOf(values) }}
+        />
+        <${Section} title="A row to try">
+          ${
+            variables.length === 0
+              ? html`<p class="quiet">There is no placeholder yet: write <code>${'{{ title }}'}</code> in the HTML.</p>`
+              : html`<${Form} parameters=${parametersOf(variables)} values=${values} onChange=${setValues} />`
+          }
+        <//>
+      </div>
+    </div>
+  <//>`;
+}
+
+interface FactsFormProps {
+  draft: Draft;
+  error: unknown;
+  onChange: (change: Partial<Draft>) => void;
+}
+
+function FactsForm({ draft: { name, description, width, height }, error, onChange }: FactsFormProps) {
+  const text = (event: Event) => (event.target as HTMLInputElement).value;
+  const number = (event: Event) => (event.target as HTMLInputElement).valueAsNumber || 1;
+  return html`<div class="form">
+    <${Field} label="Name" error=${errorAt(error, 'name')}>
+      <input value=${name} maxlength="200" onInput=${(event: Event) => onChange({ name: text(event) })} />
+    <//>
+    <${Field} label="Description">
+      <input value=${description} onInput=${(event: Event) => onChange({ description: text(event) })} />
+    <//>
+    <${Field} label="Width" hint="Pixels" error=${errorAt(error, 'width')}>
+      <input type="number" min="1" max="4096" value=${width} onInput=${(event: Event) => onChange({ width: number(event) })} />
+    <//>
+    <${Field} label="Height" hint="Pixels" error=${errorAt(error, 'height')}>
+      <input type="number" min="1" max="4096" value=${height} onInput=${(event: Event) => onChange({ height: number(event) })} />
+    <//>
+  </div>`;
+}
+
+function draftOf({ name, description = '', html, css, width, height, variables }: TemplateData): Draft {
+  return { name, description, html, css, width, height, variables };
+}
+
+/** A row that shows what each variable is: its own name. */
+function rowFor({ variables }: TemplateData): Values {
+  const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
+  return Object.fromEntries(
+    names
+      .filter((name) => !/image|photo|logo|color|colour|url|src/i.test(name))
+      .map((name) => [name, wordFor(name)]),
+  );
+}
+
+function wordFor(name: string): string {
+  const words = name
+    .replaceAll(/[_.]/g, ' ')
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A copy of a template of the service has a name of its own. */
+function nameFor(name: string, template: TemplateData | undefined): string {
+  if (name === '') return 'Untitled';
+  return template !== undefined && name === template.name ? `My ${name.toLowerCase()}` : name;
+}

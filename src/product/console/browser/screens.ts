@@ -1,0 +1,32 @@
+import type { ListedScreen } from './screen.ts';
+
+/** Every screen, in the order of the menu. The first one is where the console begins. */
+export const SCREENS: readonly ListedScreen[] = [
+  {
+    path: '/console/playground',
+    title: 'Playground',
+    group: 'Make',
+    sheet: new URL('./playground.css', import.meta.url),
+    load: () => import('./screens/playground.ts'),
+  },
+  {
+    path: '/console/templates',
+    title: 'Templates',
+    group: 'Make',
+    sheet: new URL('./saved.css', import.meta.url),
+    load: () => import('./screens/templates.ts'),
+  },
+  {
+    path: '/console/presets',
+    title: 'Presets',
+    group: 'Make',
+    sheet: new URL('./saved.css', import.meta.url),
+    load: () => import('./screens/presets.ts'),
+  },
+];
+
+/** The screen of an address, with the path below its own. */
+export function screenAt(path: string): { screen: ListedScreen; rest: string } | undefined {
+  const screen = SCREENS.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+  return screen && { screen, rest: path.slice(screen.path.length + 1) };
+}

@@ -1,0 +1,211 @@
+import type { PresetData } from '../../../../client/schema.ts';
+import { h, html, useState } from '../html.ts';
+import { Button } from '../parts/button.ts';
+import { confirmed } from '../parts/dialog.ts';
+import { Filters } from '../parts/filters.ts';
+import { Facts, Page, Section } from '../parts/page.ts';
+import { useAct, useReading } from '../parts/reading.ts';
+import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
+import { type Column, Table } from '../parts/table.ts';
+import { toast } from '../parts/toast.ts';
+import { Copy, Id, Status, Time } from '../parts/values.ts';
+import { addressOf, navigate, useQuery } from '../router.ts';
+import { PresetEditor } from '../saved/preset-editor.ts';
+import { StepCards } from '../saved/step-cards.ts';
+import type { ScreenProps } from '../screen.ts';
+import { api } from '../session.ts';
+
+/** Steps that are saved once and run by name: their list, and one with its versions side by side. */
+export function Screen({ rest }: ScreenProps) {
+  if (rest === '') return html`<${Listing} />`;
+  const slug = decodeURIComponent(rest);
+  return html`<${One} key=${slug} slug=${slug} />`;
+}
+
+const COLUMNS: readonly Column<PresetData>[] = [
+  { name: 'name', title: 'Name', of: ({ name }) => name },
+  {
+    name: 'slug',
+    title: 'Slug',
+    of: ({ slug }) => html`<${Copy} text=${slug} />`,
+    width: '16em',
+    isWide: true,
+  },
+  {
+    name: 'steps',
+    title: 'Steps',
+    of: ({ steps }) => steps.map(({ op, operation }) => op ?? operation).join(' › '),
+  },
+  {
+    name: 'version',
+    title: 'Version',
+    of: ({ version, builtIn }) => (builtIn ? html`<${Status} status="built in" />` : version),
+    isNumber: true,
+    width: '7em',
+  },
+];
+
+function Listing() {
+  const [filters, setFilters] = useQuery({ search: '', from: '' });
+  const { data, error, isLoading, reload } = useReading((signal) => api.presets.list({}, { signal }), []);
+  const words = filters.search.toLowerCase();
+  const rows = (data ?? []).filter(
+    ({ name, slug, builtIn }) =>
+      `${name} ${slug}`.toLowerCase().includes(words) &&
+      (filters.from === '' || builtIn === (filters.from === 'builtin')),
+  );
+  return html`<${Page}
+    title="Presets"
+    lead="Steps that are saved once, versioned, and run by name."
+    actions=${html`<a class="button primary" href="/console/playground">New in the playground</a>`}
+  >
+    <${Filters}
+      fields=${[
+        { name: 'search', label: 'Search by name or slug', kind: 'search' },
+        {
+          name: 'from',
+          label: 'From',
+          kind: 'choice',
+          choices: [
+            { value: '', label: 'all' },
+            { value: 'user', label: 'this account' },
+            { value: 'builtin', label: 'the service' },
+          ],
+        },
+      ]}
+      values=${filters}
+      onChange=${setFilters}
+    />
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    ${h(Table<PresetData>, {
+      label: 'Presets',
+      columns: COLUMNS,
+      rows,
+      keyOf: ({ id }) => id,
+      hrefOf: ({ slug }) => `/console/presets/${slug}`,
+      isLoading,
+      empty: html`<${Empty}
+        title="No preset here"
+        text="Try some steps in the playground, and save them as a preset."
+        action=${html`<a class="button" href="/console/playground">Open the playground</a>`}
+      />`,
+    })}
+  <//>`;
+}
+
+const ABOVE = { title: 'Presets', path: '/console/presets' };
+
+function One({ slug }: { slug: string }) {
+  const { data, error, reload } = useReading((signal) => readPreset(slug, signal), [slug]);
+  if (data === undefined)
+    return html`<${Page} title="Preset" above=${ABOVE}>
+      ${error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`}
+    <//>`;
+  return html`<${PresetView} preset=${data} onSaved=${reload} />`;
+}
+
+/** A preset with its superseded versions, which the list has. */
+async function readPreset(slug: string, signal: AbortSignal): Promise<PresetData> {
+  const all = await api.presets.list({ includeVersions: true }, { signal });
+  return (
+    all.find((preset) => preset.slug === slug || preset.id === slug) ?? api.presets.get(slug, { signal })
+  );
+}
+
+function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => void }) {
+  const {
+    id,
+    slug,
+    name,
+    description,
+    steps,
+    version,
+    versions = [],
+    builtIn,
+    usage,
+    warnings = [],
+  } = preset;
+  const [chosen, setChosen] = useQuery({ with: '' });
+  const [isEditing, setIsEditing] = useState(false);
+  const { act, error } = useAct();
+  const other = versions.find((one) => String(one.version) === chosen.with);
+  const remove = async () => {
+    const agreed = await confirmed({
+      title: `Delete ${name}?`,
+      text: 'Calls that name it are refused from then on. All of its versions go with it.',
+      act: 'Delete the preset',
+      isDangerous: true,
+    });
+    if (!agreed) return;
+    await act(async () => {
+      await api.presets.delete(slug);
+      toast(`${name} is deleted.`);
+      navigate(ABOVE.path);
+    });
+  };
+  const asSteps = addressOf('/console/playground', { steps: JSON.stringify(steps) });
+  const actions = html`
+    <a class="button" href=${addressOf('/console/playground', { preset: slug })}>Try it</a>
+    <a class="button" href=${asSteps}>Take its steps further</a>
+    ${
+      !builtIn &&
+      html`
+        <${Button} onClick=${() => setIsEditing(true)}>Edit<//>
+        <${Button} kind="danger" onClick=${remove}>Delete<//>
+      `
+    }
+  `;
+  return html`<${Page} title=${name} lead=${description} above=${ABOVE} actions=${actions}>
+    <${ErrorBox} error=${error} />
+    <${Facts}
+      of=${[
+        ['Slug', html`<${Copy} text=${slug} />`],
+        ['Id', html`<${Id} id=${id} />`],
+        ['Version', builtIn ? html`<${Status} status="built in" />` : version],
+        ['Widths of its addresses', preset.widths?.join(', ')],
+        ['Used', usage && `by ${usage.runs} jobs`],
+        ['Last used', usage?.lastRunAt && html`<${Time} at=${usage.lastRunAt} />`],
+      ]}
+    />
+    ${warnings.map((warning) => html`<p key=${warning.code} class="quiet"><code>${warning.code}</code> ${warning.name}</p>`)}
+    <${Section}
+      title="Steps"
+      actions=${
+        versions.length > 0 &&
+        html`<label class="inline">
+        <span class="quiet">Beside</span>
+        <select value=${chosen.with} onChange=${(event: Event) => setChosen({ with: (event.target as HTMLSelectElement).value })}>
+          <option value="">no other version</option>
+          ${versions.toReversed().map((one) => html`<option key=${one.version} value=${one.version}>Version ${one.version}</option>`)}
+        </select>
+      </label>`
+      }
+    >
+      ${
+        other === undefined
+          ? html`<${StepCards} steps=${steps} />`
+          : html`<div class="side-by-side">
+              <div>
+                <div class="version-head"><strong>Version ${other.version}</strong> <${Time} at=${other.updatedAt} /></div>
+                <${StepCards} steps=${other.steps} comparedWith=${steps} />
+              </div>
+              <div>
+                <div class="version-head"><strong>Version ${version}, the current one</strong></div>
+                <${StepCards} steps=${steps} comparedWith=${other.steps} />
+              </div>
+            </div>`
+      }
+    <//>
+    ${
+      isEditing &&
+      html`<${PresetEditor}
+      preset=${preset}
+      onClose=${() => setIsEditing(false)}
+      onSaved=${() => {
+        setIsEditing(false);
+        onSaved();
+      }}
+    />`
+    }
+  <//>`;
+}

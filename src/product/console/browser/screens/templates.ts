@@ -1,0 +1,114 @@
+import type { TemplateSummary } from '../../../../client/schema.ts';
+import { h, html } from '../html.ts';
+import { Filters } from '../parts/filters.ts';
+import { Page } from '../parts/page.ts';
+import { usePages, useReading } from '../parts/reading.ts';
+import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
+import { type Column, Table } from '../parts/table.ts';
+import { Id, Status, Time } from '../parts/values.ts';
+import { useQuery } from '../router.ts';
+import { TemplateEditor } from '../saved/template-editor.ts';
+import { TemplateVersions } from '../saved/template-versions.ts';
+import type { ScreenProps } from '../screen.ts';
+import { api } from '../session.ts';
+
+/** Pages that are drawn as pictures: their list, an editor, and their versions side by side. */
+export function Screen({ rest }: ScreenProps) {
+  const [id = '', part] = rest.split('/');
+  if (id === '') return html`<${Listing} />`;
+  if (id === 'new') return html`<${TemplateEditor} key="new" />`;
+  return html`<${One} key=${rest} id=${decodeURIComponent(id)} part=${part} />`;
+}
+
+const COLUMNS: readonly Column<TemplateSummary>[] = [
+  { name: 'name', title: 'Name', of: ({ name }) => name },
+  { name: 'id', title: 'Id', of: ({ id }) => html`<${Id} id=${id} />`, width: '15em', isWide: true },
+  {
+    name: 'size',
+    title: 'Size',
+    of: ({ width, height }) => `${width} × ${height}`,
+    isNumber: true,
+    width: '8em',
+  },
+  {
+    name: 'variables',
+    title: 'Variables',
+    of: ({ variables }) => variables.length,
+    isNumber: true,
+    width: '7em',
+  },
+  {
+    name: 'version',
+    title: 'Version',
+    of: ({ version, builtIn }) => (builtIn ? html`<${Status} status="built in" />` : version),
+    isNumber: true,
+    width: '7em',
+  },
+  {
+    name: 'saved',
+    title: 'Saved',
+    of: ({ updatedAt }) => html`<${Time} at=${updatedAt} />`,
+    isWide: true,
+    width: '13em',
+  },
+];
+
+function Listing() {
+  const [filters, setFilters] = useQuery({ search: '', from: '' });
+  const from = filters.from === 'user' || filters.from === 'builtin' ? { filter: filters.from } : {};
+  const { rows, error, isLoading, hasMore, more, reload } = usePages(
+    (signal) => api.templates.list(from as { filter?: 'user' | 'builtin' }, { signal }),
+    [filters.from],
+  );
+  const words = filters.search.toLowerCase();
+  const found = rows.filter(({ name, id }) => `${name} ${id}`.toLowerCase().includes(words));
+  return html`<${Page}
+    title="Templates"
+    lead="Pages of HTML and CSS with placeholders, which are drawn as pictures."
+    actions=${html`<a class="button primary" href="/console/templates/new">New template</a>`}
+  >
+    <${Filters}
+      fields=${[
+        { name: 'search', label: 'Search by name or id', kind: 'search' },
+        {
+          name: 'from',
+          label: 'From',
+          kind: 'choice',
+          choices: [
+            { value: '', label: 'all' },
+            { value: 'user', label: 'this account' },
+            { value: 'builtin', label: 'the service' },
+          ],
+        },
+      ]}
+      values=${filters}
+      onChange=${setFilters}
+    />
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    ${h(Table<TemplateSummary>, {
+      label: 'Templates',
+      columns: COLUMNS,
+      rows: found,
+      keyOf: ({ id }) => id,
+      hrefOf: ({ id }) => `/console/templates/${id}`,
+      hasMore,
+      onMore: more,
+      isLoading,
+      empty: html`<${Empty}
+        title="No template here"
+        text="Open one of the service and save it under a name of your own, or begin a new one."
+        action=${html`<a class="button" href="/console/templates/new">New template</a>`}
+      />`,
+    })}
+  <//>`;
+}
+
+function One({ id, part }: { id: string; part: string | undefined }) {
+  const { data, error, reload } = useReading((signal) => api.templates.get(id, { signal }), [id]);
+  if (data === undefined)
+    return html`<${Page} title="Template" above=${{ title: 'Templates', path: '/console/templates' }}>
+      ${error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`}
+    <//>`;
+  if (part === 'versions') return html`<${TemplateVersions} template=${data} />`;
+  return html`<${TemplateEditor} template=${data} onSaved=${reload} />`;
+}

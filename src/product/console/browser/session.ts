@@ -1,0 +1,117 @@
+import { Darkroom } from '../../../client/client.ts';
+import { ConnectionError } from '../../../client/errors.ts';
+import type { Account } from '../../../client/schema.ts';
+import { Shared } from './shared.ts';
+
+/** Who calls. */
+export type Session =
+  /** Not known yet, or not to be found out. */
+  | { kind: 'unknown'; error?: unknown }
+  /** Nobody; `isOver` when somebody was signed in before. */
+  | { kind: 'none'; isOver: boolean }
+  | { kind: 'cookie' | 'key'; account: Account };
+
+/** What other tabs of the console are told. */
+type Message = 'signed in' | 'signed out';
+
+const session = new Shared<Session>({ kind: 'unknown' });
+/** Whether the last call did not arrive. */
+export const isOffline = new Shared(false);
+/** How many calls are under way. */
+export const callsInFlight = new Shared(0);
+/** The key that was pasted. It is kept here alone, and is gone with the page. */
+let pastedKey: string | undefined;
+const otherTabs = new BroadcastChannel('darkroom-console');
+
+/** The interface, called by who is signed in. */
+export const api = new Darkroom({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
+
+/** Sends a request with the key that was pasted, or else with the cookie, and the mark that only these pages set. */
+async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set('x-console', '1');
+  if (pastedKey !== undefined) headers.set('authorization', `ApiKey ${pastedKey}`);
+  callsInFlight.set(callsInFlight.value + 1);
+  try {
+    const response = await fetch(input, { ...init, headers });
+    isOffline.set(false);
+    if (response.status === 401) forget();
+    return response;
+  } catch (error) {
+    if (!init.signal?.aborted) isOffline.set(true);
+    throw error;
+  } finally {
+    callsInFlight.set(callsInFlight.value - 1);
+  }
+}
+
+export function useSession(): Session {
+  return session.use();
+}
+
+/** Finds out who is signed in, and hears of it from other tabs. */
+export function startSession(): void {
+  otherTabs.onmessage = ({ data }: MessageEvent<Message>) => {
+    if (data === 'signed out') forget();
+    else if (pastedKey === undefined) void refreshSession();
+  };
+  void refreshSession();
+}
+
+/** Asks who is signed in. What fails is seen by the state: nobody is signed in, or the service cannot be reached. */
+export async function refreshSession(): Promise<void> {
+  try {
+    await readAccount(pastedKey === undefined ? 'cookie' : 'key');
+  } catch (error) {
+    if (session.value.kind === 'unknown' && !(error instanceof ConnectionError))
+      session.set({ kind: 'unknown', error });
+  }
+}
+
+/** @throws DarkroomError */
+export async function signInByPassword(email: string, password: string): Promise<void> {
+  const { account } = await api.request('POST', '/auth/cookie', { body: { email, password } });
+  signedIn(account);
+}
+
+/** @param token of a link, which signs in once. @throws DarkroomError */
+export async function signInByLink(token: string): Promise<void> {
+  const { account } = await api.request('POST', '/auth/cookie/link', { body: { token } });
+  signedIn(account);
+}
+
+/** @param key as it was pasted, maybe with a scheme before it. @throws DarkroomError */
+export async function signInByKey(key: string): Promise<void> {
+  pastedKey = key.trim().replace(/^\w+ +/, '');
+  try {
+    await readAccount('key');
+  } catch (error) {
+    pastedKey = undefined;
+    throw error;
+  }
+}
+
+/** Ends the session, in the service and in every tab; a key is forgotten. */
+export async function signOut(): Promise<void> {
+  if (session.value.kind === 'cookie') await api.request('POST', '/auth/sign-out');
+  pastedKey = undefined;
+  session.set({ kind: 'none', isOver: false });
+  otherTabs.postMessage('signed out' satisfies Message);
+}
+
+function signedIn(account: Account): void {
+  pastedKey = undefined;
+  session.set({ kind: 'cookie', account });
+  otherTabs.postMessage('signed in' satisfies Message);
+}
+
+async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
+  session.set({ kind, account: await api.request('GET', '/account') });
+}
+
+function forget(): void {
+  const { kind } = session.value;
+  if (kind === 'none') return;
+  pastedKey = undefined;
+  session.set({ kind: 'none', isOver: kind !== 'unknown' });
+}

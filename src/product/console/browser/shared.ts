@@ -1,0 +1,39 @@
+import { useEffect, useState } from './html.ts';
+
+/** A value that several components draw. */
+export class Shared<T> {
+  #value: T;
+  readonly #listeners = new Set<(value: T) => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  get value(): T {
+    return this.#value;
+  }
+
+  set(value: T): void {
+    if (Object.is(value, this.#value)) return;
+    this.#value = value;
+    for (const listener of this.#listeners) listener(value);
+  }
+
+  /** Calls back at every change. @returns what ends it. */
+  listen(listener: (value: T) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** The value, in a component, which is drawn again when it changes. */
+  use(): T {
+    const [, draw] = useState({});
+    const shown = this.#value;
+    useEffect(() => {
+      // It may have changed between the drawing and this.
+      if (!Object.is(shown, this.#value)) draw({});
+      return this.listen(() => draw({}));
+    }, [this]);
+    return shown;
+  }
+}

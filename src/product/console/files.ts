@@ -1,0 +1,33 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { StaticFiles } from '../../platform/http/static/files.ts';
+
+/** The module that starts the console; it leads to all others. */
+export const ENTRY = 'console.ts';
+export const ICON = 'favicon.svg';
+/** The style sheets of every screen, in their order. */
+export const STYLE_SHEETS = ['base.css', 'console.css', 'parts.css'];
+
+const FILES = [
+  new URL('../../platform/http/static/browser/base.css', import.meta.url),
+  new URL('../reference/browser/favicon.svg', import.meta.url),
+  new URL('./browser/console.css', import.meta.url),
+  new URL('./browser/parts.css', import.meta.url),
+  new URL('./browser/console.ts', import.meta.url),
+];
+
+/**
+ * The files that browsers load. Each is read at the first question for it.
+ * @param prefix the path below which they are served.
+ */
+export function openFiles(prefix: string): StaticFiles {
+  const { resolve } = createRequire(import.meta.url);
+  const uplot = pathToFileURL(resolve('uplot/package.json'));
+  return new StaticFiles(prefix, FILES, {
+    preact: new URL(import.meta.resolve('preact')),
+    'preact/hooks': new URL(import.meta.resolve('preact/hooks')),
+    htm: new URL(import.meta.resolve('htm')),
+    // Node would take the module for CommonJS.
+    uplot: new URL('dist/uPlot.esm.js', uplot),
+  });
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendStatic } from '../../platform/http/hooks/compression.ts';
+import { lazy } from '../../platform/http/lazy.ts';
+import { staticRoutes } from '../../platform/http/static/routes.ts';
+import { CONTENT_POLICY } from './policy.ts';
+
+const STATIC_PREFIX = '/console/static';
+const HTML = 'text/html; charset=utf-8';
+
+/**
+ * GET /console and every path below: one document, whose scripts draw the screen of the address. It has nothing of any
+ * account: its scripts call the interface, as every other program does.
+ */
+export async function consoleRoutes(app: FastifyInstance): Promise<void> {
+  // A start loads nothing of it.
+  const opened = lazy(async () => {
+    const [{ openFiles }, { shellOf }] = await Promise.all([import('./files.ts'), import('./shell.ts')]);
+    const files = openFiles(STATIC_PREFIX);
+    return { files, shell: shellOf(files) };
+  });
+  await app.register(staticRoutes, {
+    prefix: STATIC_PREFIX,
+    find: async (name) => (await opened()).files.find(name),
+  });
+  const config = { responseType: 'text/html', compress: true } as const;
+  const sendShell = async (_request: FastifyRequest, reply: FastifyReply) => {
+    reply
+      .header('content-security-policy', CONTENT_POLICY)
+      .header('cross-origin-opener-policy', 'same-origin')
+      .header('referrer-policy', 'no-referrer');
+    return sendStatic(reply, HTML, (await opened()).shell);
+  };
+  for (const path of ['/console', '/console/*']) app.get(path, { config, schema: { hide: true } }, sendShell);
+}

@@ -1,0 +1,74 @@
+// needs: nothing
+import { brotliCompressSync, constants } from 'node:zlib';
+import t from 'tap';
+import { ENTRY, openFiles, STYLE_SHEETS } from '../../../src/product/console/files.ts';
+import { shellOf } from '../../../src/product/console/shell.ts';
+
+const MAX_FIRST_SCREEN_BYTES = 60_000;
+const PREFIX = '/console/static/';
+const files = openFiles('/console/static');
+const shell = shellOf(files);
+
+function textAt(address: string): string {
+  const body = files.find(address.replace(PREFIX, ''))?.body;
+  if (body === undefined) throw new Error(`${address} is not served`);
+  return String(body);
+}
+
+/** The modules that a module leads to, also those that are loaded later. */
+function everyModule(): Map<string, string> {
+  const found = new Map<string, string>();
+  const add = (address: string) => {
+    if (found.has(address)) return;
+    const text = textAt(address);
+    found.set(address, text);
+    for (const [, imported = ''] of text.matchAll(/['"](\/console\/static\/[^'"]+\.js)['"]/g)) add(imported);
+  };
+  add(files.addressFor(ENTRY));
+  return found;
+}
+
+t.test('the first screen is at most 60 kB compressed', async (t) => {
+  const modules = everyModule();
+  const [playground = ''] = [...modules.keys()].filter((address) => address.includes('/playground.'));
+  const loaded = new Set(files.addressesFor(ENTRY));
+  const add = (address: string) => {
+    if (loaded.has(address)) return;
+    loaded.add(address);
+    for (const [, imported = ''] of (modules.get(address) ?? '').matchAll(
+      /^(?:import|export|\}).*?['"](\/console\/static\/[^'"]+)['"]/gm,
+    ))
+      add(imported);
+  };
+  add(playground);
+  const [own = ''] = /\/console\/static\/playground\.[0-9a-f]+\.css/.exec([...modules.values()].join()) ?? [];
+  const sheets = [...STYLE_SHEETS.map((name) => files.addressFor(name)), own];
+  const texts = [shell, ...[...loaded, ...sheets].map(textAt)];
+  // As the service sends files that browsers keep.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  const bytes = texts.reduce((sum, text) => sum + brotliCompressSync(text, { params }).length, 0);
+  t.comment(`${bytes} bytes in ${texts.length} files`);
+  t.ok(bytes <= MAX_FIRST_SCREEN_BYTES, `${bytes} bytes`);
+});
+
+t.test(
+  'every module is served, asks for no package by its name, and makes no HTML or script of a text',
+  async (t) => {
+    const modules = everyModule();
+    t.ok(modules.size > 30);
+    for (const [address, text] of modules) {
+      t.notMatch(text, /^(?:import|export|\}).*?from ['"](?!\/console\/static\/)/m, address);
+      if (!/\/(?:preact|uPlot)\./.test(address))
+        t.notMatch(
+          text,
+          /innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|\beval\(|new Function/,
+          address,
+        );
+    }
+  },
+);
+
+t.test('the document names each module that is loaded at once', async (t) => {
+  for (const address of files.addressesFor(ENTRY)) t.ok(shell.includes(`href="${address}"`), address);
+  t.notMatch(shell, /uPlot\.[0-9a-f]+\.js/, 'plots are loaded when one is drawn');
+});
