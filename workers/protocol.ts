@@ -51,6 +51,8 @@ export interface Encode {
   metadata?: MetadataPolicy;
   /** CSS colour under transparent pixels of a format without alpha. */
   background?: string;
+  /** The pass is refused if the picture has transparency that the format cannot keep, and there is no background. */
+  keepsAlpha?: true;
   progressive?: boolean;
   palette?: boolean;
   colors?: number;
@@ -139,7 +141,7 @@ export interface TransformTask extends Readings {
   deadlineMs: number;
 }
 
-/** Runs several passes over one file, which is decoded once for all of them. */
+/** Runs several passes over one file, which is decoded once for all that read the same pixels. */
 export interface BranchTask
   extends Pick<TransformTask, 'input' | 'header' | 'layers' | 'threads' | 'deadlineMs'>,
     Readings {
@@ -190,8 +192,8 @@ export interface PictureHashes {
 
 /** A warning to the caller about the result of a pass that succeeded. */
 export interface PassWarning {
-  code: 'not_enlarged' | 'larger_than_input';
-  /** For not_enlarged: the side, width or height, that the picture has instead. */
+  code: 'not_enlarged' | 'larger_than_input' | 'no_effect';
+  /** For not_enlarged: the side, width or height, that the picture has instead. For no_effect: the parameter. */
   name?: string;
 }
 

@@ -12,7 +12,7 @@ import type {
 import { type Chosen, chooseFrames } from './chosen-frames.ts';
 import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { inProfile } from './colour/profile-colours.ts';
-import { assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
+import { alphaLevels, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { argumentFailure, failureOf } from './failure.ts';
 import { chosenPage, type InputFacts, openOptions, readKept, readMetadata, readSource } from './input.ts';
 import { layerReader } from './layers.ts';
@@ -20,6 +20,7 @@ import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carrie
 import { withProfileChunks } from './metadata/png-profiles.ts';
 import { operationNamed } from './operations/index.ts';
 import { Picture } from './picture.ts';
+import { alphaLevelsIn, type Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
 import { invalid } from './refusal.ts';
 import type { Written } from './search/target.ts';
@@ -245,7 +246,11 @@ function backgroundsOf(encode: PassWork['encode']): { ground: Rgba | undefined; 
   const asked = encode.background === undefined ? undefined : parseColour(encode.background, 'background');
   if (canBeTransparent(encode)) return { ground: undefined, fill: asked ?? TRANSPARENT };
   const ground = { ...(asked ?? WHITE), alpha: 1 };
-  return { ground, fill: ground };
+  return { ground, fill: mustKeepAlpha(encode) ? TRANSPARENT : ground };
+}
+
+function mustKeepAlpha({ keepsAlpha, background }: PassWork['encode']): boolean {
+  return keepsAlpha === true && background === undefined;
 }
 
 /** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
@@ -254,7 +259,7 @@ export function convertColours({ picture, source, profile }: PassWork): void {
 }
 
 /** Turns the frames of an animation upright. */
-async function turnFrames({ picture, source }: PassWork): Promise<void> {
+export async function turnFrames({ picture, source }: PassWork): Promise<void> {
   if (picture.frames > 1 && source.orientation > 1) await picture.turnFrames(source.orientation);
 }
 
@@ -262,8 +267,8 @@ async function turnFrames({ picture, source }: PassWork): Promise<void> {
  * Whether the picture is flattened first: no step depends on it, and three channels are less work than four. This
  * changes nothing in an opaque picture, but only a JPEG is known to be opaque.
  */
-export function flattensEarly({ source, ground, steps }: PassWork): boolean {
-  if (ground === undefined || source.format === 'jpeg') return false;
+export function flattensEarly({ source, ground, steps, encode }: PassWork): boolean {
+  if (ground === undefined || source.format === 'jpeg' || mustKeepAlpha(encode)) return false;
   return steps.every(({ operation, params }) => operation.commutesWithFlatten(params));
 }
 
@@ -290,8 +295,17 @@ export async function runSome({ picture, context }: PassWork, steps: readonly Pl
   }
 }
 
-export async function flattenLate({ picture, ground }: PassWork): Promise<void> {
-  if (ground === undefined || !picture.hasAlpha) return;
+export async function flattenLate({ picture, ground, encode }: PassWork): Promise<void> {
+  if (!picture.hasAlpha) return;
+  if (mustKeepAlpha(encode)) assertAlphaKept(await picture.pixels(), encode);
+  if (ground === undefined) return;
   (await picture.at('flatten')).flatten({ background: ground });
   picture.hasAlpha = false;
+}
+
+/** @throws Refusal on `format` if the pixels have more levels of alpha than the result can have. */
+function assertAlphaKept(pixels: Pixels, encode: PassWork['encode']): void {
+  if (alphaLevelsIn(pixels) <= alphaLevels(encode)) return;
+  const message = `A ${encode.format} cannot keep the transparency of this picture: name another format, or send background, the colour to lay it on.`;
+  throw invalid('format', message);
 }

@@ -17,7 +17,7 @@ import { type Original, reachTarget, type Written } from './search/target.ts';
 import { isSamePicture, type PassWork, secondsLeft, writableFormat } from './work.ts';
 
 /** Keys that do not change the encoding. A pass with no other key may return the original. */
-const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'target'];
+const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];
 
 /**
  * Writes the result of a pass, once all steps are done: with the metadata that the policy keeps, in the channels, bits

@@ -138,6 +138,54 @@ t.test('an animation is written in the formats that move, although a still pictu
   }
 });
 
+t.test(
+  'a format that loses transparency or kept metadata is none of several, unless a background is sent',
+  async (t) => {
+    /** Soft colours, which are a smaller JPEG than PNG, with one alpha for all the left half. */
+    const soft = (alpha: number) => {
+      const data = Uint8Array.from({ length: 128 * 128 * 4 }, (_, at) => {
+        const [x, y] = [(at >> 2) % 128, at >> 9];
+        const wave = Math.sin([x / 9, y / 11, (x + y) / 13][at % 4] ?? 0);
+        return at % 4 < 3 ? 128 + 127 * wave : x < 64 ? alpha : 255;
+      });
+      return pngOf(sharp(data, { raw: { width: 128, height: 128, channels: 4 } }));
+    };
+    const [clear, translucent, opaque] = await Promise.all([0, 128, 255].map(soft));
+    const rows: Array<[what: string, body: Uint8Array | undefined, query: object, expected: string]> = [
+      ['transparent', clear, { format: 'png,jpeg' }, 'png'],
+      ['translucent', translucent, { format: 'jpeg,png' }, 'png'],
+      ['with an alpha channel, and opaque', opaque, { format: 'png,jpeg' }, 'jpeg'],
+      ['on a background', clear, { format: 'png,jpeg', background: '#ff0000' }, 'jpeg'],
+      ['levels of alpha that a GIF lacks', translucent, { format: 'gif,webp', minSsim: 0.8 }, 'webp'],
+      ['the best of two that lose something', clear, { format: 'gif,jpeg', minSsim: 0.8 }, 'gif'],
+      ['metadata that a GIF lacks', opaque, { format: 'gif,png', minSsim: 0.8, metadata: 'keep' }, 'png'],
+    ];
+    for (const [what, body, query, expected] of rows) {
+      const sent = { op: 'compress', minSsim: 0.85, ...query };
+      const answer = ok(await calls.transform(sent, body as Uint8Array));
+      t.equal(formatOf(answer), expected, what);
+      if (expected === 'jpeg' || what.startsWith('metadata')) continue;
+      t.ok((await pictureOf(answer)).at(5, 5)[3] < 255, `${what}: it is still transparent`);
+    }
+    const rounded = [
+      { op: 'round_corners', parameters: { radius: 20 } },
+      { op: 'compress', parameters: { format: ['jpeg', 'png'], minSsim: 0.85 } },
+    ];
+    const answer = ok(await sendParts(calls, '', [field('steps', rounded), filePart(opaque as Uint8Array)]));
+    t.equal(formatOf(answer), 'png', 'a step made it transparent');
+    t.ok((await pictureOf(answer)).at(0, 0)[3] < 9);
+    const [svg] = [
+      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><circle r="9"/></svg>'),
+    ];
+    const drawn = await calls.transform(
+      { op: 'compress', format: 'jpeg,png', minSsim: 0.9 },
+      svg,
+      'image/svg+xml',
+    );
+    t.equal(formatOf(ok(drawn)), 'png', 'a drawing with nothing behind it');
+  },
+);
+
 t.test('a list with another word, and one that the parameters exclude, is refused', async (t) => {
   for (const [query, param, message] of [
     [{ format: 'avif,bmp', minSsim: 0.9 }, 'format', /list/],

@@ -114,7 +114,14 @@ export function contentTypeOf(format: OutputFormat): string {
 
 /** Whether the result can be transparent. */
 export function canBeTransparent(encode: Encode & { format: OutputFormat }): boolean {
-  return codecOf(encode) !== 'jpeg';
+  return alphaLevels(encode) > 1;
+}
+
+/** The number of values that the alpha of a pixel of the result may have: 1 if the result is opaque. */
+export function alphaLevels(encode: Encode & { format: OutputFormat }): 1 | 2 | 256 {
+  const codec = codecOf(encode);
+  if (codec === 'jpeg') return 1;
+  return codec === 'gif' ? 2 : 256;
 }
 
 /** The format by whose codec the result is written: a TIFF with a quality holds JPEG strips. */

@@ -64,6 +64,19 @@ export function joinFrames(frames: Pixels[]): Pixels {
   return { ...first, data, frames: frames.length };
 }
 
+/** The number of values of alpha that a file must be able to hold for these pixels. */
+export function alphaLevelsIn({ data, channels }: Pixels): 1 | 2 | 256 {
+  if (channels !== 4) return 1;
+  let levels: 1 | 2 = 1;
+  for (let at = 3; at < data.length; at += 4) {
+    const alpha = data[at] as number;
+    if (alpha === 255) continue;
+    if (alpha > 0) return 256;
+    levels = 2;
+  }
+  return levels;
+}
+
 /** The colours of RGBA pixels. */
 export function withoutAlpha({ data, ...facts }: Pixels): Pixels {
   const colours = new Uint8Array((data.length / 4) * 3);

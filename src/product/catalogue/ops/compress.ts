@@ -24,13 +24,12 @@ export const compress = pixelOp({
     format: optional(
       Type.Unsafe<SentFormat>({
         anyOf: [oneFormat, severalFormats],
-        description: 'One, or several (avif,webp): the smallest, which X-Service-Format names.',
+        description:
+          'One, or several (avif,webp): the smallest that keeps frames and transparency; X-Service-Format names it.',
       }),
     ),
     maxBytes: optional(integer(100, 26_214_400, 'Largest size of the result in bytes.')),
-    minSsim: optional(
-      number(0.8, 1, 'Least SSIM (Wang et al., on luma) to the uncompressed picture; needs format.'),
-    ),
+    minSsim: optional(number(0.8, 1, 'Least SSIM (Wang et al., on luma); needs format.')),
     ssimulacra2: optional(
       number(
         30,
