@@ -3,30 +3,37 @@ import {
   convertColours,
   flattenEarly,
   flattenLate,
-  flattensEarly,
   type OpenedPass,
   openPass,
   runPass,
   runSome,
+  turnFrames,
 } from './pipeline.ts';
-import type { Size } from './pixels/geometry.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
-import { isLarger } from './sizing.ts';
+import { scalesOnLoad } from './scale-on-load.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
 /**
- * Runs several passes over one file. Still pictures are decoded once, and the steps with which all passes begin are run
- * once. An animation, and a file whose metadata is kept, is decoded for each pass. A pass that fails leaves the others
- * as they are.
+ * Runs several passes over one file, each with the result that it has alone. The picture is decoded once for all that
+ * read the same pixels, and the steps with which several begin are run once. A pass decodes the file by itself if it
+ * gets other pixels: in the size to which the decoder scales it, or with the metadata and the palette that it keeps. A
+ * pass that fails leaves the others as they are.
  */
 export async function branch(task: BranchTask): Promise<Branched> {
+  const startedMs = performance.now();
   const outputs = await attempt(task);
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  let countedMs = 0;
   for (const output of outputs) {
     if (output.kind === 'failure') continue;
-    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) timings[part] += output.timings[part];
+    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) {
+      timings[part] += output.timings[part];
+      countedMs += output.timings[part];
+    }
   }
+  // A pass that failed has no times of its own.
+  timings.processMs += Math.max(0, performance.now() - startedMs - countedMs);
   return { kind: 'branched', outputs, timings };
 }
 
@@ -83,7 +90,8 @@ function readOnce(): typeof readableFile {
  * written again, are carried by the file's own pixels.
  */
 function canShare({ chosen, encode, source }: PassWork): boolean {
-  return chosen.count === 1 && encode.metadata !== 'keep' && source.format !== 'gif';
+  const reusesPalette = source.format === 'gif' && encode.format === 'gif';
+  return chosen.kept === undefined && encode.metadata !== 'keep' && !reusesPalette;
 }
 
 /** A picture that several passes continue from. */
@@ -93,81 +101,78 @@ interface SharedPicture {
   found: PassWork['context']['found'];
 }
 
-/** Formats whose decoders can shrink a picture while they read it. */
-const SHRINKING: readonly string[] = ['jpeg', 'webp'];
-
 /**
- * What several passes over one file have in common: the decoded picture, and the picture after the steps with which all
- * of them begin. Each is made by the first pass that needs it, and freed by the last.
+ * What passes over one file have in common: the decoded picture, and the pictures after the steps with which several of
+ * them begin. Each is made by the first pass that needs it, and freed by the last.
  */
 class Trunk {
-  readonly #works: readonly PassWork[];
-  /** The number of steps with which all passes begin. */
-  readonly #steps: number;
-  /** The size in which those that scale the picture first share it: that of the largest of them. */
-  readonly #size: Size | undefined;
+  /** The numbers of steps behind which each pass takes a shared picture, rising. */
+  readonly #stops: ReadonlyMap<PassWork, readonly number[]>;
   readonly #sharedPictures = new Map<string, Promise<SharedPicture>>();
-  /** How many passes have still to take each picture. */
+  /** How often each picture has still to be taken: by passes, and for the next shared picture. */
   readonly #takers = new Map<string, number>();
 
   constructor(works: readonly PassWork[]) {
-    this.#works = works;
-    this.#steps = commonSteps(works);
-    this.#size = largestSize(works);
-    const ofSteps = Map.groupBy(works, (work) => this.#nameAfterSteps(work));
-    for (const [name, group] of ofSteps) {
-      const decodes = this.#steps > 0 && group.length > 1 ? group.slice(0, 1) : group;
-      if (this.#steps > 0) this.#takers.set(name, group.length);
-      for (const work of decodes) {
-        const decoded = this.#nameOfDecoded(work);
-        this.#takers.set(decoded, (this.#takers.get(decoded) ?? 0) + 1);
+    const sharing = new Map<string | undefined, number>();
+    for (const name of works.flatMap(namesOf)) sharing.set(name, (sharing.get(name) ?? 0) + 1);
+    this.#stops = new Map(works.map((work) => [work, stopsOf(namesOf(work), sharing)]));
+    const made = new Set<string>();
+    for (const [work, stops] of this.#stops) {
+      for (const count of stops.toReversed()) {
+        const name = String(nameAfter(work, count));
+        this.#takers.set(name, (this.#takers.get(name) ?? 0) + 1);
+        if (made.has(name)) break;
+        made.add(name);
       }
     }
-    for (const [name, count] of this.#takers) if (count < 2) this.#takers.delete(name);
   }
 
   /** Runs a pass from the last picture that it shares with another one. */
   async run(opened: OpenedPass): Promise<Output> {
-    if (!this.#works.includes(opened.work)) return runPass(opened);
+    if (!this.#stops.has(opened.work)) return runPass(opened);
     return runPass(opened, [this.#join, flattenLate]);
   }
 
   readonly #join = async (work: PassWork): Promise<void> => {
-    const common = work.steps.slice(0, this.#steps);
-    const name = this.#nameAfterSteps(work);
-    const start = async () => {
-      await this.#decode(work);
-      flattenEarly(work);
-      await runSome(work, common);
-    };
-    if (common.length > 0 && this.#takers.has(name)) {
-      const { pixels, areShared, writtenIn, found } = await this.#take(name, work, start);
-      work.picture.continueFrom(pixels, areShared);
-      work.picture.writtenIn = writtenIn;
-      Object.assign(work.context.found, { ...found, warnings: [...found.warnings] });
-    } else await start();
-    await runSome(work, work.steps.slice(this.#steps));
+    const stops = this.#stops.get(work) ?? [];
+    await this.#reach(work, stops);
+    await runSome(work, work.steps.slice(stops.at(-1) ?? 0));
   };
 
-  /** Starts the picture at its decoded pixels, if another pass needs them as well. */
-  async #decode(work: PassWork): Promise<void> {
-    const name = this.#nameOfDecoded(work);
-    const { picture } = work;
-    const size = scaledSize(work) && this.#size;
-    if (!this.#takers.has(name)) return convertColours(work);
-    const { pixels, areShared } = await this.#take(name, work, async () => {
-      convertColours(work);
-      if (size !== undefined) (await picture.at('scale')).resize({ ...size, fit: 'fill' });
+  /** Brings the picture of a pass to the last of its stops. */
+  async #reach(work: PassWork, stops: readonly number[]): Promise<void> {
+    const count = stops.at(-1) ?? 0;
+    if (count === 0) return this.#open(work, stops.length > 0);
+    const before = stops.slice(0, -1);
+    const { pixels, areShared, writtenIn, found } = await this.#take(work, count, async () => {
+      await this.#reach(work, before);
+      await runSome(work, work.steps.slice(before.at(-1) ?? 0, count));
     });
-    picture.startAt(pixels, areShared);
+    work.picture.continueFrom(pixels, areShared);
+    work.picture.writtenIn = writtenIn;
+    Object.assign(work.context.found, { ...found, warnings: [...found.warnings] });
   }
 
-  /** The picture of that name. Passes only read its pixels, because each step makes its own; the last one owns them. */
+  /** Brings the picture of a pass to its first step. */
+  async #open(work: PassWork, isShared: boolean): Promise<void> {
+    if (isShared) {
+      const { pixels, areShared } = await this.#take(work, 0, async () => convertColours(work));
+      work.picture.startAt(pixels, areShared);
+    } else convertColours(work);
+    await turnFrames(work);
+    flattenEarly(work);
+  }
+
+  /**
+   * The picture after that many steps. Passes only read its pixels, because each step makes its own; the last one owns
+   * them.
+   */
   async #take(
-    name: string,
     work: PassWork,
+    count: number,
     make: () => Promise<void>,
   ): Promise<SharedPicture & { areShared: boolean }> {
+    const name = String(nameAfter(work, count));
     const known = this.#sharedPictures.get(name) ?? snapshotAfter(work, make);
     const left = (this.#takers.get(name) ?? 1) - 1;
     this.#takers.set(name, left);
@@ -175,21 +180,36 @@ class Trunk {
     else this.#sharedPictures.delete(name);
     return { ...(await known), areShared: left > 0 };
   }
+}
 
-  /** Passes over the same frame read the same pixels, and those that scale it first may read fewer. */
-  #nameOfDecoded(work: PassWork): string {
-    const size = scaledSize(work) && this.#size;
-    return `frame ${work.chosen.first}${size === undefined ? '' : ', scaled'}`;
-  }
+/**
+ * The numbers of steps after which a pass parts from others that have the same picture.
+ * @param names of its pictures.
+ * @param sharing how many passes have the picture of each name.
+ */
+function stopsOf(
+  names: readonly (string | undefined)[],
+  sharing: ReadonlyMap<string | undefined, number>,
+): number[] {
+  const passesAt = (count: number) => (names[count] === undefined ? 0 : (sharing.get(names[count]) ?? 0));
+  return [...names.keys()].filter((count) => passesAt(count) > Math.max(1, passesAt(count + 1)));
+}
 
-  /** Passes whose pictures are equal after the common steps have the same name. */
-  #nameAfterSteps(work: PassWork): string {
-    const { source, ground, context } = work;
-    const common = work.steps.slice(0, this.#steps);
-    const isPainted = source.hasAlpha || common.some(mayFill);
-    const paint = isPainted ? [ground, context.fill, flattensEarly(work)] : [];
-    return JSON.stringify([work.chosen.first, paint]);
-  }
+/** The names of the pictures of a pass: decoded, and after each step. */
+function namesOf(work: PassWork): (string | undefined)[] {
+  return [...Array(work.steps.length + 1).keys()].map((count) => nameAfter(work, count));
+}
+
+/**
+ * The name that passes have in common if their pictures are equal after that many steps; undefined if the picture
+ * cannot be shared.
+ */
+function nameAfter(work: PassWork, count: number): string | undefined {
+  const { chosen, ground, context } = work;
+  const steps = work.steps.slice(0, count);
+  if (count === 0 ? !readsWhole(work) : mayBeTransparent(work, count)) return undefined;
+  const paint = steps.some(mayFill) ? [ground, context.fill] : [];
+  return JSON.stringify([chosen.first, chosen.count, paint, steps.map((step) => textOf(work, step))]);
 }
 
 async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise<SharedPicture> {
@@ -202,43 +222,32 @@ async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise
   return { pixels, writtenIn, found: { ...context.found, warnings: [...context.found.warnings] } };
 }
 
-/** The number of steps with which all passes begin. */
-function commonSteps([first, ...others]: readonly PassWork[]): number {
-  if (first === undefined || others.length === 0) return 0;
-  const differs = (work: PassWork, at: number) => textOf(work, at) !== textOf(first, at);
-  const last = first.steps.findIndex((_, at) => others.some((work) => differs(work, at)));
-  return last === -1 ? first.steps.length : last;
+/** Whether a pass starts at the pixels of the whole decoded picture. */
+function readsWhole({ source, steps: [first] }: PassWork): boolean {
+  const scaled = first?.operation.scalesTo(source, first.params);
+  return scaled === undefined || !scalesOnLoad(source, scaled);
 }
 
-/** A step with its place in the pass, which a refusal names; undefined after the last one. */
-function textOf({ task, steps }: PassWork, at: number): string | undefined {
-  const index = steps[at]?.index;
-  return index === undefined ? undefined : JSON.stringify([index, task.pass.steps[index]]);
+/**
+ * Whether the picture may be transparent after the first steps. sharp then hands premultiplied colours from one step to
+ * the next, which pixels that are read in between do not have.
+ */
+function mayBeTransparent({ source, steps }: PassWork, count: number): boolean {
+  return steps
+    .slice(0, count)
+    .reduce(
+      (was, { operation, params }) =>
+        operation.transparentAfter(params) ?? (was || !operation.keepsAlpha(params)),
+      source.hasAlpha,
+    );
+}
+
+/** A step as a text, with its place in the pass, which a refusal names. */
+function textOf({ task }: PassWork, { index }: PlannedStep): string {
+  return JSON.stringify([index, task.pass.steps[index]]);
 }
 
 /** Whether a step may paint an area with the colour that its pass has for new areas. */
 function mayFill({ operation, params }: PlannedStep): boolean {
   return 'background' in operation.parameters.properties && params.background === undefined;
-}
-
-/** The size to which a pass scales its picture first, if the decoder can read fewer pixels then. */
-function scaledSize({ source, picture, steps: [first] }: PassWork): Size | undefined {
-  if (!SHRINKING.includes(source.format)) return undefined;
-  const size = first?.operation.scalesTo(picture, first.params);
-  return size === undefined || isLarger(size, picture) ? undefined : size;
-}
-
-/**
- * The largest of the sizes to which passes scale their picture first, from which the smaller ones are scaled again.
- * Undefined if it has not the shape of the picture, or if another one is larger on an axis.
- */
-function largestSize(works: readonly PassWork[]): Size | undefined {
-  const sizes = works.flatMap((work) => scaledSize(work) ?? []);
-  const [largest] = sizes.toSorted((one, other) => other.width - one.width);
-  const [work] = works;
-  if (largest === undefined || work === undefined || sizes.some((size) => isLarger(size, largest)))
-    return undefined;
-  const { width, height } = work.picture;
-  const distortion = largest.height - (height * largest.width) / width;
-  return Math.abs(distortion) <= 1 ? largest : undefined;
 }

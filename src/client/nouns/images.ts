@@ -45,7 +45,7 @@ export class Images {
     return this.#data({ ...call, query: { ...query, dryRun: true } }, options);
   }
 
-  /** Makes 2 to 20 pictures of one image, with one upload and one decoding. Each is a run of its own. */
+  /** Makes 2 to 20 pictures of one image, with one upload. Each is a run of its own. */
   async outputs(
     input: ImageInput,
     outputs: readonly Output[],

@@ -115,7 +115,7 @@ export class ImageWorkers {
     return { result: result.then(onlyOutput), ended };
   }
 
-  /** Runs several passes over one file, which is decoded once. A pass runs for each format that its result may have. */
+  /** Runs several passes over one file, each with the result that it has alone. A pass runs for each format that its result may have. */
   branch(call: BranchCall): Work<BranchResult> {
     const { bytes } = call;
     const { header = isStored(bytes) ? null : readHeader(bytes) } = call;
@@ -365,11 +365,11 @@ export class ImageWorkers {
 
 function ignore(): void {}
 
-/** The result of the only pass. */
-function onlyOutput({ outputs: [output], queueMs }: BranchResult): TransformResult {
+/** The result of the only pass, with the times of all its formats. */
+function onlyOutput({ outputs: [output], queueMs, timings }: BranchResult): TransformResult {
   if (output === undefined) throw new Error('A pass has no result.');
   if (output instanceof ApiError) throw output;
-  return { ...output, queueMs };
+  return { ...output, queueMs, timings };
 }
 
 /** The refusal that a check throws; undefined if it passes. */

@@ -65,7 +65,7 @@ export const SentOutputs = Type.Array(SentOutput, {
   minItems: 2,
   maxItems: MAX_OUTPUTS,
   description:
-    'Several results of one upload and one decoding, one run each. Steps beside them run first, once for all. Where outputs shrink a JPEG or WebP first, the smaller ones are made of the largest, so that their pixels may differ slightly from those of a call of its own. Instead of op, preset and parameters.',
+    'Several results of one upload, one run each. Steps beside them run first, once for all. Each is the same file as from a call of its own. Instead of op, preset and parameters.',
   examples: [
     [
       { name: 'small', op: 'resize', parameters: { width: 320, format: 'webp' } },

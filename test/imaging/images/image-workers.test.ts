@@ -72,6 +72,13 @@ t.test('a pass runs in a thread and comes back with its wait', async (t) => {
   t.match(workers.stats().quick, { slots: 1, busy: 0, waiting: 0, budgetBytes: 512 * 1_048_576 });
 });
 
+t.test('a pass of several formats tells the times of all of them', async (t) => {
+  const { workers, clock } = open(t);
+  const pass: Pass = { decode: {}, steps: [], encode: { formats: ['webp', 'png'] } };
+  const { timings } = await workers.transform({ ...callOf(clock), pass }).result;
+  t.same(timings, { decodeMs: 1, processMs: 20, encodeMs: 300 });
+});
+
 t.test('bytes that own their memory are handed over, others are copied', async (t) => {
   const { workers, clock } = open(t);
   const own = new Uint8Array(pngOf(1, 1));

@@ -1,13 +1,17 @@
-import type { Failure, ImageTask, Transformed } from '../../../workers/protocol.ts';
+import type { Branched, Failure, ImageTask, Transformed } from '../../../workers/protocol.ts';
 import type { GatedPass } from './gated-pass.ts';
 
 /**
  * Stands in for the image thread: the background colour of a pass chooses what it does with the task. `hold` waits
  * until the first number behind the gate of its pass is no longer 0, and `work` does so as sharp does: outside the
  * thread's loop. `refuse` refuses after that. `threads` answers with the threads of libvips that the task may use, as
- * the width.
+ * the width. Several passes have no times of their own, and together the times below.
  */
-export default async function run(task: ImageTask): Promise<Transformed | Failure> {
+export default async function run(task: ImageTask): Promise<Transformed | Branched | Failure> {
+  if (task.kind === 'branch') {
+    const outputs = task.passes.map(() => ({ ...answer(task), data: new Uint8Array(1) }));
+    return { kind: 'branched', outputs, timings: { decodeMs: 1, processMs: 20, encodeMs: 300 } };
+  }
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
   switch (behaviour) {
     case 'die':

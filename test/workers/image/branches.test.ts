@@ -1,9 +1,9 @@
 // needs: nothing
 import sharp, { type Sharp } from 'sharp';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { branch } from '../../../workers/image/branches.ts';
 import type { Failure, Pass, Transformed } from '../../../workers/protocol.ts';
-import { passOf, raster, run, type StepText } from './passes.ts';
+import { passOf, run, type StepText } from './passes.ts';
 
 /** A picture with edges and a gradient, 240 × 160, and half of it transparent if it has alpha. */
 async function pictureWith(alpha: boolean): Promise<Sharp> {
@@ -50,13 +50,18 @@ async function outputsOf(file: Uint8Array, passes: Pass[]): Promise<(Transformed
 /** A result without its times. */
 const factsOf = ({ timings: _, ...facts }: Partial<Transformed>) => facts;
 
+/** Checks that each of several passes has the result that it has alone. */
+async function areAlike(t: Test, file: Uint8Array, passes: Pass[]): Promise<void> {
+  const outputs = await outputsOf(file, passes);
+  for (const [index, pass] of passes.entries()) {
+    const alone = await run(file, pass);
+    t.same(factsOf(outputs[index] as Transformed), factsOf(alone as Transformed), { pass });
+  }
+}
+
 for (const [name, file] of Object.entries(FILES)) {
   t.test(`passes over one decoded ${name} picture make the bytes of passes of their own`, async (t) => {
-    const outputs = await outputsOf(file, PASSES);
-    for (const [index, pass] of PASSES.entries())
-      t.same(factsOf(outputs[index] as Transformed), factsOf((await run(file, pass)) as Transformed), {
-        pass,
-      });
+    await areAlike(t, file, PASSES);
   });
 
   t.test(`common steps that run once over a ${name} picture change nothing`, async (t) => {
@@ -65,29 +70,91 @@ for (const [name, file] of Object.entries(FILES)) {
       passOf([BLUR, ['flip']], { format: 'webp' }),
       passOf([BLUR, ['flop']], { format: 'jpeg' }),
     ];
-    const outputs = await outputsOf(file, passes);
-    for (const [index, pass] of passes.entries())
-      t.same(factsOf(outputs[index] as Transformed), factsOf((await run(file, pass)) as Transformed), {
-        pass,
-      });
+    await areAlike(t, file, passes);
   });
 }
 
-t.test('of passes that shrink, the largest makes its own pixels, and the others start there', async (t) => {
-  const file = await sharp(await opaque.clone().png().toBuffer())
-    .resize(2_400, 1_600)
-    .jpeg()
-    .toBuffer();
-  const passes = [600, 150, 40].map((width) => passOf([['resize', { width }]], { format: 'png' }));
-  const outputs = await outputsOf(file, passes);
-  for (const [index, pass] of passes.entries()) {
-    const [made, alone] = [outputs[index] as Transformed, (await run(file, pass)) as Transformed];
-    const [ours, theirs] = [await raster(made.data), await raster(alone.data)];
-    t.same([ours.width, ours.height], [theirs.width, theirs.height]);
-    const differences = ours.data.map((value, at) => Math.abs(value - (theirs.data[at] ?? 0)));
-    const mean = differences.reduce((sum, value) => sum + value, 0) / differences.length;
-    t.ok(index === 0 ? mean === 0 : mean < 3, `a mean difference of ${mean}`);
-  }
+const large = await opaque.clone().png().toBuffer();
+const scaled = (width: number) => sharp(large).resize(width, (width * 2) / 3);
+const SHRUNK: Record<string, Uint8Array> = {
+  jpeg: await scaled(2_400).jpeg().toBuffer(),
+  'turned jpeg': await scaled(1_200).withMetadata({ orientation: 6 }).jpeg().toBuffer(),
+  'mirrored png': await scaled(1_200).withMetadata({ orientation: 2 }).png().toBuffer(),
+  webp: await scaled(1_200).webp().toBuffer(),
+  png: await scaled(1_200).png().toBuffer(),
+};
+
+for (const [name, file] of Object.entries(SHRUNK)) {
+  t.test(`passes that make a ${name} smaller make the bytes of passes of their own`, async (t) => {
+    const passes = [1_100, 800, 600, 300, 150, 40].map((width) =>
+      passOf([['resize', { width, height: width, fit: width === 150 ? 'cover' : 'inside' }]], {
+        format: 'webp',
+      }),
+    );
+    await areAlike(t, file, passes);
+    const common: StepText = ['resize', { width: 300 }];
+    const after: StepText[] = [BLUR, ['sharpen'], ['rotate', { angle: 30 }], ['resize', { width: 100 }]];
+    await areAlike(
+      t,
+      file,
+      after.map((step) => passOf([common, step], { format: 'jpeg' })),
+    );
+  });
+}
+
+t.test('steps with which some of the passes begin run once for these, and change nothing', async (t) => {
+  const small: StepText = ['resize', { width: 90 }];
+  const tiny: StepText = ['resize', { width: 30 }];
+  const passes = [
+    passOf([small], { format: 'jpeg' }),
+    passOf([small], { format: 'webp' }),
+    passOf([small, BLUR], { format: 'webp' }),
+    passOf([small, BLUR, ['flip']], { format: 'png' }),
+    passOf([tiny], { format: 'jpeg' }),
+    passOf([['negate'], BLUR], { format: 'webp' }),
+    passOf([['negate'], ['flatten'], BLUR], { format: 'png' }),
+    passOf([], { format: 'webp' }),
+  ];
+  for (const file of [FILES.transparent, FILES.turned, FILES.grey, FILES.deep, SHRUNK.jpeg])
+    await areAlike(t, file as Uint8Array, passes);
+});
+
+t.test('behind common steps a transparent picture has the bytes of passes of their own', async (t) => {
+  const common: StepText = ['resize', { width: 100 }];
+  const after: StepText[] = [BLUR, ['sharpen'], ['rotate', { angle: 30 }], ['extend', { left: 9 }]];
+  await areAlike(
+    t,
+    FILES.transparent as Uint8Array,
+    after.map((step) => passOf([common, step], { format: 'webp' })),
+  );
+});
+
+t.test('passes over an animation make the bytes of passes of their own', async (t) => {
+  const colours = ['#f00', '#0f0', '#00f', '#fff'];
+  const frames = await Promise.all(
+    colours.map((background) =>
+      sharp({ create: { width: 60, height: 40, channels: 3, background } })
+        .png()
+        .toBuffer(),
+    ),
+  );
+  const joined = sharp(frames, { join: { animated: true } });
+  const motion = { delay: [40, 100, 250, 70], loop: 3 };
+  for (const file of [
+    await joined.clone().gif(motion).toBuffer(),
+    await joined.clone().webp(motion).toBuffer(),
+  ])
+    await areAlike(t, file, [
+      passOf([], { format: 'webp' }),
+      passOf([['resize', { width: 30 }]], { format: 'webp' }),
+      passOf([['resize', { width: 20 }]], { format: 'gif' }),
+      passOf([['flip']], { format: 'gif' }),
+      passOf([BLUR], { format: 'webp' }),
+      passOf([['flop']], { format: 'png' }),
+      passOf([], { format: 'webp' }, { frames: '1..2' }),
+      passOf([], { format: 'webp' }, { everyNth: 2 }),
+      passOf([], { format: 'webp', metadata: 'keep' }),
+    ]);
 });
 
 t.test('a pass that shrinks beside passes that do not makes its own bytes', async (t) => {
@@ -100,11 +167,7 @@ t.test('a pass that shrinks beside passes that do not makes its own bytes', asyn
     passOf([BLUR], { format: 'jpeg' }),
     passOf([['flip']], { format: 'jpeg' }),
   ];
-  const outputs = await outputsOf(file, passes);
-  for (const [index, pass] of passes.entries())
-    t.same(factsOf(outputs[index] as Transformed), factsOf((await run(file, pass)) as Transformed), {
-      pass,
-    });
+  await areAlike(t, file, passes);
 });
 
 t.test('passes over a GIF are written with its own palette, as one of them is', async (t) => {
@@ -112,9 +175,7 @@ t.test('passes over a GIF are written with its own palette, as one of them is', 
     .gif()
     .toBuffer();
   const passes = [passOf([['negate']]), passOf([['flip']]), passOf([['rotate', { angle: 90 }]])];
-  const outputs = await outputsOf(file, passes);
-  for (const [index, pass] of passes.entries())
-    t.same(factsOf(outputs[index] as Transformed), factsOf((await run(file, pass)) as Transformed), { pass });
+  await areAlike(t, file, passes);
 });
 
 t.test('a pass that fails leaves the others as they are', async (t) => {

@@ -1,6 +1,7 @@
 import { rangeOf } from '../../../../workers/image/frames.ts';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import { movingEffort, searchEffort, USUAL_EFFORT } from '../../../../workers/image/operations/parameter.ts';
+import { scalesOnLoad } from '../../../../workers/image/scale-on-load.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
 import {
@@ -10,6 +11,7 @@ import {
   layerHeadersOf,
   sizesOf,
   skippingBatches,
+  upright,
 } from './following.ts';
 
 /*
@@ -76,16 +78,30 @@ function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
 }
 
 /**
- * CPU time that passes over one file may take, in milliseconds; none is a description. A still picture is decoded once
- * for all of them.
+ * CPU time that passes over one file may take, in milliseconds; none is a description. The file is decoded once for all
+ * that read the same pixels.
  * @param layers the second pictures that they read, each decoded for each step that reads it.
  */
 export function estimatedMs(header: Header, passes: readonly Pass[], layers: LayerHeaders = {}): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
-  const decodings = passes.map((pass) => decodingMs(header, readFrames(header, pass)));
-  const decodeMs = header.animated ? sumOf(decodings) : Math.max(...decodings);
+  const readings = Map.groupBy(passes, (pass) => readingOf(header, pass));
+  const decodings = Array.from(readings.values(), (same) =>
+    Math.max(...same.map((pass) => decodingMs(header, readFrames(header, pass)))),
+  );
   const layerMs = passes.flatMap((pass) => layerHeadersOf(pass, layers).map((layer) => decodingMs(layer, 1)));
-  return decodeMs + sumOf(layerMs) + sumOf(passes.map((pass) => changingMs(header, pass)));
+  return sumOf(decodings) + sumOf(layerMs) + sumOf(passes.map((pass) => changingMs(header, pass)));
+}
+
+/** A value that passes have in common if they read the same pixels, as workers/image/branches.ts says. */
+function readingOf(header: Header, pass: Pass): unknown {
+  const { metadata, format } = encodeOf(header, pass);
+  const keepsFile = metadata === 'keep' || (header.format === 'gif' && format === 'gif');
+  if (keepsFile || skippingBatches(header, pass) !== undefined) return pass;
+  const [first] = pass.steps;
+  const operation = first && operationNamed(first.operation);
+  const scaled = operation?.kind === 'step' && operation.scalesTo(upright(header), first?.params ?? {});
+  const file = { ...header, ...upright(header) };
+  return scaled && scalesOnLoad(file, scaled) ? JSON.stringify(first) : readFrames(header, pass);
 }
 
 /** CPU time of a pass after its decoding. */

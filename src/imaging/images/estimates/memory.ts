@@ -50,7 +50,8 @@ function sharedBytes(header: Header, passes: readonly Pass[]): number {
     const { width, height } = sizesOf(header, pass).at(-1) ?? header;
     return width * height * framesOf(header, pass) * FILE_BYTES_PER_PIXEL;
   });
-  const shared = header.width * header.height * bytesPerPixel(header);
+  const frames = Math.max(...passes.map((pass) => framesOf(header, pass)));
+  const shared = header.width * header.height * frames * bytesPerPixel(header);
   return shared + files.reduce((sum, bytes) => sum + bytes, 0);
 }
 

@@ -2,7 +2,7 @@ import { heading, link, list, type Page, paragraph, shell } from '../../../platf
 
 export const severalResults: Page = {
   title: 'Several results of one picture',
-  lead: 'Several ops in a row, or several sizes at once, from one upload and one decoding.',
+  lead: 'Several ops in a row, or several sizes at once, from one upload.',
   blocks: [
     heading('Several ops, one result'),
     paragraph(
