@@ -1,4 +1,4 @@
-import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
 import { otherKindHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
@@ -46,6 +46,14 @@ export function ticketNotAccepted(): ApiError {
     'not_found',
     'This upload address is not accepted: it was altered, was used or has expired. Ask for another one by POST /api/v1/upload-tickets.',
     { param: 'ticket' },
+  );
+}
+
+/** A call of the address of a ticket that sends nothing. */
+export function ticketWithoutBytes(): ApiError {
+  return invalidParam(
+    'file',
+    'The body is empty: POST the bytes of the image to this url, as curl -F file=@photo.jpg URL or curl --data-binary @photo.jpg URL do. The url can still be used.',
   );
 }
 

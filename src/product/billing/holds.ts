@@ -40,6 +40,8 @@ interface HoldsOptions {
 
 /** The balance and allowance for a job that would be submitted now. */
 interface JobOutlook {
+  /** The highest cost, in credits, with the runs beyond the allowance. */
+  price: number;
   balance: number;
   sufficientCredit: boolean;
   /** Runs that are left of the allowance before the job; -1 on a plan without a limit. */
@@ -110,6 +112,7 @@ export class Holds {
     const period = periodOf(this.#options.now());
     const hold = this.#holdOf(account, need, period);
     return {
+      price: heldBy(hold),
       balance: account.balance,
       sufficientCredit: availableOf(account) >= heldBy(hold),
       processCountLeft: leftIn(period, account.processing, this.#options.plan(account.plan)),

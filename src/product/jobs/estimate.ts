@@ -1,10 +1,13 @@
 import type { Holds } from '../billing/holds.ts';
 import { creditsOf, sandboxModelsOf } from './definitions/definition.ts';
 import { fontMessageOf, type StepFontWarning } from './font-warnings.ts';
-import type { Order } from './order.ts';
+import { type Order, refuseAbove } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
-/** The price of a submit and the balance of the account. Nothing is stored. */
+/**
+ * The price of a submit and the balance of the account. Nothing is stored.
+ * @throws ApiError 402 insufficient_credit for a price above the caller's own limit, as the submit is refused.
+ */
 export async function estimateOrder(
   accountId: string,
   order: Order,
@@ -18,7 +21,8 @@ export async function estimateOrder(
   const inFonts = fontWarnings.map((warning) => ({ ...warning, message: fontMessageOf(warning) }));
   const warnings = [...order.warnings.map((warning) => ({ ...warning })), ...inFonts];
   const hasSteps = definition.steps !== undefined || head.presetId !== null;
-  const outlook = await holds.outlook(accountId, need);
+  const { price, ...outlook } = await holds.outlook(accountId, need);
+  refuseAbove(order, price);
   const { variants } = definition;
   const isChain = (variants[0]?.segments.length ?? 0) > 1;
   return {

@@ -1,6 +1,7 @@
 import type { JobNeed } from '../billing/holds.ts';
 import type { StepWarning } from '../catalogue/checks/warnings.ts';
 import type { Definition } from './definitions/definition.ts';
+import { aboveMaxCredits } from './errors.ts';
 import type { ItemDocument, JobDocument } from './job.ts';
 
 /** The type of a job, and its displayed names. */
@@ -30,4 +31,9 @@ export interface Order {
   maxCredits?: number | undefined;
   /** In a resume: the items that failed permanently in the attempt before. */
   notRetryableItems?: readonly number[];
+}
+
+/** Refuses a price, in credits, above the caller's own limit. @throws ApiError 402 insufficient_credit */
+export function refuseAbove({ maxCredits }: Order, price: number): void {
+  if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCredits(price, maxCredits);
 }

@@ -56,8 +56,8 @@ export class Resuming {
   }
 
   /** The order that `resume` would submit, for a dry run. */
-  async preview(caller: Caller, jobId: string): Promise<Order> {
-    return (await this.#orderFor(caller, jobId, { key: null })).order;
+  async preview(caller: Caller, jobId: string, maxCredits?: number): Promise<Order> {
+    return (await this.#orderFor(caller, jobId, { key: null, maxCredits })).order;
   }
 
   async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {

@@ -105,6 +105,12 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   app.get<{ Querystring: JobListQuery }>(
     '/jobs',
     {
+      config: {
+        async recheck(request, { query }) {
+          readListView(query);
+          await readFilters(gate.requireCaller(request).accountId, query, presets);
+        },
+      },
       schema: {
         summary: 'List jobs',
         description: 'Newest first. All filters combine.',
@@ -129,6 +135,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   app.get<{ Querystring: JobFilterQuery }>(
     '/jobs/counts',
     {
+      config: {
+        recheck: (request, { query }) => readFilters(gate.requireCaller(request).accountId, query, presets),
+      },
       schema: {
         summary: 'Count jobs',
         description: 'One row per status and type that has jobs. Not paged.',
@@ -149,8 +158,10 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         needsFreeSpace: (request) => !isDryRun(request),
-        recheck: (request, { query, body }) =>
-          checking(gate.requireCaller(request), body as JobRequest, isDryRun({ query })),
+        recheck(request, { query, body }) {
+          readView(query);
+          return checking(gate.requireCaller(request), body as JobRequest, isDryRun({ query }));
+        },
         async replayed(request, reply, { status }) {
           // Only a submit that waited was answered so.
           const key = status === 200 || status === 202 ? keyOf(request) : null;
@@ -192,7 +203,10 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   app.get<{ Params: JobPath; Querystring: JobQuery }>(
     '/jobs/:jobId',
     {
-      config: { slot: (request) => (queriedWait(request) > 0 ? 'waits' : null) },
+      config: {
+        slot: (request) => (queriedWait(request) > 0 ? 'waits' : null),
+        recheck: (_request, { query }) => readView(query),
+      },
       schema: {
         summary: 'Read a job',
         description: 'With wait, answers when the job has ended or the time is over.',
@@ -241,7 +255,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
   app.post<{ Params: JobPath; Querystring: ViewQuery }>(
     '/jobs/:jobId/cancel',
     {
-      config: { idempotency: 'kept' },
+      config: { idempotency: 'kept', recheck: (_request, { query }) => readView(query) },
       schema: {
         summary: 'Cancel a job',
         description: 'Items that have not started are cancelled at once; running items finish.',
@@ -264,6 +278,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         body: 'optional',
         needsFreeSpace: (request) => !isDryRun(request),
+        recheck: (_request, { query }) => readView(query, RESUMED_FIELDS),
       },
       schema: {
         summary: 'Resume a job',
@@ -278,9 +293,11 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       const { jobId } = request.params;
-      const view = readView(request.query, Object.keys(ResumedJob.properties));
-      if (isDryRun(request)) return estimated(caller, await resuming.preview(caller, jobId), reply);
-      const terms = { key: keyOf(request), maxCredits: request.body.maxCredits };
+      const view = readView(request.query, RESUMED_FIELDS);
+      const { maxCredits } = request.body;
+      if (isDryRun(request))
+        return estimated(caller, await resuming.preview(caller, jobId, maxCredits), reply);
+      const terms = { key: keyOf(request), maxCredits };
       const { order, job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
       await warn(order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
@@ -291,6 +308,8 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     },
   );
 }
+
+const RESUMED_FIELDS = Object.keys(ResumedJob.properties);
 
 function resumedMessage({ length }: readonly number[]): string {
   if (length === 0) return 'The job is resumed as a new one.';

@@ -1,5 +1,5 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { didYouMean, hintFirst } from '../../platform/ids/nearest.ts';
+import { hintFirst, likely, meantWords } from '../../platform/ids/nearest.ts';
 import { Job, JobSummary, MAX_INLINE_ITEMS, type ViewQuery } from './schema.ts';
 
 /** What an answer shows of each job. */
@@ -28,10 +28,12 @@ export function readView(
   const unknown = [...names].find((name) => !allowed.includes(name));
   if (unknown !== undefined) {
     const message = `fields names ${JSON.stringify(unknown)}, which no job has: use names of ${allowed.join(', ')}, separated by commas.`;
-    throw invalidParam('fields', hintFirst(didYouMean(unknown, allowed), message), {
-      received: unknown,
-      allowed,
-    });
+    const words = likely(unknown, allowed);
+    const [meant] = words;
+    const mended = [...names].map((name) => (name === unknown ? meant : name)).join(',');
+    const mends = words.length === 1 ? [{ param: 'fields', replace: mended }] : [];
+    const details = { received: unknown, allowed };
+    throw invalidParam('fields', hintFirst(meantWords(words), message), details, mends);
   }
   const showsItems = ['items', 'itemsTruncated', 'parameters'].some((name) => names.has(name));
   return { fields: names, maxItems: showsItems ? maxItems : 0 };

@@ -6,8 +6,8 @@ import { type ArchiveEntry, openArchive } from '../../platform/archive.ts';
 import { success } from '../../platform/http/envelope.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { failureBody } from '../../platform/http/errors/failures.ts';
-import { preferredType } from '../../platform/http/hooks/negotiation.ts';
-import { type Warning, warningsText } from '../../platform/http/hooks/warnings.ts';
+import { acceptWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
+import { addWarnings, type Warning, warningsText } from '../../platform/http/hooks/warnings.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { formatOf } from './metered-call.ts';
 import { type ResultLink, resultLink, type TemporaryResults } from './results.ts';
@@ -38,7 +38,8 @@ export async function sendOutputs(
   now: Date,
 ): Promise<FastifyReply> {
   const files = outputs.map((output) => fileOf(output, request.id));
-  const type = preferredType(request.headers.accept ?? '*/*', [MIXED, ZIP]);
+  const type = preferredType(request.headers.accept ?? '*/*', [MIXED, ZIP]) ?? MIXED;
+  addWarnings(reply, acceptWarnings(request, type));
   if (type === ZIP) return sendArchive(reply, files, now);
   const boundary = randomText(24);
   const pieces = piecesOf(files, boundary);

@@ -70,6 +70,47 @@ t.test('an image of a type that the caller does not accept is sent with a warnin
   t.same(warned(drawn), [200, 'no_effect:Accept,did_you_mean:format=jpeg']);
 });
 
+t.test(
+  'the answer of several outputs, and one picture beside an archive, are sent with the same warning',
+  async (t) => {
+    const outputs = JSON.stringify([
+      { name: 'a', op: 'flip' },
+      { name: 'b', op: 'resize', parameters: { width: 5 } },
+    ]);
+    const several = async (accept: string) => {
+      const body = new FormData();
+      body.append('outputs', outputs);
+      body.append('file', new Blob([png]), 'a.png');
+      return warned(
+        await server.call('/images/transform', { method: 'POST', key, body, headers: { accept } }),
+      );
+    };
+    for (const text of ['image/webp', 'image/*'])
+      t.same(await several(text), [200, 'no_effect:Accept'], text);
+    for (const text of ['multipart/mixed', 'application/zip', '*/*', 'application/json'])
+      t.same(await several(text), [200, null], text);
+    const alone = await transform('op=resize&width=9', { headers: { accept: 'application/zip' } });
+    t.same(warned(alone), [200, 'no_effect:Accept']);
+  },
+);
+
+t.test('a setting that the format of the result does not have does nothing, and says so', async (t) => {
+  const rows: Array<[query: string, idle: string[]]> = [
+    ['format=webp&chroma=4:4:4&colors=16', ['colors', 'chroma']],
+    ['format=png&quality=80', ['quality']],
+    ['format=png&quality=80&palette=true', []],
+    ['format=avif&chroma=4:4:4&effort=1&quality=9', []],
+    ['format=webp&palette=false&quality=70', []],
+  ];
+  for (const [query, idle] of rows) {
+    for (const dry of ['', '&dryRun=true']) {
+      const [status, warnings] = warned(await transform(`op=convert&${query}${dry}`));
+      const found = String(warnings).matchAll(/no_effect:(\w+)/g);
+      t.same([status, Array.from(found, ([, name]) => name)], [200, idle], query);
+    }
+  }
+});
+
 t.test('a query field that the body of the call has is refused', async (t) => {
   const rows: Array<[path: string, json: object, param: string]> = [
     ['/images/render?format=jpeg', { templateId: 'social-card' }, 'format'],

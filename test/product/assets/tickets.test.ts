@@ -93,6 +93,15 @@ t.test('an upload beyond the bounds of its ticket is refused', async (t) => {
   t.equal((await again.send(await picture('webp'))).status, 200);
 });
 
+t.test('a call of a ticket without bytes tells how to send them, and the ticket stays', async (t) => {
+  const { send, asset } = await ticketOf();
+  const empty = await send(new Uint8Array());
+  refused(t, empty, 400, 'invalid_param', 'file');
+  t.match(empty.json.error.message, /curl -F file=@photo\.jpg URL/);
+  t.equal((await asset()).status, 'PENDING');
+  t.equal((await send(await picture())).status, 200);
+});
+
 t.test('a request for a ticket is checked, and repeated under its Idempotency-Key', async (t) => {
   const { newAccount, server } = await sharedGallery();
   const { call } = await newAccount();

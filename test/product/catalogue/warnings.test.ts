@@ -205,12 +205,35 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
       [[['round_corners', { radius: '0%' }]], 'no_effect 0'],
       [[['alpha', { opacity: 1 }]], 'no_effect 0'],
       [[['text', { text: 'x', opacity: 0 }]], 'no_effect 0'],
+      [[['convert', { format: 'webp', chroma: '4:4:4' }]], 'no_effect 0'],
+      [
+        [
+          ['blur', { quality: 80 }],
+          ['convert', { format: 'gif' }],
+        ],
+        'no_effect 0',
+      ],
+      [[['convert', { format: 'tiff', effort: 3 }]], 'no_effect 0'],
+      [
+        [
+          ['compress', { format: ['webp', 'avif'], minSsim: 0.9 }],
+          ['resize', { width: 9, format: 'png', quality: 3 }],
+        ],
+        'no_effect 1',
+      ],
     ],
     silent: [
       [['rotate', { angle: 0, format: 'webp' }]],
       [['adjust', { brightness: 1, contrast: 1.1 }]],
       [['rotate', { angle: 359 }]],
       [['border', { width: 0, radius: 5 }]],
+      [['convert', { format: 'avif', chroma: '4:4:4', quality: 80, effort: 2 }]],
+      [['convert', { format: 'png', colors: 16, quality: 80 }]],
+      [['resize', { width: 9, quality: 80 }]],
+      [
+        ['blur', { quality: 80, format: 'png' }],
+        ['convert', { format: 'jpeg' }],
+      ],
       [['extract_frame']],
       [['compare', { otherAssetId: 'ast_2' }]],
       [['remove_background']],

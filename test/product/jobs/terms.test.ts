@@ -68,7 +68,12 @@ t.test(
       details: { price, maxCredits: price - 1 },
     });
     t.same(await credits(), before, 'nothing is held');
-    t.equal((await dryRun({ ...body, maxCredits: 0 })).status, 200, 'a dry run refuses nothing for money');
+    const dry = await dryRun({ ...body, maxCredits: price - 1 });
+    t.same(
+      [dry.status, dry.json.error],
+      [402, { ...refused.json.error, requestId: dry.json.error.requestId }],
+    );
+    t.equal((await dryRun({ ...body, maxCredits: price })).status, 200);
     for (const maxCredits of [-1, 1.5, '3'])
       t.equal((await submit(server, key, { ...body, maxCredits })).json.error.param, 'maxCredits');
     const accepted = await submit(server, key, { ...body, maxCredits: price });
@@ -91,6 +96,8 @@ t.test('overage is part of the price that maxCredits limits', async (t) => {
   const body = { op: 'resize', assetIds: [asset], parameters: { width: 8 } };
   const refused = await server.call('/jobs', { key: full.key, json: { ...body, maxCredits: 0 } });
   t.match([refused.status, refused.json.error?.details], [402, { price: 1, maxCredits: 0 }]);
+  const dry = await server.call('/jobs?dryRun=true', { key: full.key, json: { ...body, maxCredits: 0 } });
+  t.match([dry.status, dry.json.error?.details], [402, { price: 1, maxCredits: 0 }]);
   const accepted = await server.call('/jobs', { key: full.key, json: { ...body, maxCredits: 1 } });
   t.equal(accepted.status, 201, JSON.stringify(accepted.json));
 });

@@ -151,6 +151,25 @@ t.test(
   },
 );
 
+t.test('a colour that fills nothing says so', async (t) => {
+  const plain = await pngOf(sharp({ create: { width: 300, height: 300, channels: 3, background: '#888' } }));
+  const large = { x: 0, y: 0, width: 200, height: 200 };
+  const rows: Array<[query: Query, warnings: string | null]> = [
+    [{ regions: [large], style: 'blur', color: 'red' }, 'no_effect:color'],
+    [{ regions: [large], style: 'pixelate', color: 'red' }, 'no_effect:color'],
+    [{ regions: [large], style: 'fill', color: 'red' }, null],
+    [{ regions: [large], style: 'blur' }, null],
+    [{ regions: [{ ...large, width: 20 }], style: 'blur', color: 'red' }, null],
+    [{ regions: [{ ...large, x: 290 }], style: 'blur', color: 'red' }, null],
+  ];
+  for (const [query, warnings] of rows) {
+    for (const dryRun of [false, true]) {
+      const { status, headers } = await calls.transform({ op: 'redact', dryRun, ...query }, plain);
+      t.same([status, headers.get('x-service-warnings')], [200, warnings], JSON.stringify(query));
+    }
+  }
+});
+
 /** How much neighbours differ within a box. */
 function detailOf(
   { at }: { at(x: number, y: number): number[] },

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { parseColour } from '../colour/colour.ts';
 import { coarsen, groupsOf, mustBeFilled } from '../pixels/concealment.ts';
 import { type Box, intersect, type Size } from '../pixels/geometry.ts';
@@ -8,6 +8,7 @@ import { defineStep } from './operation.ts';
 import { choice, colour, integer } from './parameter.ts';
 
 const MAX_EDGE_PX = 100_000;
+const FILL = '#000000';
 const EXAMPLE = { x: 10, y: 10, width: 20, height: 20 };
 
 const REGION = Type.Object(
@@ -35,7 +36,7 @@ export const redact = defineStep({
       'How rectangles are covered. Only fill is safe for text. blur and pixelate take rectangles less than 24 px apart as one, keep one rough colour for each 96 px of an edge (at most 3 x 3), and fill what is narrower.',
       { default: 'fill' },
     ),
-    color: colour('Colour of the rectangles that are filled.', { default: '#000000' }),
+    color: colour('Colour of the rectangles that are filled.', { default: FILL }),
   },
   grey: 'keeps',
   copies: 1,
@@ -49,20 +50,28 @@ export const redact = defineStep({
         regionFault({ left: x, top: y, width, height }, picture, index),
       )
       .find((fault) => fault !== undefined),
+  warningsAbout(input, { regions, style, color }) {
+    const isUsed = style === 'fill' || groupsWithin(input, regions).some(mustBeFilled);
+    return isUsed || color === FILL ? [] : [{ code: 'no_effect', name: 'color' }];
+  },
   async apply(picture, { regions, style, color }) {
     // The alpha is ignored, because a translucent cover would hide nothing.
     const ink = { ...parseColour(color, 'color'), alpha: 1 };
     const pixels = await picture.pixels();
-    const boxes = regions.flatMap(
-      ({ x, y, width, height }) => intersect({ left: x, top: y, width, height }, pixels) ?? [],
-    );
-    const groups = groupsOf(boxes);
-    for (const group of groups) {
+    for (const group of groupsWithin(pixels, regions)) {
       if (style !== 'fill' && !mustBeFilled(group)) coarsen(pixels, group, style, picture.checkDeadline);
       else for (const box of group.regions) fill(pixels, box, ink);
     }
   },
 });
+
+/** The groups in which regions are covered, as far as they lie in the picture. */
+function groupsWithin(picture: Size, regions: readonly Static<typeof REGION>[]) {
+  const boxes = regions.flatMap(
+    ({ x, y, width, height }) => intersect({ left: x, top: y, width, height }, picture) ?? [],
+  );
+  return groupsOf(boxes);
+}
 
 /** The fault of a region that lies outside the picture. */
 function regionFault(region: Box, picture: Size, index: number): BadArgument | undefined {

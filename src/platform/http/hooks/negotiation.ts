@@ -42,16 +42,20 @@ function refuseUnacceptable(accept: string, { responseType }: FastifyContextConf
 }
 
 /**
- * Warns of an image of a type that the Accept header does not name, though it names others: the format of an answer
+ * Warns of an answer of a type that the Accept header does not name, though it names others of the endpoint: the type
  * follows from the call alone.
  */
-export function acceptWarnings({ headers: { accept = '' } }: FastifyRequest, contentType: string): Warning[] {
-  if (!accept.includes('image/') || preferredType(accept, [contentType]) !== undefined) return [];
-  const [, format] = preferredType(accept, ['image/*'])?.split('/') ?? [];
+export function acceptWarnings(
+  { headers: { accept = '' }, routeOptions: { config } }: FastifyRequest,
+  contentType: string,
+): Warning[] {
+  if (ALWAYS_ACCEPTED.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
+  const wanted = preferredType(accept, [config.responseType ?? []].flat());
+  if (wanted === undefined) return [];
   const ignored = { code: 'no_effect', name: 'Accept' };
-  return format === undefined
-    ? [ignored]
-    : [ignored, { code: 'did_you_mean', name: 'format', value: format }];
+  const [, format] = /^image\/(\w+)$/.exec(wanted) ?? [];
+  const isOtherImage = format !== undefined && contentType.startsWith('image/');
+  return isOtherImage ? [ignored, { code: 'did_you_mean', name: 'format', value: format }] : [ignored];
 }
 
 /** The types of the wildcards of `answers`. */

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { READABLE_TYPES } from '../../../imaging/images/readable.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
+import { announcedBytes } from '../../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
@@ -11,7 +12,7 @@ import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { isLink, linkQuery, verifyLink } from '../content/links.ts';
-import { ticketNotAccepted } from '../errors.ts';
+import { ticketNotAccepted, ticketWithoutBytes } from '../errors.ts';
 import { MAX_UPLOAD_BYTES, PUT_LIFE_MS } from '../limits.ts';
 import { Asset, AssetParams, TicketQuery, TicketRequest, UploadTicket } from '../schema.ts';
 import { type IncomingImage, openRaw } from './incoming.ts';
@@ -38,7 +39,11 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
   app.post<{ Body: TicketRequest }>(
     '/upload-tickets',
     {
-      config: { body: 'optional', idempotency: 'kept' },
+      config: {
+        body: 'optional',
+        idempotency: 'kept',
+        recheck: (_request, { body }) => labelsOf(body as TicketRequest),
+      },
       schema: {
         summary: 'Make an upload ticket',
         description:
@@ -111,8 +116,13 @@ function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: TicketQu
   return { grant: 'upload-ticket', id: `${assetId}/${contentTypes}/${maxBytes}` };
 }
 
-/** The file of a multipart body, else the whole body, regardless of its Content-Type: curl sends that of a form. */
+/**
+ * The file of a multipart body, else the whole body, regardless of its Content-Type: curl sends that of a form.
+ * @throws ApiError invalid_param on `file` for a body without bytes: the ticket can be used again.
+ */
 async function openUpload(request: FastifyRequest, limitBytes: number): Promise<IncomingImage> {
+  const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);
+  if (isEmpty) throw ticketWithoutBytes();
   if (mediaTypeOf(request) !== 'multipart/form-data') return openRaw(request, request.raw, limitBytes);
   const multipart = await openMultipart(request, request.body as Readable, {
     bodyLimitBytes: MAX_UPLOAD_BYTES,

@@ -1,6 +1,10 @@
-import { operationNamed, type StepOperation } from '../../../../workers/image/operations/index.ts';
+import {
+  operationNamed,
+  operations,
+  type StepOperation,
+} from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
-import type { Step } from '../../../../workers/protocol.ts';
+import type { Encode, OutputFormat, Step } from '../../../../workers/protocol.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
 import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/plan.ts';
@@ -45,6 +49,7 @@ export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
       ...metadataDropped(pass),
       ...alphaLost(pass, segments[index - 1]?.at(-1)),
       ...noEffect(pass),
+      ...unreadSettings(pass),
       ...pass.flatMap(aimlessWarnings),
     ];
   });
@@ -146,6 +151,30 @@ function noEffect(pass: PassSteps): StepWarning[] {
   }));
 }
 
+/** Settings that only some encoders read. */
+const WRITER_SETTINGS = ['quality', 'effort', 'progressive', 'palette', 'colors', 'chroma'] as const;
+
+/** The warnings about settings that no encoder of the result reads. */
+function unreadSettings(pass: PassSteps): StepWarning[] {
+  const formats = pass.map(formatsSetBy).findLast((set) => set.length > 0);
+  if (formats === undefined) return [];
+  const all: Encode = Object.assign({}, ...pass.map(({ fragment }) => fragment.encode));
+  const unread = WRITER_SETTINGS.filter((name) => !formats.some((format) => reads(format, name, all)));
+  return pass.flatMap(({ index, fragment: { encode } }) =>
+    unread
+      .filter((name) => encode[name] !== undefined && encode[name] !== false)
+      .map((name) => {
+        const message = `${name} of step ${index} changes nothing in a file of the format ${formats.join(' or ')}.`;
+        return { code: 'no_effect', name, message, steps: [index] };
+      }),
+  );
+}
+
+function reads(format: OutputFormat, name: (typeof WRITER_SETTINGS)[number], encode: Encode): boolean {
+  if (format === 'png' && name === 'quality') return encode.palette === true || encode.colors !== undefined;
+  return name in operations[format].declared;
+}
+
 /** The parameters of a resize that say what is kept of a picture. */
 const AIMS = ['gravity', 'focalX', 'focalY'] as const;
 
@@ -184,9 +213,13 @@ function writerOf(pass: PassSteps) {
 }
 
 /** The format that a step sets, or all of several; undefined if it sets none. */
-function formatSetBy({ fragment }: DeterministicStep): string | undefined {
+function formatSetBy(step: DeterministicStep): string | undefined {
+  return formatsSetBy(step).join(', ') || undefined;
+}
+
+function formatsSetBy({ fragment }: DeterministicStep): readonly OutputFormat[] {
   const { format, formats } = fragment.encode;
-  return formats?.join(', ') ?? format;
+  return formats ?? (format === undefined ? [] : [format]);
 }
 
 /** The operations of a pass, each with the index of its step. */

@@ -13,15 +13,9 @@ import { sandboxModelsOf } from '../definitions/definition.ts';
 import { textOf } from '../definitions/stored-definition.ts';
 import type { Engine } from '../engine/open.ts';
 import type { Preclaim } from '../engine/preclaim.ts';
-import {
-  aboveMaxCredits,
-  jobsKeepTooMuch,
-  notLatestAttempt,
-  outputsExceedQuota,
-  submitTimedOut,
-} from '../errors.ts';
+import { jobsKeepTooMuch, notLatestAttempt, outputsExceedQuota, submitTimedOut } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import type { ItemSeed, Order } from '../order.ts';
+import { type ItemSeed, type Order, refuseAbove } from '../order.ts';
 import type { Undoing } from './undoing.ts';
 
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
@@ -218,11 +212,6 @@ export class Submitting {
     const step = () => this.#undoing.undo(job);
     await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
   }
-}
-
-/** Refuses a price, in credits, above the caller's own limit. */
-function refuseAbove({ maxCredits }: Order, price: number): void {
-  if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCredits(price, maxCredits);
 }
 
 /** The results of all works. A failure is thrown when all have ended, so that nothing is undone while a part runs. */
