@@ -28,6 +28,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
   app.get<{ Querystring: AssetListQuery }>(
     '/assets',
     {
+      config: { recheck: (_request, { query }) => checkDistance(query) },
       schema: {
         summary: 'List assets',
         description: 'Newest first; with similarTo, the nearest first, by page number alone.',
@@ -42,8 +43,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
         const { rows, meta } = await similarAssets(store, accountId, query.similarTo, query);
         return success('Similar assets listed.', rows.map(similarOf), meta);
       }
-      if (query.distance !== undefined)
-        throw invalidParam('distance', 'distance goes with similarTo: name an asset, or leave it out.');
+      checkDistance(query);
       const { rows, meta } = await store.list(accountId, query);
       return success('Assets listed.', rows.map(assetOf), meta);
     },
@@ -103,4 +103,10 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       return reply.code(204).header('cache-tag', `asset-${request.params.assetId}`).send();
     },
   );
+}
+
+/** @throws ApiError invalid_param on a distance from nothing. */
+function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo' | 'distance'>): void {
+  if (distance === undefined || similarTo !== undefined) return;
+  throw invalidParam('distance', 'distance goes with similarTo: name an asset, or leave it out.');
 }

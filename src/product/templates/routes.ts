@@ -22,6 +22,7 @@ import {
   TemplateSummary,
 } from './schema.ts';
 import type { TemplatesStore } from './store.ts';
+import type { Template } from './template.ts';
 
 export interface TemplateRoutesOptions {
   store: TemplatesStore;
@@ -58,7 +59,11 @@ export async function templateRoutes(
   app.post<{ Body: NewTemplate }>(
     '/templates',
     {
-      config: { idempotency: 'kept', needsFreeSpace: true },
+      config: {
+        idempotency: 'kept',
+        needsFreeSpace: true,
+        recheck: (_request, { body }) => readDraft(body as NewTemplate),
+      },
       schema: {
         summary: 'Create a template',
         description:
@@ -68,10 +73,8 @@ export async function templateRoutes(
       },
     },
     async (request, reply) => {
-      const { slug } = request.body;
-      if (slug !== undefined) checkSlug(slug);
-      const content = newContent(request.body);
-      const template = await store.insertOne(gate.requireCaller(request).accountId, { content, slug }, now());
+      const draft = readDraft(request.body);
+      const template = await store.insertOne(gate.requireCaller(request).accountId, draft, now());
       return sendCreated(reply, `/templates/${template._id}`, 'Template created.', templateDataOf(template));
     },
   );
@@ -116,7 +119,15 @@ export async function templateRoutes(
     app,
     '/templates/:templateId',
     {
-      config: { idempotency: 'kept', needsFreeSpace: true },
+      config: {
+        idempotency: 'kept',
+        needsFreeSpace: true,
+        async recheck(request, { body }) {
+          const { templateId } = request.params as TemplateParams;
+          const { accountId } = gate.requireCaller(request);
+          readChange(await findTemplate(store, accountId, templateId), body as TemplateChange);
+        },
+      },
       schema: {
         summary: 'Change a template',
         description:
@@ -128,16 +139,10 @@ export async function templateRoutes(
     },
     async (request) => {
       const { templateId } = request.params;
-      const { slug } = request.body;
       refuseBuiltIn(templateId);
-      if (slug !== undefined) checkSlug(slug);
       const { accountId } = gate.requireCaller(request);
-      const template = await store.update(
-        accountId,
-        templateId,
-        (current) => ({ ...changedContent(current, request.body), slug: slug ?? current.slug }),
-        now(),
-      );
+      const change = (current: Template) => readChange(current, request.body);
+      const template = await store.update(accountId, templateId, change, now());
       if (template === null) throw templateNotFound(templateId, await knownNames(store, accountId));
       return success('Template changed.', templateDataOf(template));
     },
@@ -180,4 +185,17 @@ export async function templateRoutes(
       return sendList(reply, 'Versions listed.', readHistory(store, accountId, template), writeVersion);
     },
   );
+}
+
+/** The content and the slug of a new template. @throws ApiError invalid_param on the invalid field. */
+function readDraft(sent: NewTemplate) {
+  if (sent.slug !== undefined) checkSlug(sent.slug);
+  return { content: newContent(sent), slug: sent.slug };
+}
+
+/** The same of a template that is changed. */
+function readChange(current: Template, change: TemplateChange) {
+  const { slug = current.slug } = change;
+  if (change.slug !== undefined) checkSlug(slug);
+  return { ...changedContent(current, change), slug };
 }

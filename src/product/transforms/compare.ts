@@ -8,6 +8,7 @@ import { openMultipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
+import { hintFirst, likely, meantWords } from '../../platform/ids/nearest.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type Source } from './input.ts';
 import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
@@ -30,6 +31,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       config: {
         ...{ slot: 'calls', body: 'stream', reference: CompareReference, secondFile: 'other' },
         check: checkPairBody,
+        recheck: (_request, { body }) => body === undefined || parsePair(body),
       },
       schema: {
         summary: 'Compare two images',
@@ -102,7 +104,10 @@ function missingOther(): ApiError {
 
 async function readPair(request: FastifyRequest): Promise<ImagePair> {
   const body = request.body as Readable;
-  if (mediaTypeOf(request) === 'application/json') return parsePair(await request.readJson());
+  if (mediaTypeOf(request) === 'application/json') {
+    request.body = await request.readJson();
+    return parsePair(request.body);
+  }
   using multipart = await openMultipart(request, body, {
     bodyLimitBytes: MAX_MULTIPART_BYTES,
     fileLimitBytes: MAX_IMAGE_BYTES,
@@ -137,5 +142,9 @@ function refuseMissing({ assetId, url }: typeof NAMES): never {
 
 function unknownField(name: string): ApiError {
   const message = `${name} is not a field of this call: it takes two images and nothing else.`;
-  return invalidParam(name, message, { allowed: ['assetId', 'url', 'otherAssetId', 'otherUrl'] });
+  const allowed = [NAMES, OTHER_NAMES].flatMap((names) => Object.values(names));
+  const words = likely(name, allowed);
+  const [rename] = words;
+  const mends = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
+  return invalidParam(name, hintFirst(meantWords(words), message), { allowed }, mends);
 }

@@ -86,10 +86,13 @@ export async function readInput(
  * The fields of a body that was read before: JSON, or the texts of a form.
  * @throws ApiError as `readInput`.
  */
-export function readFields({ body, isForm }: Pick<SentCall, 'body' | 'isForm'>): BodyFields {
+export function readFields(
+  { body, isForm }: Pick<SentCall, 'body' | 'isForm'>,
+  contents: BodyContents = 'image and work',
+): BodyFields {
   if (body === undefined) return {};
-  if (isForm) return multipartFields(body as Record<string, string>, 'image and work');
-  return parseReference(body, 'image and work').fields;
+  if (isForm) return multipartFields(body as Record<string, string>, contents);
+  return parseReference(body, contents).fields;
 }
 
 export async function readPart({ bytes, declaredType }: FilePart) {

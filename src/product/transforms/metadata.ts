@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { ImageObject, ImageTags, PALETTE } from '../../imaging/images/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { readInput } from './input.ts';
+import { readFields, readInput } from './input.ts';
 import { beginCall, loadImage, type MeteredCallOptions, workerMs } from './metered-call.ts';
 import { ImageReference } from './transform-schema.ts';
 
@@ -17,7 +17,10 @@ export async function metadataRoutes(
   app.post<{ Querystring: MetadataQuery }>(
     '/images/metadata',
     {
-      config: { slot: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
+      config: {
+        ...{ slot: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
+        recheck: (_request, call) => readFields(call, 'image'),
+      },
       schema: {
         summary: 'Read dimensions and metadata',
         description:

@@ -6,7 +6,7 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { checkParameters } from '../catalogue/checks/check.ts';
 import { OPS } from '../catalogue/index.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
-import { readInput } from './input.ts';
+import { readFields, readInput } from './input.ts';
 import { beginCall, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
 import { ImageReference } from './transform-schema.ts';
 
@@ -34,7 +34,10 @@ export async function readRoutes(app: FastifyInstance, options: ReadOptions): Pr
             checkImageBody(request);
             readingOf(request);
           },
-          recheck: (_request, { query }) => readingOf({ query }),
+          recheck(_request, call) {
+            readingOf(call);
+            readFields(call, 'image');
+          },
         },
         schema: {
           summary,

@@ -11,7 +11,13 @@ const png = new Uint8Array(await sharp({ create }).png().toBuffer());
 const assetId: string = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data
   .id;
 
-function send({ path, query, json }: Call): Promise<Answer> {
+function send({ method, path, query, json }: Call): Promise<Answer> {
+  if (method !== undefined)
+    return server.call(`${path}?${new URLSearchParams(query as Record<string, string>)}`, {
+      method,
+      key,
+      ...(json && { json }),
+    });
   const address = `${path}?${new URLSearchParams({ ...(query as Record<string, string>), dryRun: 'true' })}`;
   if (json !== undefined) return server.call(address, { method: 'POST', key, json });
   return server.call(address, { method: 'POST', key, body: png, type: 'image/png' });
@@ -25,6 +31,8 @@ const reference = (json: object): Call => ({
 });
 const job = (json: object): Call => ({ path: '/jobs', query: {}, json: { ...json } });
 const render = (json: object): Call => ({ path: '/images/render', query: {}, json: { ...json } });
+const get = (path: string, query: object): Call => ({ method: 'GET', path, query: { ...query } });
+const post = (path: string, json: object): Call => ({ method: 'POST', path, query: {}, json: { ...json } });
 const page = { html: '<p>a</p>', width: 90, height: 40 };
 const region = { left: 1, top: 2, w: 3, h: 4 };
 
@@ -212,6 +220,40 @@ const MENDED: Array<[what: string, call: Call, fix: Mend[]]> = [
     [{ param: 'format', replace: ['avif', 'webp'] }],
   ],
   ['null', render({ ...page, css: null }), [{ param: 'css', remove: true }]],
+  ['a status of jobs', get('/jobs', { status: 'compelted' }), [{ param: 'status', replace: 'COMPLETED' }]],
+  ['a field of jobs', get('/jobs', { fields: 'id,sttaus' }), [{ param: 'fields', replace: 'id,status' }]],
+  ['a number in words', get('/assets', { perPage: '5px' }), [{ param: 'perPage', replace: 5 }]],
+  [
+    'a field of metadata',
+    post('/images/metadata', { assetID: assetId }),
+    [{ param: 'assetID', rename: 'assetId' }],
+  ],
+  [
+    'a field of a comparison',
+    post('/images/compare', { assetId, other_asset_id: assetId }),
+    [{ param: 'other_asset_id', rename: 'otherAssetId' }],
+  ],
+  [
+    'sizes of a template',
+    post('/templates', { name: 'Card', html: '<p>a</p>', width: '90px', heigth: 40 }),
+    [
+      { param: 'heigth', rename: 'height' },
+      { param: 'width', replace: 90 },
+    ],
+  ],
+  [
+    'the type of a reserved asset',
+    post('/assets', { content_type: 'image/png' }),
+    [{ param: 'content_type', rename: 'contentType' }],
+  ],
+  [
+    'the bounds of a ticket',
+    post('/upload-tickets', { contentTypes: 'image/png', maxBytes: '20kB' }),
+    [
+      { param: 'contentTypes', replace: ['image/png'] },
+      { param: 'maxBytes', replace: 20_000 },
+    ],
+  ],
 ];
 
 t.test('a mistake that has one mend is answered with it, and the call passes with it', async (t) => {
@@ -221,7 +263,7 @@ t.test('a mistake that has one mend is answered with it, and the call passes wit
     t.equal(status, 400, what);
     t.same(json.error?.details?.fix, fix, `${what}: ${json.error?.message}`);
     const passed = await send(mendedBy(sent, json.error?.details?.fix ?? []));
-    t.equal(passed.status, 200, `${what}: ${passed.json?.error?.message}`);
+    t.ok(passed.status < 300, `${what}: ${passed.json?.error?.message}`);
   }
 });
 

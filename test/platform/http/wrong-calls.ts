@@ -6,6 +6,8 @@ export type Values = Record<string, unknown>;
 
 /** A call before it is sent: lists and objects of a query or a form are sent as JSON text. */
 export interface Call {
+  /** Absent: POST. */
+  method?: string;
   path: string;
   query: Values;
   /** Absent: the body is an image. */

@@ -9,8 +9,8 @@ import { checkInput } from './validation.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Checks a call as the route does, after its schemas and without any effect. With it, a refusal that has a certain
-     * mend lists in `details.fix` all that the call needs.
+     * Checks a call as the route does, after its schemas and without any effect, so that a refusal that has a certain
+     * mend lists in `details.fix` all that the call needs. Absent where the schemas are all that is checked.
      * @throws ApiError as the route refuses the call.
      */
     recheck?: (request: FastifyRequest, call: SentCall) => unknown;
@@ -28,12 +28,12 @@ const MAX_CHARACTERS = 65_536;
  */
 export async function withFix(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck } = request.routeOptions.config;
-  if (recheck === undefined || refusal.mends.length === 0) return refusal;
+  if (refusal.mends.length === 0) return refusal;
   const call = sentCallOf(request);
   if (JSON.stringify([call.query, call.body]).length > MAX_CHARACTERS) return refusal;
   const fix = await findFix(refusal, call, async (mended) => {
     checkInput(request, mended);
-    await recheck(request, mended);
+    await recheck?.(request, mended);
   }).catch((error: unknown) => {
     request.log.error({ err: error }, 'The mends of a refusal could not be proven');
     return null;

@@ -37,7 +37,7 @@ export interface IncomingBody extends Disposable {
 }
 
 const MAX_WAITING_FETCHES = 1_000;
-const checkUrlUpload = createCheck(UrlUpload, 'body');
+export const checkUrlUpload = createCheck(UrlUpload, 'body');
 
 /** Opens the images of a request's body as streams: raw bytes, multipart `file` parts, or the URL in a JSON body. */
 export class IncomingImages {
@@ -61,7 +61,8 @@ export class IncomingImages {
     const body = request.body as Readable;
     switch (mediaTypeOf(request)) {
       case 'application/json':
-        return alone(await this.#openUrl(checkUrlUpload(await request.readJson()).url, accountId, client));
+        request.body = await request.readJson();
+        return alone(await this.#openUrl(checkUrlUpload(request.body).url, accountId, client));
       case 'multipart/form-data':
         return openParts(request, body);
       default:

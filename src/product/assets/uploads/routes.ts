@@ -22,7 +22,7 @@ import {
   UploadQuery,
   UrlUpload,
 } from '../schema.ts';
-import { type IncomingImages, openRaw } from './incoming.ts';
+import { checkUrlUpload, type IncomingImages, openRaw } from './incoming.ts';
 import { type RefusedFile, receiveImages } from './receiving.ts';
 import { putEnd, type UploadedAsset, type Uploads } from './uploads.ts';
 
@@ -41,7 +41,13 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   app.post<{ Querystring: UploadQuery }>(
     '/assets/upload',
     {
-      config: { body: 'stream', reference: UrlUpload, check: checkImageBody, fixedWord: true },
+      config: {
+        ...{ body: 'stream', reference: UrlUpload, check: checkImageBody, fixedWord: true },
+        recheck(_request, { query, body }) {
+          labelsOf(query);
+          if (body !== undefined) checkUrlUpload(body);
+        },
+      },
       schema: {
         summary: 'Upload an image',
         description: `Takes raw bytes with their own Content-Type, a multipart \`file\` part, or JSON with a \`url\`. Bytes that were uploaded before are that asset, answered with 200. \`file\` may be sent up to ${MAX_UPLOAD_FILES} times: the answer is then 201 with \`assets\`, and with \`errors\` for the files that are refused; \`name\` and \`collection\` hold for all.`,
@@ -75,7 +81,11 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   app.post<{ Body: Reservation }>(
     '/assets',
     {
-      config: { idempotency: 'kept', uploadsAt: 'POST /api/v1/assets/upload' },
+      config: {
+        idempotency: 'kept',
+        uploadsAt: 'POST /api/v1/assets/upload',
+        recheck: (_request, { body }) => labelsOf(body as Reservation),
+      },
       schema: {
         summary: 'Reserve an asset',
         description: 'Answers a signed url to put the bytes to, within 15 minutes and without a credential.',
