@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
-import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
+import { prepareZXingModule, type ReaderOptions, readBarcodes } from 'zxing-wasm/reader';
 import { encodeOutput } from '../transport/output.ts';
 import type { CodesRead, CodesTask } from './protocol.ts';
 
@@ -17,16 +17,33 @@ const wasmFile = fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_read
 const { buffer } = new Uint8Array(await readFile(wasmFile));
 prepareZXingModule({ overrides: { wasmBinary: buffer } });
 
-/** Reads every code in a picture, at any angle. */
+type Code = CodesRead['codes'][number];
+
+interface RgbaPixels {
+  data: Uint8ClampedArray<ArrayBuffer>;
+  width: number;
+  height: number;
+}
+
+/** Reads every code in a picture, at any angle, dark on light or light on dark. */
 export default async function read({ picture }: CodesTask): Promise<CodesRead> {
   const flat = sharp(picture).flatten({ background: '#ffffff' }).ensureAlpha().toColourspace('srgb');
   const { data, info } = await encodeOutput(flat.raw());
   const { width, height } = info;
-  const pixels = { data: new Uint8ClampedArray(data.buffer), width, height } as Parameters<
-    typeof readBarcodes
-  >[0];
-  const found = await readBarcodes(pixels, { tryHarder: true, maxNumberOfSymbols: MAX_CODES });
-  const codes = found
+  const pixels = { data: new Uint8ClampedArray(data.buffer), width, height };
+  const codes = await codesIn(pixels);
+  invert(pixels.data);
+  // The reader looks for light matrix codes by itself, and never for light bars.
+  const light = await codesIn(pixels, ['AllLinear', 'PDF417']);
+  const others = light.filter((one) => !codes.some((code) => overlap(code, one)));
+  return { width, height, codes: [...codes, ...others] };
+}
+
+/** @param formats the kinds to look for; all where none is named. */
+async function codesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = []): Promise<Code[]> {
+  const options: ReaderOptions = { formats, tryHarder: true, maxNumberOfSymbols: MAX_CODES };
+  const found = await readBarcodes(pixels as Parameters<typeof readBarcodes>[0], options);
+  return found
     .filter(({ isValid }) => isValid)
     .map(({ format, text, position }) => {
       const corners = [position.topLeft, position.topRight, position.bottomRight, position.bottomLeft];
@@ -34,5 +51,20 @@ export default async function read({ picture }: CodesTask): Promise<CodesRead> {
       const [x, y] = [Math.min(...xs), Math.min(...ys)];
       return { format, text, x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
     });
-  return { width, height, codes };
+}
+
+/** Turns opaque pixels into their negative. */
+function invert(rgba: Uint8ClampedArray): void {
+  const words = new Uint32Array(rgba.buffer);
+  // The alpha is the last byte of a pixel: the highest of a word on the little-endian machines that Node runs on.
+  for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) ^ 0x00ffffff;
+}
+
+function overlap(one: Code, other: Code): boolean {
+  const apart =
+    one.x > other.x + other.width ||
+    other.x > one.x + one.width ||
+    one.y > other.y + other.height ||
+    other.y > one.y + one.height;
+  return !apart;
 }

@@ -1,9 +1,12 @@
 // needs: pixels
+import { execFile as execFileOfNode } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, type WriteInputBarcodeFormat, writeBarcode } from 'zxing-wasm/writer';
+import { findProgram } from '../../../bench/services/programs.ts';
 import { readSettings } from '../../../config/index.ts';
 import { useFontconfig } from '../../../src/imaging/fonts/fontconfig.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
@@ -17,6 +20,7 @@ const MIN_CHARACTERS_RIGHT_OF_A_PAGE = 0.85;
 const MIN_CODES_RIGHT = 29;
 
 const DEADLINE_MS = 60_000;
+const execFile = promisify(execFileOfNode);
 
 useFontconfig();
 const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
@@ -96,8 +100,18 @@ const PAGES: readonly Page[] = [
   ['blurred', NOTE, {}, (page) => page.blur(2.2)],
 ];
 
+/** What the command of Tesseract reads of a picture; null where the command is not there. */
+async function readByCommand(picture: Sharp): Promise<string | null> {
+  const program = await findProgram('tesseract');
+  if (program === null) return null;
+  const reading = execFile(program, ['stdin', 'stdout', '-l', 'eng']);
+  reading.child.stdin?.end(await picture.png().toBuffer());
+  return (await reading).stdout.trim();
+}
+
 t.test(`the text of ${PAGES.length} pages and signs is read`, { timeout: 180_000 }, async (t) => {
   let [wrong, all] = [0, 0];
+  let wrongByCommand: number | null = 0;
   for (const [what, text, style, changed = (page: Sharp) => page] of PAGES) {
     const found = (await read(changed(await written(text, style)), {
       kind: 'text',
@@ -106,12 +120,18 @@ t.test(`the text of ${PAGES.length} pages and signs is read`, { timeout: 180_000
     const edits = editsBetween(text, found.text.replace(/\s*\n\s*/g, '\n'));
     wrong += edits;
     all += text.length;
+    const other = await readByCommand(changed(await written(text, style)));
+    if (other === null) wrongByCommand = null;
+    else if (wrongByCommand !== null) wrongByCommand += editsBetween(text, other.replace(/\s*\n\s*/g, '\n'));
     const share = 1 - edits / text.length;
     t.comment(`${what}: ${(100 * share).toFixed(1)} % (${found.confidence.toFixed(2)})`);
     t.ok(share >= MIN_CHARACTERS_RIGHT_OF_A_PAGE, `${what}: ${JSON.stringify(found.text)}`);
   }
   const share = 1 - wrong / all;
   t.ok(share >= MIN_CHARACTERS_RIGHT, `${(100 * share).toFixed(2)} % of ${all} characters`);
+  if (wrongByCommand === null) return t.comment('The command tesseract is not there to compare with.');
+  t.comment(`wrong characters: ${wrong}, and ${wrongByCommand} by the command`);
+  t.ok(wrong <= wrongByCommand, 'no worse than the command of Tesseract');
 });
 
 /** The text that is written, and what is read where it is not the same: UPC codes are read as the EAN that they are. */
@@ -155,6 +175,17 @@ async function codeOf([format, text]: Kind): Promise<Sharp> {
   const framed = drawn.extend({ top: 40, right: 40, bottom: 40, left: 40, background: '#ffffff' });
   return sharp(await framed.png().toBuffer()).png();
 }
+
+t.test('light codes on a dark ground are read, of every kind', { timeout: 120_000 }, async (t) => {
+  for (const kind of KINDS) {
+    const [format, text, expected = text] = kind;
+    const { codes } = (await read((await codeOf(kind)).negate({ alpha: false }), {
+      kind: 'codes',
+    })) as ReadCodes;
+    t.match(codes, [{ text: expected }], format);
+    t.equal(codes.length, 1, format);
+  }
+});
 
 t.test('codes of every kind are read', { timeout: 120_000 }, async (t) => {
   const cases = [
