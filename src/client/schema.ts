@@ -84,11 +84,11 @@ export interface Ops {
     radius?: number;
   };
   compress: Omit<PassParameters, 'format'> & {
-    /** One, or several (avif,webp): the smallest, which X-Service-Format names. */
+    /** One, or several (avif,webp): the smallest that keeps frames and transparency; X-Service-Format names it. */
     format?: "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff" | ("jpeg" | "png" | "webp" | "avif" | "gif" | "tiff")[];
     /** Largest size of the result in bytes. */
     maxBytes?: number;
-    /** Least SSIM (Wang et al., on luma) to the uncompressed picture; needs format. */
+    /** Least SSIM (Wang et al., on luma); needs format. */
     minSsim?: number;
     /**
      * Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs
