@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, chromium, type Page } from 'playwright';
+import { type Browser, chromium, type Locator, type Page } from 'playwright';
 import t from 'tap';
 import { findExecutable } from '../../workers/render/executable.ts';
 import { startServer } from '../support/harness.ts';
@@ -148,6 +148,45 @@ t.test('the form of an op that runs in jobs uploads the file, and shows the resu
   t.equal(width, 1_280, 'twice the width of the photo');
   t.same(wrong, []);
   await page.close();
+});
+
+t.test('the form of an endpoint fills its path, its query and its body', async (t) => {
+  await writeFile(join(reader.directory, 'mine.jpg'), reader.photo);
+  const run = async (path: string, fill: (form: Locator) => Promise<void>) => {
+    const { page, wrong } = await openPage(path);
+    const form = page.locator('form.trial');
+    if (path !== 'listFonts') await form.locator('[name="key"]').fill(reader.key);
+    await fill(form);
+    await form.getByRole('button', { name: 'Run' }).click();
+    await form.locator('.result .status').waitFor();
+    const shown = await form.locator('.result').innerText();
+    t.same(wrong, [], path);
+    await page.close();
+    return shown;
+  };
+  const nothing = async () => undefined;
+  t.match(await run('listFonts', nothing), /^200[\s\S]*"family"/);
+  const listed = await run('listAssets', (form) => form.locator('[data-parameter="perPage"]').fill('1'));
+  t.match(listed, /^200[\s\S]*"perPage": 1/);
+  const [asset = ''] = /ast_\w+/.exec(listed) ?? [];
+  t.match(
+    await run('getAsset', (form) => form.locator('[data-parameter="assetId"]').fill(asset)),
+    new RegExp(`^200[\\s\\S]*"id": "${asset}"`),
+  );
+  const json = JSON.stringify({ op: 'flip', assetIds: [asset] });
+  t.match(
+    await run('createJob', async (form) => {
+      await form.locator('[data-parameter="dryRun"]').selectOption('true');
+      await form.locator('[name="json"]').fill(json);
+    }),
+    /^200[\s\S]*"totalItems": 1/,
+  );
+  const chosen = async (form: Locator) => {
+    for (const file of await form.locator('[type="file"]').all())
+      await file.setInputFiles(join(reader.directory, 'mine.jpg'));
+  };
+  t.match(await run('compareImage', chosen), /^200[\s\S]*"ssim": 1/);
+  t.match(await run('transformImage', chosen), /^200: \d+ × \d+ px/);
 });
 
 t.test('the menu of a phone opens and closes by a key', async (t) => {

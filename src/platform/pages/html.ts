@@ -165,22 +165,49 @@ function cardsHtml({ cards }: Cards): string {
 }
 
 function trialHtml({ path, sends, inputs }: Trial): string {
-  const job = typeof sends === 'object' ? ` data-op="${escaped(sends.op)}"` : '';
-  const needsFile = typeof sends === 'object' ? sends.needsFile : sends === 'file';
-  const file = needsFile
-    ? '<label>File <input type="file" name="file" accept="image/*" required></label>'
-    : '';
-  const kind = typeof sends === 'object' ? 'job' : sends;
-  return `<form class="trial" data-path="${escaped(path)}" data-sends="${kind}"${job} hidden>
+  const { data, body, needsKey } = formOf(sends);
+  const attributes = Object.entries({ path, ...data }).map(
+    ([name, value]) => `data-${name}="${escaped(value)}"`,
+  );
+  const fields = inputs.map(inputHtml).join('');
+  return `<form class="trial" ${attributes.join(' ')} hidden>
 <h2 id="try-it">Try it</h2>
-<div class="inputs"><label>API key <input type="password" name="key" autocomplete="off" spellcheck="false" placeholder="drk_…" required></label>${file}
-<fieldset><legend>Parameters</legend>${inputs.map(inputHtml).join('')}</fieldset>
+<div class="inputs"><label>API key <input type="password" name="key" autocomplete="off" spellcheck="false" placeholder="drk_…"${needsKey ? ' required' : ''}></label>${body}
+${fields === '' ? '' : `<fieldset><legend>Parameters</legend>${fields}</fieldset>`}
 <button type="submit">Run</button><p class="quiet">The key stays in the memory of this page alone. A run counts like every other call.</p></div>
 <div class="result" aria-live="polite"></div></form>`;
 }
 
-function inputHtml({ name, value, choices, isJson, isField = false }: TrialInput): string {
-  const attributes = `data-parameter="${escaped(name)}"${isJson ? ' data-json' : ''}${isField ? ' data-field' : ''}`;
+/** What a form of a trial has beside its inputs: its data for the script, and the fields of the body. */
+function formOf(sends: Trial['sends']): { data: Record<string, string>; body: string; needsKey: boolean } {
+  if (sends === 'file') return { data: { sends }, body: fileHtml('file', 'File'), needsKey: true };
+  if (sends === 'json') return { data: { sends }, body: '', needsKey: true };
+  if ('op' in sends) {
+    const body = sends.needsFile ? fileHtml('file', 'File') : '';
+    return { data: { sends: 'job', op: sends.op }, body, needsKey: true };
+  }
+  const { method, needsKey, body } = sends;
+  const data = { sends: 'call', method };
+  if (body === undefined) return { data, body: '', needsKey };
+  if (body === 'file') return { data, body: fileHtml('file', 'Body'), needsKey };
+  if ('files' in body)
+    return {
+      data: { ...data, form: '' },
+      body: body.files.map((name) => fileHtml(name, name)).join(''),
+      needsKey,
+    };
+  const rows = Math.min(16, body.json.split('\n').length);
+  const text = `<label>Body <textarea name="json" rows="${rows}" spellcheck="false">${escaped(body.json)}</textarea></label>`;
+  return { data, body: text, needsKey };
+}
+
+function fileHtml(name: string, label: string): string {
+  return `<label>${escaped(label)} <input type="file" name="${escaped(name)}" accept="image/*" required></label>`;
+}
+
+function inputHtml({ name, value, choices, isJson, isField, isRequired }: TrialInput): string {
+  const flags = [isJson && ' data-json', isField && ' data-field', isRequired && ' required'];
+  const attributes = `data-parameter="${escaped(name)}"${flags.filter(Boolean).join('')}`;
   const control =
     choices === undefined
       ? `<input ${attributes} value="${escaped(value)}" autocomplete="off" spellcheck="false">`

@@ -97,11 +97,19 @@ export interface Trial {
   kind: 'trial';
   path: string;
   /**
-   * How the call is made: with a file of the reader as its body, with the fields as JSON, or as a job of this op over a
-   * file that is uploaded first.
+   * How the call is made: with a file of the reader as its body, with the fields as JSON, as a job of this op over a
+   * file that is uploaded first, or as a call whose path, such as `/jobs/{jobId}`, and query have the fields.
    */
-  sends: 'file' | 'json' | { op: string; needsFile: boolean };
+  sends: 'file' | 'json' | { op: string; needsFile: boolean } | PlainCall;
   inputs: readonly TrialInput[];
+}
+
+/** A call of an endpoint, beside its path and its query. */
+export interface PlainCall {
+  method: string;
+  needsKey: boolean;
+  /** The body: JSON with this text at first, a file of the reader, or a form with files by these names. */
+  body?: { json: string } | 'file' | { files: readonly string[] };
 }
 
 export interface TrialInput {
@@ -114,6 +122,7 @@ export interface TrialInput {
   isJson: boolean;
   /** Whether a job takes it beside its parameters. */
   isField?: boolean;
+  isRequired?: boolean;
 }
 
 export function heading(text: string, level: 2 | 3 = 2): Block {

@@ -9,8 +9,10 @@ import {
   link,
   list,
   type Page,
+  type PlainCall,
   type Prose,
   paragraph,
+  type TrialInput,
 } from '../../platform/pages/page.ts';
 import type { Call } from './call.ts';
 import { callSamples } from './call-samples.ts';
@@ -64,6 +66,7 @@ export function endpointPage(
     ([status, { $ref }]) => /^\d+$/.test(status) && $ref === undefined,
   );
   const bodies = Object.entries(requestBody?.content ?? {});
+  const call = callOf(method, path, operation, reader);
   const facts: (Prose | string)[] = [
     security?.length === 0 ? 'No credential is needed.' : 'Send `Authorization: ApiKey <key>`.',
     ...(takesKey ? ['Takes an Idempotency-Key.'] : []),
@@ -79,14 +82,35 @@ export function endpointPage(
     blocks: [
       ...describedBlocks(description),
       list(...facts),
-      callSamples(callOf(method, path, operation, reader)),
+      callSamples(call),
       ...(named.length === 0
         ? []
         : [heading('Parameters'), fieldList(named.map((one) => parameterField(one, reader)))]),
       ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
+      trialOf(path, call, named),
       ...responseBlocks(answers, reader),
     ],
   };
+}
+
+/** The form that makes the call of the page, with the values of its example at first. */
+function trialOf(path: string, { method, query = {}, needsKey, body }: Call, named: Parameter[]): Block {
+  const inputs = named
+    .filter((one) => one.in === 'path' || one.in === 'query')
+    .map(({ name = '', in: location, schema = {} }): TrialInput => {
+      const words: unknown = schema.type === 'boolean' ? [true, false] : schema.enum;
+      const choices = Array.isArray(words) ? words.map(String) : undefined;
+      const value = String(query[name] ?? '');
+      const isRequired = location === 'path';
+      return { name, value, isJson: false, isRequired, ...(choices !== undefined && { choices }) };
+    });
+  return { kind: 'trial', path, sends: { method, needsKey, ...bodyInForm(body) }, inputs };
+}
+
+function bodyInForm(body: Call['body']): Pick<PlainCall, 'body'> {
+  if (body === undefined) return {};
+  if ('json' in body) return { body: { json: JSON.stringify(body.json, null, 2) } };
+  return { body: 'file' in body ? 'file' : { files: Object.keys(body.parts) } };
 }
 
 /** The responses by status; fields that are already listed are not repeated. */

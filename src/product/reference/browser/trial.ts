@@ -38,8 +38,11 @@ async function run(form: HTMLFormElement): Promise<void> {
 
 async function call(form: HTMLFormElement): Promise<Shown> {
   const { path = '', sends } = form.dataset;
+  const headers = new Headers();
+  const key = keyOf(form);
+  if (key !== '') headers.set('authorization', `ApiKey ${key}`);
+  if (sends === 'call') return callEndpoint(form, headers);
   const url = new URL(path, location.origin);
-  const headers = new Headers({ authorization: `ApiKey ${keyOf(form)}` });
   if (sends === 'job') return callJob(form, url, headers);
   if (sends === 'json') {
     headers.set('content-type', 'application/json');
@@ -53,6 +56,35 @@ async function call(form: HTMLFormElement): Promise<Shown> {
   headers.set('content-type', file.type);
   const response = await fetch(url, { method: 'POST', headers, body: file });
   return readAnswer(response, [{ label: 'Before', bytes: file }]);
+}
+
+/** Makes a call whose path and query have the parameters. */
+async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<Shown> {
+  const { path = '', method = 'GET' } = form.dataset;
+  const query = queryOf(form);
+  const filledPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = query.get(name) ?? '';
+    query.delete(name);
+    return encodeURIComponent(value);
+  });
+  const url = new URL(filledPath, location.origin);
+  url.search = query.toString();
+  const body = bodyOf(form);
+  if (typeof body === 'string') headers.set('content-type', 'application/json');
+  if (body instanceof File) headers.set('content-type', body.type);
+  return readAnswer(await fetch(url, { method, headers, ...(body !== null && { body }) }), []);
+}
+
+/** The body of the call of an endpoint: JSON as text, a file, or a form with files. */
+function bodyOf(form: HTMLFormElement): string | File | FormData | null {
+  const json = form.querySelector<HTMLTextAreaElement>('[name="json"]');
+  if (json !== null) return json.value;
+  const files = [...form.querySelectorAll<HTMLInputElement>('[type="file"]')];
+  if (files.length === 0) return null;
+  if (form.dataset.form === undefined) return readFile(form);
+  const body = new FormData();
+  for (const { name, files: chosen } of files) if (chosen?.[0] !== undefined) body.append(name, chosen[0]);
+  return body;
 }
 
 /** Uploads the file, runs a job over it, and shows its result, or the job if it has no picture. */
@@ -134,7 +166,8 @@ async function readAnswer(response: Response, before: readonly Labelled[]): Prom
   const timing = headers.get('server-timing') ?? '';
   const type = headers.get('content-type') ?? '';
   if (!type.startsWith('image/')) {
-    const text = await response.text();
+    const isText = type === '' || type.includes('json') || type.startsWith('text/');
+    const text = isText ? await response.text() : `${(await response.blob()).size} bytes of ${type}`;
     const body = document.createElement('pre');
     body.tabIndex = 0;
     body.textContent = type.includes('json') ? JSON.stringify(JSON.parse(text), null, 2) : text;
