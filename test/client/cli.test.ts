@@ -57,6 +57,15 @@ t.test('one image goes from a file or a pipe to a file or a pipe', async (t) => 
   t.match(await darkroom(['transform', 'red.png', ...kebab]), { code: 0 });
 });
 
+t.test('it tells its version, which is that of its package', async (t) => {
+  const { darkroom } = workplace(t);
+  const said = await darkroom(['--version']);
+  t.match(
+    { ...said, stdout: String(said.stdout) },
+    { code: 0, stderr: '', stdout: /^darkroom \d+\.\d+\.\d+\n$/ },
+  );
+});
+
 t.test('a dry run tells what would be made, and makes nothing', async (t) => {
   const { cwd, darkroom } = workplace(t);
   const planned = await darkroom([

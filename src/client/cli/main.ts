@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFile } from 'node:fs/promises';
 import { configCommand } from './commands/config.ts';
 import { jobCommand } from './commands/job.ts';
 import { listenCommand } from './commands/listen.ts';
@@ -25,7 +26,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   config: configCommand,
 };
 
-const USAGE = `darkroom <command> …          (darkroom <command> --help)
+const USAGE = `darkroom <command> …          (darkroom <command> --help, darkroom --version)
 
   transform   runs an op, a preset or steps on images
   render      draws a template, or HTML
@@ -49,6 +50,11 @@ async function main([name, ...args]: readonly string[], context: Context): Promi
   if (name === undefined || name === '--help' || name === '-h') {
     process.stdout.write(USAGE);
     return name === undefined ? EXIT.usage : EXIT.done;
+  }
+  if (name === '--version' || name === '-V') {
+    const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+    process.stdout.write(`darkroom ${version}\n`);
+    return EXIT.done;
   }
   const command = COMMANDS[name];
   if (command === undefined) throw new UsageError(`There is no command ${name}: see darkroom --help.`);
