@@ -1,4 +1,4 @@
-import { alphaLevels } from '../../../workers/image/encode/encoder.ts';
+import { alphaLevels } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, Pass } from '../../../workers/protocol.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
 import type { Header } from './header/header.ts';

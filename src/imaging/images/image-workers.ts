@@ -115,7 +115,10 @@ export class ImageWorkers {
     return { result: result.then(onlyOutput), ended };
   }
 
-  /** Runs several passes over one file, each with the result that it has alone. A pass runs for each format that its result may have. */
+  /**
+   * Runs several passes over one file, each with the result that it has alone. A pass runs for each format that its
+   * result may have.
+   */
   branch(call: BranchCall): Work<BranchResult> {
     const { bytes } = call;
     const { header = isStored(bytes) ? null : readHeader(bytes) } = call;

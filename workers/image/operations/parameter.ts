@@ -19,9 +19,10 @@ import { PLACE_NAMES, type Place } from '../pixels/geometry.ts';
 export { isTranslucent } from '../colour/colour.ts';
 export { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
 export { searchEffort, USUAL_EFFORT } from '../encode/effort.ts';
-export { lossyWriter } from '../encode/encoder.ts';
+export { alphaLevels, lossyWriter } from '../encode/encoder.ts';
 export { movingEffort } from '../encode/moving-effort.ts';
 export { MAX_EDGE_PX, PLACE_NAMES } from '../pixels/geometry.ts';
+export { scalesOnLoad } from '../scale-on-load.ts';
 
 const MAX_MARGIN_PX = 4096;
 

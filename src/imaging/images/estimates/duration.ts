@@ -1,7 +1,11 @@
 import { rangeOf } from '../../../../workers/image/frames.ts';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
-import { movingEffort, searchEffort, USUAL_EFFORT } from '../../../../workers/image/operations/parameter.ts';
-import { scalesOnLoad } from '../../../../workers/image/scale-on-load.ts';
+import {
+  movingEffort,
+  scalesOnLoad,
+  searchEffort,
+  USUAL_EFFORT,
+} from '../../../../workers/image/operations/parameter.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import type { Header } from '../header/header.ts';
 import {
