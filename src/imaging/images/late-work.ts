@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
+import { SpacedTimes } from './spaced-times.ts';
 
 /** How long late work is not started again. */
 export const LATE_SECONDS = 60;
@@ -7,6 +8,10 @@ const LATE_MS = LATE_SECONDS * 1_000;
 const AS_MUCH = 0.8;
 /** Work that used less than this part of its time waited for a core, and may be in time on a host that is less busy. */
 const OWN_SHARE = 0.5;
+/** Time between two refusals of an account, so that it sends few bodies in vain. */
+const REFUSAL_SPACE_MS = 1_000;
+/** The longest time that a refusal is held back. */
+const MAX_HOLD_MS = 5_000;
 
 /**
  * Work that has met its deadline in the last minute, by account. The same over as much would meet it again, unless it
@@ -16,9 +21,11 @@ export class LateWork {
   readonly #clock: Clock;
   /** By account: when its work last met its deadline, and the smallest work that did. The earliest comes first. */
   readonly #late = new Map<string, { sinceMs: number; size: number }>();
+  readonly #refusals: SpacedTimes;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#refusals = new SpacedTimes(clock, MAX_HOLD_MS);
   }
 
   /**
@@ -46,6 +53,23 @@ export class LateWork {
     const late = this.#late.get(keyOf(accountId, nameOf()));
     if (late === undefined || size < AS_MUCH * late.size) return 0;
     return Math.ceil((late.sinceMs + LATE_MS - this.#clock.elapsedMs()) / 1_000);
+  }
+
+  /**
+   * Holds back the refusal of work that may not begin yet, unless the account had none in the last second. A client
+   * that sends such work again at once would otherwise keep the cores busy with the bodies alone. Resolves at once when
+   * the signal aborts.
+   */
+  async holdRefusal(accountId: string, signal: AbortSignal): Promise<void> {
+    const holdMs = this.#refusals.next(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
+    if (holdMs <= 0 || signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = () => resolve();
+    const cancel = this.#clock.after(holdMs, end);
+    signal.addEventListener('abort', end, { once: true });
+    await promise;
+    cancel();
+    signal.removeEventListener('abort', end);
   }
 
   #forgetOld(): void {

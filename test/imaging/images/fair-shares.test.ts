@@ -194,6 +194,8 @@ t.test('work that has just met its deadline is not started again for a minute', 
     [400, 330],
   ] as const) {
     const again = workers.transform(over(width, height)).result;
+    await turn();
+    clock.advance(1_000);
     await t.rejects(again, { message: /not started again/ }, `${width} × ${height}, which is as much`);
   }
   t.match(await poolOf(over(350, 350)), { pool: 'image' }, 'a quarter less');
@@ -201,6 +203,32 @@ t.test('work that has just met its deadline is not started again for a minute', 
   t.match(await poolOf({ ...call(), work: 'job' }), { pool: 'heavy', reason: 'deadline' });
   clock.advance(40_000);
   t.match(await poolOf(call()), { pool: 'image' }, 'a minute has passed');
+});
+
+t.test('refusals of repeated work are a second apart, by account', async (t) => {
+  const { workers, clock, took } = openMeasured(t);
+  const call = (accountId: string) => quickCall(clock, accountId, 'work');
+  for (const accountId of ['a', 'b'])
+    await t.rejects(took(call(accountId), 10_000, 6_000), { code: 'provider_unavailable' });
+  const refusals: string[] = [];
+  const send = (name: string, accountId: string, signal = new AbortController().signal) =>
+    workers.transform({ ...call(accountId), signal }).result.catch((error: Error) => {
+      refusals.push(/not started again/.test(error.message) ? name : `${name}: ${error.message}`);
+    });
+  const client = new AbortController();
+  const sent = [send('a1', 'a'), send('a2', 'a'), send('a3', 'a', client.signal), send('a4', 'a')];
+  sent.push(send('b1', 'b'));
+  await turn();
+  t.same(refusals, ['a1', 'b1'], 'the first of each is not held back');
+  client.abort(new Error('gone'));
+  await turn();
+  t.same(refusals, ['a1', 'b1', 'a3: gone']);
+  clock.advance(1_000);
+  await turn();
+  t.same(refusals.slice(3), ['a2']);
+  clock.advance(2_000);
+  await Promise.all(sent);
+  t.same(refusals.slice(4), ['a4']);
 });
 
 t.test('what was late because others had the cores begins again at once', async (t) => {

@@ -147,7 +147,12 @@ export class Pools {
     const { clock, lateWork } = this.#options;
     const waitSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
     const wasLate = waitSeconds > 0;
-    if (wasLate && work !== 'job') throw tookTooLongBefore(waitSeconds, call.alternatives());
+    if (wasLate && work !== 'job') {
+      call.incoming?.end();
+      await lateWork.holdRefusal(accountId, deadline.signal);
+      deadline.signal.throwIfAborted();
+      throw tookTooLongBefore(waitSeconds, call.alternatives());
+    }
     const choice = this.#choose(call, wasLate);
     const askedMs = clock.nowMs();
     const run = await this.#startIn(
