@@ -50,8 +50,9 @@ export class ConsoleUnderTest {
     const page = await context.newPage();
     const wrong: string[] = [];
     page.on('request', (request) => {
-      const { pathname } = new URL(request.url());
-      if (!pathname.startsWith('/console')) this.calls.add(`${request.method()} ${pathname}`);
+      const { origin, pathname } = new URL(request.url());
+      const isCall = request.url().startsWith(`${origin}/`) && !pathname.startsWith('/console');
+      if (isCall) this.calls.add(`${request.method()} ${pathname}`);
     });
     page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
     page.on('pageerror', (error) => wrong.push(String(error)));
@@ -99,7 +100,8 @@ export async function openConsole(t: Test, options: ServerOptions = {}): Promise
 
 /** The serious faults of a page for people who use it by other means, as axe finds them. */
 export async function seriousFaults(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  const builder = new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']);
+  const { violations } = await builder.options({ resultTypes: ['violations'] }).analyze();
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   return serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }

@@ -33,6 +33,7 @@ const WIDTHS = [1_280, 390];
  */
 const [directory = 'pictures', ...names] = process.argv.slice(2);
 mkdirSync(directory, { recursive: true });
+t.setTimeout(600_000);
 const console = await openConsole(t);
 for (const { name, path, prepare } of SCREENS) {
   if (names.length > 0 && !names.includes(name)) continue;
