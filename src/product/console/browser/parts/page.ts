@@ -42,7 +42,9 @@ export function Section({ title, actions, children }: { title: string; actions?:
 
 /** Names with their values. Those without a value are left out. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: View])[] }) {
-  const shown = of.filter(([, value]) => value !== undefined && value !== null && value !== '' && value !== false);
+  const shown = of.filter(
+    ([, value]) => value !== undefined && value !== null && value !== '' && value !== false,
+  );
   return html`<dl class="facts">
     ${shown.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
