@@ -1,3 +1,4 @@
+import { operatorSettings } from '../src/host/operator/config.ts';
 import { processesSettings } from '../src/host/processes/config.ts';
 import { imagesSettings } from '../src/imaging/images/config.ts';
 import { rendersSettings } from '../src/imaging/renders/config.ts';
@@ -30,6 +31,7 @@ export const SETTINGS = {
   webhooks: webhooksSettings,
   mail: mailSettings,
   providers: providersSettings,
+  operator: operatorSettings,
 } as const satisfies Record<string, Record<string, Setting<unknown>>>;
 
 export type Settings = { readonly [Slice in keyof typeof SETTINGS]: SettingsOf<(typeof SETTINGS)[Slice]> };

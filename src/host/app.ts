@@ -22,6 +22,7 @@ import { countOpenPaths } from '../platform/http/open/open-paths.ts';
 import { installOpenApi } from '../platform/http/openapi/install.ts';
 import { addressOf, createServer } from '../platform/http/server.ts';
 import { meterClock } from '../platform/metrics/clock.ts';
+import { type LoadSnapshot, loadSnapshot } from '../platform/metrics/load.ts';
 import { createMeters } from '../platform/metrics/meters.ts';
 import { Sweeper } from '../platform/periodic-tasks.ts';
 import { SharedClock } from '../platform/shared-clock.ts';
@@ -36,6 +37,11 @@ import { consoleRoutes } from '../product/console/routes.ts';
 import { PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
 import type { Requests } from '../product/requests/open.ts';
+import { OperatorAccess } from './operator/access.ts';
+import { Examination } from './operator/examination.ts';
+import { Reports } from './operator/reports.ts';
+import { operatorRoutes } from './operator/routes.ts';
+import { OperatorSessions } from './operator/sessions.ts';
 import { answerControls } from './processes/controls.ts';
 import { processControls } from './processes/process-controls.ts';
 import { openSlices } from './slices.ts';
@@ -61,6 +67,8 @@ export interface AppOptions {
 export interface App {
   server: FastifyInstance;
   connections: ReleasableConnections;
+  /** The counters of this process. */
+  readLoad(): Promise<LoadSnapshot>;
   /** Accepts no new connections, lets running calls finish for at most `timeoutMs`, then closes slices and pools. */
   drain(timeoutMs: number): Promise<void>;
   /** Runs one round of every sweep task now. */
@@ -178,6 +186,24 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await tools.register(slices.mcp.routes);
   });
 
+  await server.register(
+    async (operator) => {
+      installBodyParsing(operator, ({ ip }) => ip);
+      await operator.register(operatorRoutes, {
+        access: new OperatorAccess({
+          token: settings.operator.OPERATOR_TOKEN,
+          sessions: new OperatorSessions(stores.coordination),
+          gate: slices.gate,
+          publicUrl,
+        }),
+        coordination: stores.coordination,
+        reports: new Reports(settings.operator.RESULTS_DIR),
+        examination: new Examination(),
+      });
+    },
+    { prefix: '/operator/v1' },
+  );
+
   // Background work.
   const sweeper = new Sweeper({
     coordination: stores.coordination,
@@ -189,10 +215,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
     log,
   });
   sweeper.start();
+  const readLoad = async () => ({ ...(await loadSnapshot()), accounts: slices.gate.accountCalls.all() });
   const endControls = await answerControls(
     stores.coordination,
     { hostId, processId },
-    processControls({ imageWorkers, renders, capacity, clock, log, deployment: options.deployment ?? '' }),
+    processControls({
+      ...{ imageWorkers, renders, capacity, clock, log, readLoad },
+      deployment: options.deployment ?? '',
+    }),
   );
 
   async function drain(timeoutMs: number): Promise<void> {
@@ -221,7 +251,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     }
   }
 
-  return { server, connections, drain, sweep: () => sweeper.sweep() };
+  return { server, connections, readLoad, drain, sweep: () => sweeper.sweep() };
 }
 
 /**

@@ -15,11 +15,14 @@ import { serveMetrics } from '../platform/http/hooks/metrics.ts';
 import { openSignatures } from '../platform/http/signatures.ts';
 import { randomText } from '../platform/ids/ids.ts';
 import { createHostMeter } from '../platform/metrics/host.ts';
+import { loadSnapshot } from '../platform/metrics/load.ts';
 import { RestartMeter } from '../platform/metrics/restarts.ts';
 import { prepareCollections } from '../platform/stores/documents/preparation.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
+import { readSpace, reservedBytes } from '../platform/stores/objects/reserve.ts';
 import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';
 import { retryUntil } from '../platform/stores/outages.ts';
+import { MEGABYTE } from '../platform/values/units.ts';
 import { bootstrap } from '../product/accounts/bootstrap.ts';
 import { createSignInAddress } from '../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
@@ -31,6 +34,9 @@ import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedul
 import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS } from './collections.ts';
+import { History } from './operator/history.ts';
+import { HostReporter } from './operator/host-report.ts';
+import { LoadRecorder, recordLoad } from './operator/recorder.ts';
 import { chooseAllocator } from './processes/allocator.ts';
 import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
@@ -105,7 +111,15 @@ async function main(): Promise<void> {
   const restarts = new RestartMeter();
   const metrics = createMetricsCollection();
   const { DATA_DIR } = settings.stores;
-  createHostMeter({ version: packageJson.version, dataDir: DATA_DIR, cores: grantedCores() });
+  const reserveBytes = settings.stores.STORAGE_RESERVE_MEGABYTES * MEGABYTE;
+  createHostMeter({
+    version: packageJson.version,
+    cores: grantedCores(),
+    readDisk: async () => {
+      const space = await readSpace(DATA_DIR);
+      return { freeBytes: space.freeBytes, reservedBytes: reservedBytes(reserveBytes, space) };
+    },
+  });
   const collect = async () => `${await metrics()}${await restarts.text()}`;
   host.provide('metrics', collect);
   const admin = isEmbedded(settings.stores)
@@ -163,12 +177,28 @@ async function main(): Promise<void> {
         ),
       );
     },
-    onDeath: (reason) => restarts.restarted(reason),
+    onDeath: (reason, processId) => {
+      restarts.restarted(reason);
+      reporter.restarted(reason, processId);
+    },
     onHopeless: (reason) => {
       log.fatal(reason);
       process.exit(1);
     },
   });
+
+  const history = new History();
+  const recorder = new LoadRecorder({ hostId, history, readOwn: loadSnapshot, nowMs: Date.now });
+  const reporter = new HostReporter({
+    hostId,
+    history,
+    recorder,
+    hangTimeoutMs: settings.processes.HANG_TIMEOUT_MS,
+    processes: () => supervisor.processes(),
+    settings: () => capacity.values(),
+    nowMs: Date.now,
+  });
+  recordLoad(recorder, log);
 
   let stopping = false;
   const stop = async (signal: string) => {
@@ -185,6 +215,7 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => void stop('SIGINT'));
   process.on('SIGHUP', () => {
     log.info({ by: 'SIGHUP' }, 'Every API process is replaced');
+    reporter.note({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
     void supervisor.replaceAll();
   });
 
@@ -201,7 +232,11 @@ async function main(): Promise<void> {
   if (METRICS_PORT !== 0)
     await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
   const name = { hostId, processId: 'primary' };
-  await answerControls(stores.coordination, name, primaryControls({ hostId, supervisor, capacity, log }));
+  await answerControls(
+    stores.coordination,
+    name,
+    primaryControls({ hostId, supervisor, capacity, reporter, log }),
+  );
   const { PROCESSES: processes } = settings.processes;
   log.info(processesChosen(processes, Boolean(process.env.PROCESSES)));
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');

@@ -4,6 +4,7 @@ import { channelToPrimary } from '../platform/stores/embedded/channel-client.ts'
 import { connectStores, isEmbedded } from '../platform/stores/open.ts';
 import { openTracing } from '../platform/tracing/open.ts';
 import { type App, buildApp } from './app.ts';
+import { SAMPLE_MS } from './operator/history.ts';
 import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import { answerMetrics } from './processes/metrics-collection.ts';
@@ -62,6 +63,9 @@ const address = await app.server.listen({ host: settings.http.HOST, port: settin
 const { port } = new URL(address);
 sendToPrimary({ type: 'listening', port: Number(port) });
 setInterval(() => sendToPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
+
+const sendLoad = async () => sendToPrimary({ type: 'load', snapshot: await app.readLoad() });
+setInterval(() => void sendLoad().catch(() => undefined), SAMPLE_MS).unref();
 
 /** Ends the process after its calls; a process that does not listen yet ends at once. */
 async function drain(): Promise<void> {

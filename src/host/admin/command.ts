@@ -22,6 +22,9 @@ export interface CommandContext extends StoresContext {
   onProgress(line: string): void;
 }
 
+/** What the commands for running processes need. */
+export type LiveContext = Pick<CommandContext, 'coordination' | 'by'>;
+
 /** The result of a command: an object for `--json`, and a text for a person. */
 export interface CommandAnswer {
   data: Record<string, unknown>;
@@ -40,7 +43,7 @@ export interface ParsedArguments {
   options: Readonly<Record<string, string | true | undefined>>;
 }
 
-export interface Command {
+export interface Command<C = CommandContext> {
   /** Noun and verb, such as `account create`. */
   name: string;
   /** One sentence for a person. */
@@ -49,7 +52,7 @@ export interface Command {
   takes?: readonly string[];
   /** Its options by name, with the name of the value that each takes; null for a flag. Absent: none. */
   options?: Readonly<Record<string, string | null>>;
-  run(given: ParsedArguments, context: CommandContext): Promise<CommandAnswer>;
+  run(given: ParsedArguments, context: C): Promise<CommandAnswer>;
 }
 
 /** The usage line of a command. */

@@ -3,6 +3,7 @@ import { Operator } from '../../product/accounts/operator.ts';
 import { invalidateCredentials } from '../../product/accounts/revocations.ts';
 import { createSignInAddress } from '../../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../../product/accounts/store.ts';
+import { OperatorSessions } from '../operator/sessions.ts';
 import { storeWith } from './account-commands.ts';
 import { type Command, listed, UsageError } from './command.ts';
 
@@ -50,9 +51,15 @@ export const KEY_COMMANDS: readonly Command[] = [
   {
     name: 'console',
     about:
-      'Prints a link that signs in to the console once, within ten minutes: the oldest account, or this one.',
-    options: { account: 'ACCOUNT' },
-    async run({ options: { account } }, { documents, publicUrl, now }) {
+      "Prints a link that signs in to the console once, within ten minutes: the oldest account, or this one. With --operator, it opens the operator's screens instead.",
+    options: { account: 'ACCOUNT', operator: null },
+    async run({ options: { account, operator } }, { documents, coordination, publicUrl, now }) {
+      if (operator === true) {
+        const link = await new OperatorSessions(coordination).newLink();
+        // What follows # is sent to no server, and stands in no log.
+        const address = `${publicUrl}/console/operate#${link}`;
+        return { data: { address }, text: address };
+      }
       const store = await AccountsStore.open(documents);
       const given = typeof account === 'string' ? { accountId: account } : {};
       const address = await createSignInAddress(store, publicUrl, { ...given, now: now() });

@@ -4,7 +4,7 @@ import type { Setting } from '../../platform/setting.ts';
 import { HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
 import { askProcesses, type ControlAnswer, noneAnswered } from '../processes/controls.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
-import { type Command, type CommandAnswer, UsageError } from './command.ts';
+import { type Command, type CommandAnswer, type LiveContext, UsageError } from './command.ts';
 import { table } from './table.ts';
 import { TOP_COMMAND } from './top-command.ts';
 
@@ -25,7 +25,7 @@ const POOLS_HEAD = [
 ];
 
 /** The commands for the running processes of every host that shares the stores. */
-export const LIVE_COMMANDS: readonly Command[] = [
+export const LIVE_COMMANDS: ReadonlyArray<Command<LiveContext>> = [
   {
     name: 'pools',
     about: 'Shows the pools of every process of every host as they are now; --watch does so every second.',
@@ -58,7 +58,7 @@ export const LIVE_COMMANDS: readonly Command[] = [
       const most = Math.ceil(MAX_THREADS_PER_CORE * grantedCores());
       if (PER_CORE.includes(name) && value > most && options.yes !== true)
         throw new UsageError(
-          `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Pass --yes if you mean it.`,
+          `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Pass --yes (over HTTP "yes": true) if you mean it.`,
         );
       const save = options.save === true;
       const answers = await askProcesses(coordination, { kind: 'set', name, value, save, by });

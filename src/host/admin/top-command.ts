@@ -4,7 +4,8 @@ import { MEGABYTE } from '../../platform/values/units.ts';
 import { askProcesses, noneAnswered } from '../processes/controls.ts';
 import { type Command, type CommandContext, UsageError } from './command.ts';
 import { table } from './table.ts';
-import { type LoadRow, likeliestCause, rowsBetween } from './top.ts';
+import { type LoadRow, rowsBetween } from './top.ts';
+import { verdictsOnAll } from './verdicts.ts';
 
 const SECONDS = 2;
 const MAX_SECONDS = 60;
@@ -32,10 +33,13 @@ export const TOP_COMMAND: Command = {
       return before === undefined ? [] : [{ hostId, processId, before, after }];
     });
     const rows = rowsBetween(observed);
-    const total = rows.at(-1);
-    if (total === undefined) throw noneAnswered();
-    const cause = likeliestCause(total);
-    return { data: { seconds, rows, cause }, text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}` };
+    if (rows.length === 0) throw noneAnswered();
+    const verdicts = verdictsOnAll(rows);
+    const cause = verdicts.map(({ sentence }) => sentence).join('\n');
+    return {
+      data: { seconds, rows, verdicts, cause },
+      text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}`,
+    };
   },
 };
 

@@ -3,6 +3,7 @@ import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 /** The load of a process, a host or all hosts, between two snapshots. Times are means per answer, in milliseconds. */
 export interface LoadRow {
   name: string;
+  scope: 'process' | 'host' | 'all hosts';
   requestsPerSecond: number;
   /** Milliseconds; null if nothing was answered. */
   p50: number | null;
@@ -30,6 +31,29 @@ export interface LoadRow {
   pressure: number;
   /** The share of the granted cores that the service used; 0 for a process. */
   cpu: number;
+  /** Image threads for quick passes, and those at work. */
+  imageThreads: number;
+  imageBusy: number;
+  /** API processes. */
+  processes: number;
+  /** The granted cores of a host; 0 for a process. */
+  cores: number;
+  /** Cores in use, by the role of the process; empty for a process. */
+  cpuByRole: Record<string, number>;
+  memoryByRole: Record<string, number>;
+  countByRole: Record<string, number>;
+  /** The disk of DATA_DIR: free bytes, and those that are kept free. Null for a process. */
+  disk: { freeBytes: number; reservedBytes: number } | null;
+  /** The accounts with the most calls; the busiest first. */
+  accounts: AccountLoad[];
+}
+
+/** The load of an account, per second. */
+export interface AccountLoad {
+  id: string;
+  calls: number;
+  /** Calls that were answered with 429 or 503. */
+  refused: number;
 }
 
 /** A process and its two snapshots. */
@@ -44,10 +68,13 @@ export interface Observed {
 interface SnapshotDifference {
   seconds: number;
   values: Record<string, number>;
+  accounts: NonNullable<LoadSnapshot['accounts']>;
 }
 
 const GAUGES =
-  /^(darkroom_pool_queued|darkroom_process_memory|darkroom_cpu_cores|process_resident|nodejs_active)/;
+  /^(darkroom_pool_(queued|busy|threads)|darkroom_process_memory|darkroom_processes|darkroom_cpu_cores|darkroom_data|darkroom_memory_limit|process_resident|nodejs_active)/;
+/** The accounts of a row. */
+const MAX_ACCOUNTS = 5;
 const BUCKET = 'darkroom_request_duration_seconds_bucket ';
 const REFUSAL = 'darkroom_refusals_total ';
 const DELIVERED = 'darkroom_delivery_pictures_total ';
@@ -60,15 +87,16 @@ export function rowsBetween(observed: readonly Observed[]): LoadRow[] {
   const rows = [...byHost].flatMap(([hostId, processes]) => [
     ...processes
       .filter(({ processId }) => processId !== 'primary')
-      .map((one) => rowOf(`${hostId}/${one.processId}`, [one])),
-    rowOf(hostId, processes),
+      .map((one) => rowOf('process', `${hostId}/${one.processId}`, [one])),
+    rowOf('host', hostId, processes),
   ]);
-  return byHost.size > 1 ? [...rows, rowOf('all hosts', observed)] : rows;
+  return byHost.size > 1 ? [...rows, rowOf('all hosts', 'all hosts', observed)] : rows;
 }
 
-function rowOf(name: string, observed: readonly Observed[]): LoadRow {
-  const { seconds, values } = sumOf(observed.map(differenceOf));
+function rowOf(scope: LoadRow['scope'], name: string, observed: readonly Observed[]): LoadRow {
+  const { seconds, values, accounts } = sumOf(observed.map(differenceOf));
   const of = (key: string) => values[key] ?? 0;
+  const total = (metric: string) => sumUp(Object.values(byLabel(values, metric)));
   const hosts = new Set(observed.map(({ hostId }) => hostId)).size;
   const ofHost = (key: string) => of(key) / seconds / hosts;
   const answers = of('darkroom_request_duration_seconds_count');
@@ -77,6 +105,7 @@ function rowOf(name: string, observed: readonly Observed[]): LoadRow {
     perAnswer(names.reduce((sum, one) => sum + of(`darkroom_op_part_seconds_total ${one}`), 0));
   return {
     name,
+    scope,
     requestsPerSecond: answers / seconds,
     p50: percentile(values, 0.5),
     p99: percentile(values, 0.99),
@@ -90,12 +119,50 @@ function rowOf(name: string, observed: readonly Observed[]): LoadRow {
     delivered: ratesIn(values, DELIVERED, seconds),
     connections: of('nodejs_active_resources TCPSocketWrap'),
     // The primary measures all processes of its host, including browsers.
-    memoryBytes: of('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
+    memoryBytes: total('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
     throttled: ofHost('darkroom_cpu_throttled_seconds_total'),
     stolen: ofHost('darkroom_cpu_stolen_seconds_total'),
     pressure: ofHost('darkroom_cpu_pressure_seconds_total'),
-    cpu: of('darkroom_process_cpu_seconds_total') / seconds / (of('darkroom_cpu_cores') || 1),
+    cpu: total('darkroom_process_cpu_seconds_total') / seconds / (of('darkroom_cpu_cores') || 1),
+    imageThreads: of('darkroom_pool_threads image'),
+    imageBusy: of('darkroom_pool_busy image'),
+    processes: observed.filter(({ processId }) => processId !== 'primary').length,
+    cores: of('darkroom_cpu_cores'),
+    cpuByRole: scaled(byLabel(values, 'darkroom_process_cpu_seconds_total'), 1 / seconds),
+    memoryByRole: byLabel(values, 'darkroom_process_memory_bytes'),
+    countByRole: byLabel(values, 'darkroom_processes'),
+    disk: diskIn(values),
+    accounts: busiest(accounts, seconds),
   };
+}
+
+/** The values of a metric by its label; by '' where it has none. */
+function byLabel(values: Readonly<Record<string, number>>, metric: string): Record<string, number> {
+  const ofMetric = Object.entries(values).filter(([key]) => key === metric || key.startsWith(`${metric} `));
+  return Object.fromEntries(ofMetric.map(([key, value]) => [key.slice(metric.length + 1), value]));
+}
+
+function sumUp(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function scaled(values: Readonly<Record<string, number>>, factor: number): Record<string, number> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value * factor]));
+}
+
+function diskIn(values: Readonly<Record<string, number>>): LoadRow['disk'] {
+  const freeBytes = values.darkroom_data_free_bytes;
+  return freeBytes === undefined
+    ? null
+    : { freeBytes, reservedBytes: values.darkroom_data_reserve_bytes ?? 0 };
+}
+
+function busiest(accounts: SnapshotDifference['accounts'], seconds: number): AccountLoad[] {
+  return Object.entries(accounts)
+    .filter(([, { calls }]) => calls > 0)
+    .sort(([, one], [, other]) => other.calls - one.calls)
+    .slice(0, MAX_ACCOUNTS)
+    .map(([id, { calls, refused }]) => ({ id, calls: calls / seconds, refused: refused / seconds }));
 }
 
 function differenceOf({ before, after }: Observed): SnapshotDifference {
@@ -103,18 +170,30 @@ function differenceOf({ before, after }: Observed): SnapshotDifference {
     key,
     GAUGES.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),
   ]);
+  const accounts = Object.entries(after.accounts ?? {}).map(([id, { calls, refused }]) => {
+    const earlier = before.accounts?.[id] ?? { calls: 0, refused: 0 };
+    const since = { calls: calls - earlier.calls, refused: refused - earlier.refused };
+    return [id, { calls: Math.max(0, since.calls), refused: Math.max(0, since.refused) }];
+  });
   return {
     seconds: (after.atMs - before.atMs) / MS_PER_SECOND,
     values: Object.fromEntries(values),
+    accounts: Object.fromEntries(accounts),
   };
 }
 
 /** The sum of several processes: their counts add up, the duration does not. */
 function sumOf(parts: readonly SnapshotDifference[]): SnapshotDifference {
   const values: Record<string, number> = {};
-  for (const part of parts)
+  const accounts: SnapshotDifference['accounts'] = {};
+  for (const part of parts) {
     for (const [key, value] of Object.entries(part.values)) values[key] = (values[key] ?? 0) + value;
-  return { seconds: Math.max(0.001, ...parts.map(({ seconds }) => seconds)), values };
+    for (const [id, { calls, refused }] of Object.entries(part.accounts)) {
+      const sum = accounts[id] ?? { calls: 0, refused: 0 };
+      accounts[id] = { calls: sum.calls + calls, refused: sum.refused + refused };
+    }
+  }
+  return { seconds: Math.max(0.001, ...parts.map(({ seconds }) => seconds)), values, accounts };
 }
 
 /** Interpolates a percentile like Prometheus: durations are assumed to be evenly distributed within their bucket. */
@@ -150,45 +229,4 @@ function ratesIn(
     rates[label] = (rates[label] ?? 0) + count / seconds;
   }
   return rates;
-}
-
-/** The duration from which a response counts as slow. No cause is named for quicker ones. */
-const SLOW_FROM_MS = 250;
-/** The share of time without a core of the host from which it is named as a cause of slow responses. */
-const TAKEN_FROM = 0.1;
-/** The share of its cores above which the tasks of the service wait for each other. */
-const OWN_CPU_BELOW = 0.8;
-
-/** One sentence with the most likely cause of the slowest responses: cores that were missing, or the largest mean. */
-export function likeliestCause(row: LoadRow): string {
-  if (row.p99 === null) return 'Nothing was answered in this time.';
-  if (row.p99 < SLOW_FROM_MS)
-    return `Nothing is slow: p99 is ${Math.round(row.p99)} ms, and a cause is named from ${SLOW_FROM_MS} ms on.`;
-  const { throttled, stolen, pressure, cpu } = row;
-  const percent = (share: number) => `${Math.round(share * 100)} %`;
-  const cause = 'Likeliest cause of a slow p99:';
-  if (throttled >= TAKEN_FROM)
-    return `${cause} the CPU quota, which held the host up for ${percent(throttled)} of the time. Grant more CPU, or lower PROCESSES.`;
-  if (stolen >= TAKEN_FROM)
-    return `${cause} stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`;
-  if (pressure >= TAKEN_FROM && cpu < OWN_CPU_BELOW)
-    return `${cause} other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`;
-  return largestPart(row);
-}
-
-function largestPart(row: LoadRow): string {
-  const causes = [
-    [row.waitMs, 'the wait for a thread', 'Add cores or hosts, or refuse earlier (IMAGE_WAIT_MS).'],
-    [row.uploadMs, 'uploads and fetched urls', 'Clients or their network are slow; the host waits for them.'],
-    [row.pixelsMs, 'the work on pixels', 'Pictures are large or ops costly; more cores make more at once.'],
-    [row.storeMs, 'the stores', 'See "A store is slow" in docs/operating.md.'],
-    [
-      row.providerMs,
-      'the model providers',
-      'Their answers take this long; see darkroom_provider_call_seconds.',
-    ],
-  ] as const;
-  const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
-  if (ms === 0) return 'No measured part of the answers took any time.';
-  return `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer. ${remedy}`;
 }

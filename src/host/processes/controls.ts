@@ -7,6 +7,11 @@ export type Control =
   | { kind: 'pools' }
   /** Returns the counters of the process. */
   | { kind: 'load' }
+  /**
+   * Returns what `pools` does; the primary answers for its host, with the history after an instant in epoch
+   * milliseconds.
+   */
+  | { kind: 'state'; afterMs: number }
   | ({ kind: 'log'; level: string; forMs: number | null } & Authored)
   | ({ kind: 'drain'; hostId: string; processId: string } & Authored)
   /** With `save`, the setting is also written to the settings file. */
@@ -37,6 +42,8 @@ const CHANNEL = 'controls';
 const TIMEOUT_MS: Record<Control['kind'], number> = {
   pools: 5_000,
   load: 5_000,
+  // The page that shows it asks again soon, and names a process that did not answer.
+  state: 1_500,
   log: 5_000,
   set: 60_000,
   drain: 60_000,

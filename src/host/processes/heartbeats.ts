@@ -48,6 +48,12 @@ export class Heartbeats<T> {
     this.#cancel = undefined;
   }
 
+  /** The time since the last heartbeat of a process; 0 for one that is not watched. */
+  silentMs(process: T): number {
+    const nowMs = this.#clock.elapsedMs();
+    return nowMs - (this.#lastMs.get(process) ?? nowMs);
+  }
+
   /** After a pause of the primary itself, the heartbeats of that time are unread, so every timeout starts again. */
   #check(): void {
     const nowMs = this.#clock.elapsedMs();

@@ -4,6 +4,7 @@ import { envFile, saveSettings } from '../../../config/env-file.ts';
 import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import { loadSnapshot } from '../../platform/metrics/load.ts';
 import { present } from '../../platform/values/present.ts';
+import type { HostReporter } from '../operator/host-report.ts';
 import type { Control, ControlHandler } from './controls.ts';
 import { grantedCores } from './cpu-quota.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -16,16 +17,19 @@ export function primaryControls(options: {
   hostId: string;
   supervisor: Supervisor;
   capacity: ChangeableCapacity;
+  /** Tells of the host, and keeps what was done to it. */
+  reporter: HostReporter;
   /** The log, with one line per change. */
   log: Logger;
 }): ControlHandler {
-  const { hostId, supervisor, capacity, log } = options;
+  const { hostId, supervisor, capacity, reporter, log } = options;
 
   async function set({ name, value, save, by }: Extract<Control, { kind: 'set' }>) {
     const before = capacity.values()[name];
     capacity.set(name, value);
     process.env[name] = String(value);
     log.info({ by, setting: name, before, after: value }, 'A setting was changed');
+    reporter.note({ kind: 'set', by, text: `${name} ${before} → ${value}` });
     if (name === 'PROCESSES') await supervisor.resize(value);
     if (save) keep(name, value);
     const warning = beyondCores(capacity);
@@ -44,15 +48,36 @@ export function primaryControls(options: {
     }
   }
 
+  async function drain({ processId, by }: Extract<Control, { kind: 'drain' }>) {
+    if (supervisor.processes().some((one) => one.processId === Number(processId)))
+      reporter.note({ kind: 'drain', by, text: `Process ${processId} is replaced` });
+    const isFound = await supervisor.replace(Number(processId));
+    if (!isFound) throw new Error(`This host has no process ${processId}.`);
+    log.info({ by, replaced: processId }, 'An API process was replaced');
+    return { replaced: processId };
+  }
+
   return async (control) => {
-    if (control.kind === 'set') return set(control);
-    if (control.kind === 'load') return { ...(await loadSnapshot()) };
-    if (control.kind !== 'drain' || control.hostId !== hostId) return null;
-    const isFound = await supervisor.replace(Number(control.processId));
-    if (!isFound) throw new Error(`This host has no process ${control.processId}.`);
-    log.info({ by: control.by, replaced: control.processId }, 'An API process was replaced');
-    return { replaced: control.processId };
+    switch (control.kind) {
+      case 'set':
+        return set(control);
+      case 'load':
+        return { ...(await loadSnapshot()) };
+      case 'state':
+        return { ...reporter.report(control.afterMs) };
+      case 'drain':
+        return control.hostId === hostId ? drain(control) : null;
+      case 'log':
+        reporter.note({ kind: 'log', by: control.by, text: logText(control) });
+        return null;
+      case 'pools':
+        return null;
+    }
   };
+}
+
+function logText({ level, forMs }: Extract<Control, { kind: 'log' }>): string {
+  return forMs === null ? `Log level ${level}` : `Log level ${level} for ${forMs / 1_000} s`;
 }
 
 /** A warning when all processes together have more image threads than cores. */

@@ -2,10 +2,37 @@ import type { Logger } from 'pino';
 import type { AdmissionStats } from '../../imaging/images/admission.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
-import type { ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
-import { loadSnapshot } from '../../platform/metrics/load.ts';
+import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
+import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { SharedClock } from '../../platform/shared-clock.ts';
 import type { Control, ControlHandler } from './controls.ts';
+
+/** What a process says of itself. */
+export interface ProcessReport {
+  pid: number;
+  rssBytes: number;
+  uptimeSeconds: number;
+  /** The mark of its documents. */
+  deployment: string;
+  logLevel: string;
+  clockDifferenceMs: number;
+  settings: Record<CapacitySetting, number>;
+  image: PoolReport;
+  slow: PoolReport;
+  heavy: PoolReport;
+  batch: PoolReport;
+  render: { threads: number; busy: number; waiting: number };
+}
+
+/** A pool of images, in the words of the command that shows it. */
+interface PoolReport {
+  threads: number;
+  busy: number;
+  queued: number;
+  waitMs: number;
+  reservedBytes: number;
+  budgetBytes: number;
+}
 
 /** The controls of an API process: it reports its pools, changes their size, and changes its log level. */
 export function processControls(options: {
@@ -14,10 +41,11 @@ export function processControls(options: {
   capacity: ChangeableCapacity;
   clock: Pick<SharedClock, 'differenceMs'>;
   log: Logger;
+  readLoad: () => Promise<LoadSnapshot>;
   /** The mark of the documents of this process. */
   deployment: string;
 }): ControlHandler {
-  const { imageWorkers, renders, capacity, clock, log, deployment } = options;
+  const { imageWorkers, renders, capacity, clock, log, readLoad, deployment } = options;
   const initialLevel = log.level;
   let resetTimer: NodeJS.Timeout | undefined;
 
@@ -36,27 +64,31 @@ export function processControls(options: {
     }, forMs).unref();
   }
 
+  function report(): ProcessReport {
+    const { quick, slow, heavy, batch } = imageWorkers.stats();
+    return {
+      pid: process.pid,
+      rssBytes: process.memoryUsage.rss(),
+      uptimeSeconds: Math.round(process.uptime()),
+      deployment,
+      logLevel: log.level,
+      clockDifferenceMs: Math.round(clock.differenceMs()),
+      settings: capacity.values(),
+      image: poolReport(quick),
+      slow: poolReport(slow),
+      heavy: poolReport(heavy),
+      batch: poolReport(batch),
+      render: { ...renders.stats() },
+    };
+  }
+
   return async (control) => {
     switch (control.kind) {
-      case 'pools': {
-        const { quick, slow, heavy, batch } = imageWorkers.stats();
-        return {
-          pid: process.pid,
-          rssBytes: process.memoryUsage.rss(),
-          uptimeSeconds: Math.round(process.uptime()),
-          deployment,
-          logLevel: log.level,
-          clockDifferenceMs: Math.round(clock.differenceMs()),
-          settings: capacity.values(),
-          image: poolReport(quick),
-          slow: poolReport(slow),
-          heavy: poolReport(heavy),
-          batch: poolReport(batch),
-          render: { ...renders.stats() },
-        };
-      }
+      case 'pools':
+      case 'state':
+        return { ...report() };
       case 'load':
-        return { ...(await loadSnapshot()) };
+        return { ...(await readLoad()) };
       case 'log':
         setLevel(control);
         return { level: control.level };
@@ -69,7 +101,13 @@ export function processControls(options: {
   };
 }
 
-/** A pool of images, in the words of the command that shows it. */
-function poolReport({ slots, busy, waiting, meanWaitMs, reservedBytes, budgetBytes }: AdmissionStats) {
+function poolReport({
+  slots,
+  busy,
+  waiting,
+  meanWaitMs,
+  reservedBytes,
+  budgetBytes,
+}: AdmissionStats): PoolReport {
   return { threads: slots, busy, queued: waiting, waitMs: meanWaitMs, reservedBytes, budgetBytes };
 }

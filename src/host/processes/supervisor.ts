@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock.ts';
+import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
 import { Balance } from './balance.ts';
 import {
@@ -36,9 +37,19 @@ export interface SupervisorOptions {
   /** Called when a process has ended, to return what it held. */
   onGone: (processId: number) => void;
   /** Called when a process ended unexpectedly and is replaced. */
-  onDeath: (reason: RestartReason) => void;
+  onDeath: (reason: RestartReason, processId: number) => void;
   /** Called when no process stays alive. */
   onHopeless: (reason: string) => void;
+}
+
+/** A live process, as the supervisor knows it. */
+export interface SupervisedProcess {
+  processId: number;
+  pid: number;
+  /** Whether it takes connections. */
+  isServing: boolean;
+  silentMs: number;
+  uptimeSeconds: number;
 }
 
 /** Messages between the primary and an API process, besides those of the channel. */
@@ -46,6 +57,8 @@ export type ProcessMessage =
   | { type: 'listening'; port: number }
   /** `load`: the mean number of concurrent calls since the previous message. */
   | { type: 'alive'; load: number }
+  /** The counters of the process, each ten seconds. */
+  | { type: 'load'; snapshot: LoadSnapshot }
   /** The given number of next answers close their connections. */
   | { type: 'release'; connections: number }
   | { type: 'drain' };
@@ -152,6 +165,18 @@ export class Supervisor {
     await Promise.all([...this.#startedMs.keys()].map((worker) => this.#drain(worker)));
   }
 
+  /** Every live process that does not drain. */
+  processes(): SupervisedProcess[] {
+    const nowMs = this.#clock.elapsedMs();
+    return this.#current().map((worker) => ({
+      processId: worker.id,
+      pid: worker.process.pid ?? 0,
+      isServing: this.#serving.has(worker),
+      silentMs: Math.round(this.#heartbeats.silentMs(worker)),
+      uptimeSeconds: Math.round((nowMs - (this.#startedMs.get(worker) ?? nowMs)) / 1_000),
+    }));
+  }
+
   /** Starts a process. `listening` rejects when it has ended, or is killed, before it listens. */
   #fork(): { worker: Worker; listening: Promise<void> } {
     const worker = cluster.fork(this.#options.environment());
@@ -221,7 +246,7 @@ export class Supervisor {
       'An API process died',
     );
     const endedBy = signal === null ? 'exit' : 'signal';
-    this.#options.onDeath(wasHung ? 'hung' : endedBy);
+    this.#options.onDeath(wasHung ? 'hung' : endedBy, worker.id);
     this.#earlyExits = everServed && livedMs >= HEALTHY_MS ? 0 : this.#earlyExits + 1;
     if (this.#earlyExits >= MAX_EARLY_EXITS && this.#serving.size === 0) {
       this.#options.onHopeless(

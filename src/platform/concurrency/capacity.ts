@@ -32,8 +32,10 @@ export class ChangeableCapacity implements Capacity {
   readonly #values: Record<CapacitySetting, number>;
   readonly #listeners: Array<() => void> = [];
 
+  /** @param initial may hold other settings, which are left out. */
   constructor(initial: Readonly<Record<CapacitySetting, number>>) {
-    this.#values = { ...initial };
+    const { PROCESSES, IMAGE_THREADS, RENDER_THREADS, IMAGE_QUEUE, IMAGE_WAIT_MS } = initial;
+    this.#values = { PROCESSES, IMAGE_THREADS, RENDER_THREADS, IMAGE_QUEUE, IMAGE_WAIT_MS };
   }
 
   readonly processes = () => this.#values.PROCESSES;

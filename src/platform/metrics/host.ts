@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises';
 import { Counter, Gauge } from 'prom-client';
 import { readThrottledSeconds } from '../concurrency/control-group.ts';
 import { hostMemoryBytes } from '../concurrency/memory.ts';
@@ -7,8 +6,8 @@ import { type ProcessRole, processTable, type TableRow } from './process-table.t
 
 interface HostMeterOptions {
   version: string;
-  /** DATA_DIR. */
-  dataDir: string;
+  /** Measures the disk of DATA_DIR: its free space, and how much of it is kept free. */
+  readDisk: () => Promise<{ freeBytes: number; reservedBytes: number }>;
   /** Cores that the service may use, such as 1.5. */
   cores: number;
   /** The processes of the service. Absent: those of this primary. */
@@ -16,7 +15,8 @@ interface HostMeterOptions {
 }
 
 /** Declares the metrics of the host in Prometheus' default register; each scrape reads them again. */
-export function createHostMeter({ version, dataDir, cores, table = processTable }: HostMeterOptions): void {
+export function createHostMeter(options: HostMeterOptions): void {
+  const { version, readDisk, cores, table = processTable } = options;
   new Gauge({
     name: 'darkroom_build_info',
     help: 'Always 1; the labels are the version of the service and of Node.js.',
@@ -27,7 +27,7 @@ export function createHostMeter({ version, dataDir, cores, table = processTable 
     help: 'Cores that the service may use: those of the machine, or the quota of its control group.',
   }).set(cores);
   declareProcesses(table);
-  declareDisk(dataDir);
+  declareDisk(readDisk);
   new Gauge({
     name: 'darkroom_memory_limit_bytes',
     help: 'Memory that the service may use: that of the machine, or the least limit of its control groups.',
@@ -93,15 +93,26 @@ function declareProcesses(table: () => Promise<TableRow[]>): void {
   }
 }
 
-function declareDisk(dataDir: string): void {
-  new Gauge({
-    name: 'darkroom_data_free_bytes',
-    help: 'Free space on the disk of DATA_DIR, as far as this user may use it.',
-    async collect() {
-      const disk = await statfs(dataDir).catch(() => null);
-      if (disk !== null) this.set(disk.bavail * disk.bsize);
-    },
-  });
+function declareDisk(readDisk: HostMeterOptions['readDisk']): void {
+  const gauge = (name: string, help: string, field: 'freeBytes' | 'reservedBytes') =>
+    new Gauge({
+      name,
+      help,
+      async collect() {
+        const disk = await readDisk().catch(() => null);
+        if (disk !== null) this.set(disk[field]);
+      },
+    });
+  gauge(
+    'darkroom_data_free_bytes',
+    'Free space on the disk of DATA_DIR, as far as this user may use it.',
+    'freeBytes',
+  );
+  gauge(
+    'darkroom_data_reserve_bytes',
+    'Free space on the disk of DATA_DIR below which uploads and jobs are refused.',
+    'reservedBytes',
+  );
 }
 
 /** A counter that the kernel keeps; its series is absent if there is none. */

@@ -1,49 +1,86 @@
 import { type MetricObjectWithValues, type MetricValueWithName, register } from 'prom-client';
 
+/** The calls of an account since the start of a process. */
+export interface AccountCalls {
+  calls: number;
+  /** Those that were answered with 429 or 503. */
+  refused: number;
+}
+
 /** The counters of a process since its start, and its gauges. Two snapshots give the load of the time between them. */
 export interface LoadSnapshot {
   /** The time on the monotonic clock of the process. */
   atMs: number;
   /** Sums of samples, by their name and labels: `darkroom_refusals_total capacity`. */
   values: Record<string, number>;
+  /** The latest callers by account; absent for a process that serves no calls. No metric has the name of an account. */
+  accounts?: Record<string, AccountCalls>;
 }
 
-/** The samples of a snapshot, each with its labels; samples are summed over all other labels. */
-const LABELS: Readonly<Record<string, readonly string[]>> = {
-  darkroom_request_duration_seconds_bucket: ['le'],
-  darkroom_request_duration_seconds_count: [],
-  darkroom_pool_wait_seconds_sum: ['work'],
-  darkroom_op_part_seconds_total: ['part'],
-  darkroom_request_store_seconds_total: [],
-  darkroom_provider_call_seconds_sum: [],
-  darkroom_refusals_total: ['code', 'reason'],
-  darkroom_delivery_pictures_total: ['from'],
-  darkroom_pool_queued: [],
-  darkroom_process_memory_bytes: [],
-  darkroom_process_cpu_seconds_total: [],
-  darkroom_cpu_cores: [],
-  darkroom_cpu_throttled_seconds_total: [],
-  darkroom_cpu_stolen_seconds_total: [],
-  darkroom_cpu_pressure_seconds_total: [],
-  process_resident_memory_bytes: [],
-  nodejs_active_resources: ['type'],
+/** The metrics of a snapshot, each with its samples and their labels; samples are summed over all other labels. */
+const SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  darkroom_request_duration_seconds: {
+    darkroom_request_duration_seconds_bucket: ['le'],
+    darkroom_request_duration_seconds_count: [],
+  },
+  darkroom_pool_wait_seconds: { darkroom_pool_wait_seconds_sum: ['work'] },
+  darkroom_provider_call_seconds: { darkroom_provider_call_seconds_sum: [] },
+  ...alone({
+    darkroom_op_part_seconds_total: ['part'],
+    darkroom_request_store_seconds_total: [],
+    darkroom_refusals_total: ['code', 'reason'],
+    darkroom_delivery_pictures_total: ['from'],
+    darkroom_pool_queued: [],
+    darkroom_pool_busy: ['pool'],
+    darkroom_pool_threads: ['pool'],
+    darkroom_processes: ['role'],
+    darkroom_process_memory_bytes: ['role'],
+    darkroom_process_cpu_seconds_total: ['role'],
+    darkroom_memory_limit_bytes: [],
+    darkroom_data_free_bytes: [],
+    darkroom_data_reserve_bytes: [],
+    darkroom_cpu_cores: [],
+    darkroom_cpu_throttled_seconds_total: [],
+    darkroom_cpu_stolen_seconds_total: [],
+    darkroom_cpu_pressure_seconds_total: [],
+    process_resident_memory_bytes: [],
+    nodejs_active_resources: ['type'],
+  }),
 };
 const API = '/api/';
 
-/** The snapshot of this process. Only requests below /api/ are counted. */
+type Sample = MetricValueWithName<string>;
+
+/** Metrics whose only sample has their own name. */
+function alone(labels: Record<string, readonly string[]>): Record<string, Record<string, readonly string[]>> {
+  return Object.fromEntries(Object.entries(labels).map(([name, of]) => [name, { [name]: of }]));
+}
+
+/**
+ * The snapshot of this process. Only requests below /api/ are counted. No other metric is read, and all are read side
+ * by side, because some of them share one reading.
+ */
 export async function loadSnapshot(): Promise<LoadSnapshot> {
   const values: Record<string, number> = {};
-  const metrics = (await register.getMetricsAsJSON()) as MetricObjectWithValues<
-    MetricValueWithName<string>
-  >[];
-  for (const metric of metrics) {
-    for (const { metricName = metric.name, labels, value } of metric.values) {
-      const names = LABELS[metricName];
-      if (names === undefined || (labels.route !== undefined && !String(labels.route).startsWith(API)))
-        continue;
-      const key = [metricName, ...names.flatMap((label) => labels[label] || [])].join(' ');
-      values[key] = (values[key] ?? 0) + value;
-    }
-  }
+  await Promise.all(
+    Object.entries(SAMPLES).map(async ([metric, samples]) => {
+      const read = await register.getSingleMetric(metric)?.get();
+      if (read !== undefined) addSamples(values, read as MetricObjectWithValues<Sample>, samples);
+    }),
+  );
   return { atMs: performance.now(), values };
+}
+
+function addSamples(
+  values: Record<string, number>,
+  { name: metric, values: sampled }: MetricObjectWithValues<Sample>,
+  samples: Readonly<Record<string, readonly string[]>>,
+): void {
+  for (const { metricName = metric, labels, value } of sampled) {
+    const names = samples[metricName];
+    if (names === undefined || (labels.route !== undefined && !String(labels.route).startsWith(API)))
+      continue;
+    const key = [metricName, ...names.flatMap((label) => labels[label] || [])].join(' ');
+    values[key] = (values[key] ?? 0) + value;
+  }
 }

@@ -7,6 +7,8 @@ export interface Call {
   path: string;
   query?: Readonly<Record<string, unknown>>;
   needsKey: boolean;
+  /** How the key is sent; ApiKey by default. */
+  scheme?: 'ApiKey' | 'Bearer';
   body?:
     | { json: unknown }
     /** The bytes of a file. */
@@ -25,14 +27,14 @@ export function samplesOf(call: Call): Sample[] {
   return [curl(call), typeScript(call), python(call)];
 }
 
-function curl({ method, path, query = {}, needsKey, body, saves }: Call): Sample {
+function curl({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: Call): Sample {
   const text = queryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
   // -g keeps curl from reading brackets as a pattern.
   const words = [
     `curl${/[[\]{}]/.test(text) ? ' -g' : ''}${verb} ${url}`,
-    ...(needsKey ? ['-H "Authorization: ApiKey $KEY"'] : []),
+    ...(needsKey ? [`-H "Authorization: ${scheme} $KEY"`] : []),
     ...curlBody(body),
     ...(saves === undefined ? [] : [`-o ${saves}`]),
   ];
@@ -56,10 +58,10 @@ function inShell(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
 
-function typeScript({ method, path, query = {}, needsKey, body, saves }: Call): Sample {
+function typeScript({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: Call): Sample {
   const hasQuery = Object.keys(query).length > 0;
   const headers = [
-    ...(needsKey ? [`authorization: \`ApiKey \${process.env.KEY}\``] : []),
+    ...(needsKey ? [`authorization: \`${scheme} \${process.env.KEY}\``] : []),
     ...(body !== undefined && 'json' in body ? ["'content-type': 'application/json'"] : []),
     ...(body !== undefined && 'file' in body ? [`'content-type': '${body.type}'`] : []),
   ];
@@ -105,9 +107,9 @@ function scriptBody(body: Call['body']): string[] {
   return [`  body: JSON.stringify(${literal(body.json, SCRIPT, '  ')}),`];
 }
 
-function python({ method, path, query = {}, needsKey, body, saves }: Call): Sample {
+function python({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: Call): Sample {
   const headers = [
-    ...(needsKey ? ['"Authorization": "ApiKey " + os.environ["KEY"]'] : []),
+    ...(needsKey ? [`"Authorization": "${scheme} " + os.environ["KEY"]`] : []),
     ...(body !== undefined && 'file' in body ? [`"Content-Type": "${body.type}"`] : []),
   ];
   const lines = [

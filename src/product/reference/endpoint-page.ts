@@ -68,7 +68,9 @@ export function endpointPage(
   const bodies = Object.entries(requestBody?.content ?? {});
   const call = callOf(method, path, operation, reader);
   const facts: (Prose | string)[] = [
-    security?.length === 0 ? 'No credential is needed.' : 'Send `Authorization: ApiKey <key>`.',
+    security?.length === 0
+      ? 'No credential is needed.'
+      : `Send \`Authorization: ${credentialOf(security)}\`.`,
     ...(takesKey ? ['Takes an Idempotency-Key.'] : []),
     [
       `Answers ${answers.map(([status]) => status).join(', ')}; refusals are in `,
@@ -87,7 +89,8 @@ export function endpointPage(
         ? []
         : [heading('Parameters'), fieldList(named.map((one) => parameterField(one, reader)))]),
       ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
-      trialOf(path, call, named),
+      // The form sends a key of an account, which is no credential of the operator.
+      ...(isOperators(security) ? [] : [trialOf(path, call, named)]),
       ...responseBlocks(answers, reader),
     ],
   };
@@ -111,6 +114,14 @@ function bodyInForm(body: Call['body']): Pick<PlainCall, 'body'> {
   if (body === undefined) return {};
   if ('json' in body) return { body: { json: JSON.stringify(body.json, null, 2) } };
   return { body: 'file' in body ? 'file' : { files: Object.keys(body.parts) } };
+}
+
+function credentialOf(security: DocumentedOperation['security']): string {
+  return isOperators(security) ? 'Bearer <OPERATOR_TOKEN>' : 'ApiKey <key>';
+}
+
+function isOperators(security: DocumentedOperation['security'] = []): boolean {
+  return security.some((scheme) => 'operator' in scheme);
 }
 
 /** The responses by status; fields that are already listed are not repeated. */
@@ -148,6 +159,7 @@ function callOf(
     path: filled,
     query: Object.fromEntries(inQuery.map(({ name = '', example }) => [name, example])),
     needsKey: security?.length !== 0,
+    ...(isOperators(security) && { scheme: 'Bearer' }),
     ...(body !== undefined && { body }),
     ...(saves !== undefined && { saves }),
   };

@@ -4,6 +4,9 @@ import type { Page } from '../../platform/pages/page.ts';
 import { GUIDES } from './guides/index.ts';
 import type { Library } from './library.ts';
 
+/** The tag of the calls of the person who runs the service. */
+const OPERATOR = 'Operator';
+
 /**
  * An overview for language models, as links with a sentence each, generated from the routes.
  * @see https://llmstxt.org
@@ -12,9 +15,9 @@ export function llmsText(document: Node): string {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const { path, method, operation } of operationsOf(document)) {
-    // A PATCH is another name of the PUT beside it.
-    if (method === 'patch') continue;
     const [tag = 'Other'] = (operation.tags ?? []) as string[];
+    // A PATCH is another name of the PUT beside it, and no caller is the operator.
+    if (method === 'patch' || tag === OPERATOR) continue;
     const page = `/docs/${operation.operationId}.md`;
     const line = `- [${method.toUpperCase()} ${shortened(path)}](${page}): ${operation.summary ?? ''}`;
     byTag.set(tag, [...(byTag.get(tag) ?? []), line]);

@@ -2,7 +2,8 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { askPrimary } from '../../../src/host/admin/socket.ts';
-import { type LoadRow, likeliestCause, rowsBetween } from '../../../src/host/admin/top.ts';
+import { type LoadRow, rowsBetween } from '../../../src/host/admin/top.ts';
+import { likeliestCause } from '../../../src/host/admin/verdicts.ts';
 import { OPERATOR } from '../../support/operator.ts';
 import { startWholeService } from '../../support/whole-service.ts';
 

@@ -19,7 +19,12 @@ t.test('processes count by role, and CPU time never falls when one of them ends'
     residentBytes: 10 * MEGABYTE,
   });
   t.teardown(() => register.clear());
-  createHostMeter({ version: '1.2.3', dataDir: t.testdir(), cores: 1.5, table: async () => rows });
+  createHostMeter({
+    version: '1.2.3',
+    readDisk: async () => ({ freeBytes: 5_000, reservedBytes: 1_000 }),
+    cores: 1.5,
+    table: async () => rows,
+  });
   rows = [row('1/1', 'primary', 2), row('2/1', 'browser', 5), row('3/1', 'browser', 1)];
   await register.metrics();
   t.same(await seriesOf('darkroom_processes'), { primary: 1, browser: 2 });

@@ -100,7 +100,11 @@ t.test('what happened is told by pool, op, refusal and store, and nothing of an 
 
   // What the page tells is what is declared: names, types, labels and meanings.
   new RestartMeter();
-  createHostMeter({ version: '1.2.3', dataDir: t.testdir(), cores: 2 });
+  createHostMeter({
+    version: '1.2.3',
+    readDisk: async () => ({ freeBytes: 5_000, reservedBytes: 1_000 }),
+    cores: 2,
+  });
   if (process.env.WRITE_METRICS_PAGE === 'yes') writePage();
   t.equal(readFileSync(PAGE, 'utf8'), pageOf(ownMetrics()), 'config/metrics.md is old: npm run metrics');
   for (const { name, help } of ownMetrics()) {

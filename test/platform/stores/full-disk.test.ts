@@ -1,17 +1,16 @@
 // needs: server, documents
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import type { Documents } from '../../../src/platform/stores/documents/port.ts';
 import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
+import { mountDisk } from '../../support/disk.ts';
 import { startServer } from '../../support/harness.ts';
 
 const DISK_MEGABYTES = 40;
@@ -20,7 +19,7 @@ const RESERVE_BYTES = 8 * 2 ** 20;
 /** Of noise, so that the file is as large as its pixels: 3 MB. */
 const SIDE = 1_000;
 
-const disk = mountDisk(t);
+const disk = mountDisk(t, DISK_MEGABYTES);
 /** What SQLite writes before the database itself. */
 const LOG = join(disk ?? '', 'documents.sqlite-wal');
 
@@ -124,24 +123,6 @@ function logBytes(): number {
 /** How often the log began again after a checkpoint: its header counts (SQLite's file format, 4.1: bytes 12 to 15). */
 function restartsOf(log: string): number {
   return readFileSync(log).readUInt32BE(12);
-}
-
-/** A file system of its own in memory; null if this process may not mount one. */
-function mountDisk(t: Test): string | null {
-  const directory = mkdtempSync(join(tmpdir(), 'darkroom-disk-'));
-  let isMounted = true;
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MEGABYTES}m`, 'tmpfs', directory], {
-      stdio: 'ignore',
-    });
-  } catch {
-    isMounted = false;
-  }
-  t.teardown(() => {
-    if (isMounted) execFileSync('umount', [directory]);
-    rmSync(directory, { recursive: true, force: true });
-  });
-  return isMounted ? directory : null;
 }
 
 async function storesOn(directory: string): Promise<Stores> {

@@ -17,6 +17,8 @@ const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range, MCP-Protocol-Version, Mcp-Method, Mcp-Name';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const DAY_SECONDS = 86_400;
+/** Paths whose answers need a credential, unless their route says otherwise. */
+const PRIVATE = /^\/(api\/|metrics|operator\/)/;
 
 type IsSigned = (request: FastifyRequest) => boolean;
 
@@ -52,7 +54,7 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 function isPublicRead({ method, url, routeOptions: { config } }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const isPublic = config.access === 'public' && config.ignoresCredential === undefined;
-  return isPublic || !(url.startsWith('/api/') || url.startsWith('/metrics'));
+  return isPublic || !PRIVATE.test(url);
 }
 
 /**

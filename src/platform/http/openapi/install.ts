@@ -55,6 +55,11 @@ const TAGS: ReadonlyArray<readonly [name: string, description: string, nouns: re
   ['API keys', 'Issued and revoked in a console session.', ['api-keys']],
   ['Requests', 'What was called last, and what was refused.', ['requests']],
   ['Feedback', 'What the service lacks.', ['feedback']],
+  [
+    'Operator',
+    'Processes, load and settings of the service itself, for the person who runs it.',
+    ['operator'],
+  ],
   ['Health', 'For machines that look after machines.', ['healthz', 'readyz', 'metrics', 'llms.txt']],
 ];
 
@@ -84,6 +89,11 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
             description: 'An API key (`drk_…`), sent as `ApiKey <key>`.',
           },
           session: { type: 'http', scheme: 'bearer', description: 'A console session (`ses_…`).' },
+          operator: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'OPERATOR_TOKEN, sent as `Bearer <token>`.',
+          },
         },
       },
       security: [{ apiKey: [] }, { session: [] }],

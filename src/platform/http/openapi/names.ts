@@ -32,6 +32,15 @@ const OPERATION_NAMES: Record<string, string> = {
   'GET /webhook-endpoints/{endpointId}/deliveries': 'listWebhookDeliveries',
   'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'getWebhookDelivery',
   'POST /webhook-endpoints/{endpointId}/redeliver': 'redeliverFailedWebhooks',
+  'POST /operator/v1/session': 'openOperatorSession',
+  'DELETE /operator/v1/session': 'endOperatorSession',
+  'GET /operator/v1/state': 'readOperatorState',
+  'POST /operator/v1/settings': 'setOperatorSetting',
+  'POST /operator/v1/drains': 'drainProcess',
+  'POST /operator/v1/log-level': 'setLogLevel',
+  'GET /operator/v1/findings': 'readOperatorFindings',
+  'GET /operator/v1/runs': 'listRuns',
+  'GET /operator/v1/runs/{name}': 'readRun',
 };
 
 const VERBS: Record<string, string> = {

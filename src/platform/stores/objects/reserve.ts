@@ -33,8 +33,8 @@ export class DiskReserve {
   async check(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - this.#measuredMs >= MEASUREMENT_LIFE_MS) {
-      const { freeBytes, totalBytes } = await this.#measure();
-      this.#spareBytes = freeBytes - Math.min(this.#reserveBytes, totalBytes * this.#maxShare);
+      const space = await this.#measure();
+      this.#spareBytes = space.freeBytes - reservedBytes(this.#reserveBytes, space, this.#maxShare);
       this.#measuredMs = nowMs;
     }
     if (this.#spareBytes < 0)
@@ -48,6 +48,15 @@ export class DiskReserve {
   spend(bytes: number): void {
     this.#spareBytes -= bytes;
   }
+}
+
+/** The bytes of a disk that are kept free: those of the setting, or a share of a small disk. */
+export function reservedBytes(
+  setBytes: number,
+  { totalBytes }: Space,
+  maxShare = MAX_RESERVED_SHARE,
+): number {
+  return Math.min(setBytes, totalBytes * maxShare);
 }
 
 /** The free space and size of the disk of an existing directory. */

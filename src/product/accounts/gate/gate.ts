@@ -5,6 +5,7 @@ import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { AdmitAnswer, Coordination, RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
 import { invalidateCredentials } from '../revocations.ts';
+import { AccountCallCounts } from './account-calls.ts';
 import { AdmissionCache } from './admission-cache.ts';
 import { type RateBudget, sendBudget } from './budget.ts';
 import { callerIfAny, setCaller } from './callers.ts';
@@ -77,6 +78,8 @@ interface Strike {
  * has just been returned.
  */
 export class Gate {
+  /** The calls of each account, for the operator. */
+  readonly accountCalls = new AccountCallCounts();
   readonly #options: GateOptions;
   /** The number of slots of an account, by kind. */
   readonly #slotLimits: Readonly<Record<SlotKind, number>>;
@@ -105,6 +108,11 @@ export class Gate {
       // Reading the options of a route copies them.
       const { config } = request.routeOptions;
       if (!this.#passesAtOnce(request, reply, config)) return this.#admit(request, reply, config);
+      done();
+    });
+    app.addHook('onResponse', (request, reply, done) => {
+      const caller = callerIfAny(request);
+      if (caller !== null) this.accountCalls.answered(caller.accountId, reply.statusCode);
       done();
     });
   }

@@ -1,10 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 
-const NAME = 'darkroom-session';
+/** The name of a cookie, and the form of the tokens in it. */
+interface CookieKind {
+  name: string;
+  token: RegExp;
+}
+
+const OF_AN_ACCOUNT: CookieKind = { name: 'darkroom-session', token: /^ses_[0-9A-Za-z]+$/ };
 /** Browsers take a cookie with this prefix over https alone, and from no other host of the same domain. */
-const SECURE_NAME = `__Host-${NAME}`;
-const TOKEN = /^ses_[0-9A-Za-z]+$/;
+const SECURE_PREFIX = '__Host-';
 const READS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
@@ -14,10 +19,15 @@ const READS = ['GET', 'HEAD', 'OPTIONS'];
  */
 export class SessionCookie {
   readonly #publicUrl: () => string;
+  readonly #kind: CookieKind;
 
-  /** @param publicUrl where the service is reached: behind https, the cookie is for https alone. */
-  constructor(publicUrl: () => string) {
+  /**
+   * @param publicUrl where the service is reached: behind https, the cookie is for https alone.
+   * @param kind default: the session of an account.
+   */
+  constructor(publicUrl: () => string, kind = OF_AN_ACCOUNT) {
     this.#publicUrl = publicUrl;
+    this.#kind = kind;
   }
 
   /** The token in the cookie; undefined without one, and for a request that a page of another origin made. */
@@ -27,7 +37,7 @@ export class SessionCookie {
     const start = `${this.#nameFor(request)}=`;
     const sent = cookie.split('; ').find((pair) => pair.startsWith(start));
     const token = sent?.slice(start.length) ?? '';
-    return TOKEN.test(token) ? token : undefined;
+    return this.#kind.token.test(token) ? token : undefined;
   }
 
   /** @throws ApiError 403 forbidden for a write that a page of another origin may have made. */
@@ -64,7 +74,8 @@ export class SessionCookie {
   }
 
   #nameFor(request: FastifyRequest): string {
-    return this.#isSecure(request) ? SECURE_NAME : NAME;
+    const { name } = this.#kind;
+    return this.#isSecure(request) ? SECURE_PREFIX + name : name;
   }
 
   #isSecure(request: FastifyRequest): boolean {

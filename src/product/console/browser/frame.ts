@@ -1,5 +1,6 @@
 import { h, html, useEffect, useRef, useState, type View } from './html.ts';
 import { loadedLater, loadSheet } from './loaded.ts';
+import { useIsOperator } from './operator.ts';
 import { Dialogs } from './parts/dialog.ts';
 import { KeyHelp } from './parts/keys.ts';
 import { ErrorBox, Waiting } from './parts/states.ts';
@@ -31,9 +32,12 @@ export function Frame() {
       navigate(SCREENS[0]?.path ?? '', { replaces: true });
   }, [session.kind, path]);
 
-  if (path === SIGN_IN_PATH || (session.kind === 'none' && account.current === null))
+  // The operator needs no account, and their screens ask for their own credential.
+  const isOperators = screenAt(path)?.screen.for === 'operator';
+  const whose = isOperators ? 'operator' : account.current;
+  if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
     return html`<${Connection} /><${SignIn} isOver=${false} />`;
-  if (account.current === null)
+  if (whose === null)
     return html`<${Connection} />${
       'error' in session &&
       html`<main id="content" class="alone"><${ErrorBox} error=${session.error} onRetry=${refreshSession} /></main>`
@@ -44,9 +48,9 @@ export function Frame() {
     <${Connection} />
     <${Menu} path=${path} session=${session} />
     <main id="content" tabindex="-1">
-      <${Current} key=${account.current} path=${path} />
+      <${Current} key=${whose} path=${path} />
     </main>
-    ${session.kind === 'none' && html`<${SignIn} isOver />`}
+    ${session.kind === 'none' && !isOperators && html`<${SignIn} isOver />`}
     <${Dialogs} />
     <${Toasts} />
     <${KeyHelp} />
@@ -54,7 +58,11 @@ export function Frame() {
 }
 
 function Menu({ path, session }: { path: string; session: Session }) {
-  const groups = [...new Set(SCREENS.map(({ group }) => group))];
+  const isOperator = useIsOperator();
+  const screens = SCREENS.filter(
+    (screen) => screen.for !== 'operator' || isOperator || path.startsWith(screen.path),
+  );
+  const groups = [...new Set(screens.map(({ group }) => group))];
   return html`
     <header class="top">
       <button type="button" class="menu-button" popovertarget="menu" aria-label="Menu">☰</button>
@@ -66,9 +74,9 @@ function Menu({ path, session }: { path: string; session: Session }) {
         (group) => html`
           <p key=${group}>${group}</p>
           <ul>
-            ${SCREENS.filter((screen) => screen.group === group).map(
-              (screen) => html`<${Entry} key=${screen.path} screen=${screen} path=${path} />`,
-            )}
+            ${screens
+              .filter((screen) => screen.group === group)
+              .map((screen) => html`<${Entry} key=${screen.path} screen=${screen} path=${path} />`)}
           </ul>
         `,
       )}

@@ -23,6 +23,22 @@ export const SCREENS: readonly ListedScreen[] = [
     sheet: new URL('./saved.css', import.meta.url),
     load: () => import('./screens/presets.ts'),
   },
+  {
+    path: '/console/operate',
+    title: 'Operate',
+    group: 'Operate',
+    for: 'operator',
+    sheet: new URL('./operate.css', import.meta.url),
+    load: () => import('./screens/operate.ts'),
+  },
+  {
+    path: '/console/runs',
+    title: 'Runs',
+    group: 'Operate',
+    for: 'operator',
+    sheet: new URL('./operate.css', import.meta.url),
+    load: () => import('./screens/runs.ts'),
+  },
 ];
 
 /** The screen of an address, with the path below its own. */

@@ -1,0 +1,177 @@
+import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
+import type { LoadRow } from './top.ts';
+
+/** What an operator is told of a host, in one sentence with its remedy. */
+export interface Verdict {
+  /** `bad`: calls fail. `warn`: calls are slow, or soon fail. `good`: nothing is to be done. */
+  tone: 'good' | 'warn' | 'bad';
+  sentence: string;
+  /** The change of a setting that mends it while the service runs; absent where none does. */
+  mend?: { setting: CapacitySetting; value: number };
+}
+
+/** A process that has not sent its heartbeat. */
+export interface SilentProcess {
+  name: string;
+  silentMs: number;
+  /** HANG_TIMEOUT_MS. */
+  timeoutMs: number;
+}
+
+/** The duration from which a response counts as slow. No cause is named for quicker ones. */
+const SLOW_FROM_MS = 250;
+/** The share of time without a core of the host from which it is named as a cause of slow responses. */
+const TAKEN_FROM = 0.1;
+/** The share of its cores above which the tasks of the service wait for each other. */
+const OWN_CPU_BELOW = 0.8;
+/** Calls of one account that are refused in a second, and their share of all its calls, from which it floods. */
+const FLOOD_FROM_PER_SECOND = 1;
+const FLOOD_SHARE = 0.5;
+/** A heartbeat comes each second; a busy process is late by some. */
+const SILENT_FROM_MS = 4_000;
+/** How long a process that died is told of. */
+const RESTART_TOLD_MS = 120_000;
+const NOT_YET: Verdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
+
+/** What is known of a host. */
+interface HostFacts {
+  /** Null until two snapshots are there. */
+  row: LoadRow | null;
+  silent?: readonly SilentProcess[];
+  /** The last process that died and was replaced. */
+  restart?: { text: string; agoMs: number } | undefined;
+}
+
+/** Everything that is wrong with a host, the most serious first; one sentence that nothing is, otherwise. */
+export function verdictsOn({ row, silent = [], restart }: HostFacts): Verdict[] {
+  const found = [
+    ...silent.map(hung),
+    ...(row === null ? [] : [fullDisk(row), absentStore(row), flood(row)]),
+    restart === undefined ? null : replaced(restart),
+  ].filter((verdict) => verdict !== null);
+  const cause = row === null ? NOT_YET : slowCause(row);
+  return found.length === 0 || cause.tone !== 'good' ? [...found, cause] : found;
+}
+
+/** What is wrong with each host, after its name where there are several; otherwise one sentence on all of them. */
+export function verdictsOnAll(rows: readonly LoadRow[]): Verdict[] {
+  const hosts = rows.filter(({ scope }) => scope === 'host');
+  const wrong = hosts.flatMap((row) => {
+    const verdicts = verdictsOn({ row }).filter(({ tone }) => tone !== 'good');
+    if (hosts.length === 1) return verdicts;
+    return verdicts.map((verdict) => ({ ...verdict, sentence: `${row.name}: ${verdict.sentence}` }));
+  });
+  const total = rows.at(-1);
+  return wrong.length > 0 || total === undefined ? wrong : verdictsOn({ row: total });
+}
+
+function hung({ name, silentMs, timeoutMs }: SilentProcess): Verdict | null {
+  if (silentMs < SILENT_FROM_MS) return null;
+  const [silent, timeout] = [silentMs, timeoutMs].map((ms) => `${Math.round(ms / 1_000)} s`);
+  const sentence = `The process ${name} hangs: it has not answered for ${silent}, and is replaced after ${timeout} (HANG_TIMEOUT_MS). Its calls wait until then.`;
+  return { tone: 'bad', sentence };
+}
+
+function replaced({ text, agoMs }: { text: string; agoMs: number }): Verdict | null {
+  if (agoMs > RESTART_TOLD_MS) return null;
+  const sentence = `${text}: ${Math.round(agoMs / 1_000)} s ago. The log says why; see "Processes are replaced" in docs/operating.md.`;
+  return { tone: 'warn', sentence };
+}
+
+function fullDisk({ disk }: LoadRow): Verdict | null {
+  if (disk === null || disk.freeBytes > disk.reservedBytes) return null;
+  const [free, reserved] = [disk.freeBytes, disk.reservedBytes].map(
+    (bytes) => `${Math.round(bytes / MEGABYTE)} MB`,
+  );
+  const sentence = `The disk of DATA_DIR is full: ${free} are free, and ${reserved} are kept free (STORAGE_RESERVE_MEGABYTES), so uploads and jobs are refused. Make room; deleting works.`;
+  return { tone: 'bad', sentence };
+}
+
+function absentStore({ refusals }: LoadRow): Verdict | null {
+  const perSecond = refusals.store_unavailable ?? 0;
+  if (perSecond === 0) return null;
+  const sentence = `A store does not answer: ${rate(perSecond)} calls/s fail as store_unavailable. /readyz names it; see "A store is away" in docs/operating.md.`;
+  return { tone: 'bad', sentence };
+}
+
+/** An account that mostly sends calls which are refused. It is slowed itself, and may slow others. */
+function flood({ accounts, refusals, requestsPerSecond }: LoadRow): Verdict | null {
+  const flooding = accounts.find(
+    ({ calls, refused }) => refused >= FLOOD_FROM_PER_SECOND && refused >= FLOOD_SHARE * calls,
+  );
+  if (flooding === undefined) return null;
+  const [reason] = Object.entries(refusals).sort(([, one], [, other]) => other - one)[0] ?? ['its limits'];
+  const sentence = `The account ${flooding.id} floods: it makes ${rate(flooding.calls)} of ${rate(requestsPerSecond)} calls/s, and ${rate(flooding.refused)} of them are refused (mostly ${reason}). Others keep their turns; \`npm run admin -- account suspend ${flooding.id}\` stops it.`;
+  return { tone: 'warn', sentence };
+}
+
+function rate(perSecond: number): string {
+  return perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1);
+}
+
+/** One sentence with the most likely cause of the slowest responses: cores that were missing, or the largest mean. */
+export function likeliestCause(row: LoadRow): string {
+  return slowCause(row).sentence;
+}
+
+function slowCause(row: LoadRow): Verdict {
+  if (row.p99 === null) return { tone: 'good', sentence: 'Nothing was answered in this time.' };
+  if (row.p99 < SLOW_FROM_MS) {
+    const sentence = `Nothing is slow: p99 is ${Math.round(row.p99)} ms, and a cause is named from ${SLOW_FROM_MS} ms on.`;
+    return { tone: 'good', sentence };
+  }
+  const { throttled, stolen, pressure, cpu } = row;
+  const percent = (share: number) => `${Math.round(share * 100)} %`;
+  const because = (cause: string) => slow(`Likeliest cause of a slow p99: ${cause}`);
+  if (throttled >= TAKEN_FROM)
+    return because(
+      `the CPU quota, which held the host up for ${percent(throttled)} of the time. Grant more CPU, or lower PROCESSES.`,
+    );
+  if (stolen >= TAKEN_FROM)
+    return because(
+      `stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`,
+    );
+  const largest = largestPart(row);
+  if (largest.mend !== undefined) return largest;
+  if (pressure >= TAKEN_FROM && cpu < OWN_CPU_BELOW)
+    return because(
+      `other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`,
+    );
+  return largest;
+}
+
+function slow(sentence: string, mend?: Verdict['mend']): Verdict {
+  return { tone: 'warn', sentence, ...(mend !== undefined && { mend }) };
+}
+
+function largestPart(row: LoadRow): Verdict {
+  const causes = [
+    [row.waitMs, 'the wait for a thread', 'Add cores or hosts, or refuse earlier (IMAGE_WAIT_MS).'],
+    [row.uploadMs, 'uploads and fetched urls', 'Clients or their network are slow; the host waits for them.'],
+    [row.pixelsMs, 'the work on pixels', 'Pictures are large or ops costly; more cores make more at once.'],
+    [row.storeMs, 'the stores', 'See "A store is slow" in docs/operating.md.'],
+    [
+      row.providerMs,
+      'the model providers',
+      'Their answers take this long; see darkroom_provider_call_seconds.',
+    ],
+  ] as const;
+  const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
+  if (ms === 0) return slow('No measured part of the answers took any time.');
+  const mend = cause === 'the wait for a thread' ? moreThreads(row) : undefined;
+  const sentence = `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer.`;
+  if (mend === undefined) return slow(`${sentence} ${remedy}`);
+  const { imageThreads, cores } = row;
+  const counted = `${imageThreads} image ${imageThreads === 1 ? 'thread' : 'threads'} for ${Math.floor(cores)} cores`;
+  return slow(
+    `${sentence} There ${imageThreads === 1 ? 'is' : 'are'} ${counted}: set IMAGE_THREADS=${mend.value}.`,
+    mend,
+  );
+}
+
+/** The threads of each process that use all cores, where there are fewer image threads than cores. */
+function moreThreads({ imageThreads, cores, processes }: LoadRow): Verdict['mend'] {
+  if (processes === 0 || imageThreads >= Math.floor(cores)) return undefined;
+  return { setting: 'IMAGE_THREADS', value: Math.ceil(Math.floor(cores) / processes) };
+}

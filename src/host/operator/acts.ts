@@ -1,0 +1,26 @@
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { givenTo, type LiveContext, UsageError } from '../admin/command.ts';
+import { LIVE_COMMANDS } from '../admin/live-commands.ts';
+
+/**
+ * Runs a command of `npm run admin` for running processes: the same words have the same bounds and the same effect.
+ * @param param the field of the call that a refused word came from.
+ * @returns what each process answered.
+ * @throws ApiError invalid_param for a word that is refused; invalid_state when a process could not do it.
+ */
+export async function runAct(
+  { name, words, param }: { name: 'set' | 'drain' | 'log'; words: readonly string[]; param: string },
+  context: LiveContext,
+): Promise<string[]> {
+  const command = LIVE_COMMANDS.find((one) => one.name === name);
+  if (command === undefined) throw new Error(`There is no command ${name}.`);
+  try {
+    const { text } = await command.run(givenTo(command, words), context);
+    return text.split('\n');
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof UsageError) throw invalidParam(param, message);
+    if (error instanceof ApiError) throw error;
+    throw new ApiError('invalid_state', message, { cause: error });
+  }
+}

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { SETTINGS } from '../../../config/index.ts';
+import type { CheckResult } from '../doctor/examine.ts';
+import type { Findings } from './schema.ts';
+
+const DOCTOR = new URL('../doctor.ts', import.meta.url).pathname;
+const TIMEOUT_MS = 90_000;
+/** A repeated question within this time gets the examination before. */
+const MIN_AGE_MS = 10_000;
+/** Below everything that serves calls. */
+const NICENESS = 15;
+const NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
+
+/**
+ * What the doctor says of this host. It runs as its own process, because it draws a page and reads the whole database,
+ * for which no call may wait.
+ */
+export class Examination {
+  #last: Findings | undefined;
+  #running: Promise<Findings> | undefined;
+
+  /**
+   * The last examination, or a new one if there is none yet.
+   * @param isFresh asks for a new one, unless the last one has just been made.
+   * @throws Error when the doctor cannot run.
+   */
+  async read(isFresh: boolean): Promise<Findings> {
+    const last = this.#last;
+    const ageMs = last === undefined ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(last.at);
+    if (last !== undefined && (!isFresh || ageMs < MIN_AGE_MS)) return last;
+    this.#running ??= this.#examine().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #examine(): Promise<Findings> {
+    const { isWell, examinations } = await runDoctor();
+    const findings = examinations.flatMap(({ name, findings }) =>
+      findings.map((finding) => ({ part: name, ...finding, settings: settingsIn(finding.remedy ?? '') })),
+    );
+    this.#last = { at: new Date().toISOString(), isWell, findings };
+    return this.#last;
+  }
+}
+
+/** The report of `npm run doctor -- --json`. */
+async function runDoctor(): Promise<{ isWell: boolean; examinations: CheckResult[] }> {
+  const doctor = spawn(process.execPath, [DOCTOR, '--json'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: TIMEOUT_MS,
+    killSignal: 'SIGKILL',
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    doctor.once('error', reject);
+    doctor.once('close', () => resolve());
+  });
+  if (doctor.pid !== undefined) setPriority(doctor.pid, NICENESS);
+  const [report] = await Promise.all([text(doctor.stdout), ended]);
+  if (report === '') throw new Error(`The doctor did not end within ${TIMEOUT_MS / 1_000} s.`);
+  return JSON.parse(report);
+}
+
+/** The settings that a sentence names. */
+function settingsIn(sentence: string): string[] {
+  return [...new Set(sentence.match(/\b[A-Z][A-Z0-9_]+\b/g))].filter((name) => NAMES.has(name));
+}

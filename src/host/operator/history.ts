@@ -1,0 +1,111 @@
+import type { LoadRow } from '../admin/top.ts';
+
+/** The time between two samples. */
+export const SAMPLE_MS = 10_000;
+/** An hour of samples. */
+const MAX_SAMPLES = 360;
+/** Series of a host: some twenty of their own, and one for each reason of a refusal and each role of a process. */
+const MAX_SERIES = 80;
+const MAX_MARKS = 200;
+/** Digits of a value. */
+const DIGITS = 4;
+
+/** Something that was done to a host, or happened to it, for the time axis. */
+export interface Mark {
+  /** Epoch milliseconds. */
+  at: number;
+  kind: 'set' | 'drain' | 'log' | 'reload' | 'restart';
+  /** Who did it; empty for what happened by itself. */
+  by: string;
+  /** What was done, in a few words. */
+  text: string;
+}
+
+/** The samples of a host after some instant, as columns: each series has one value for each instant. */
+export interface HistoryPart {
+  /** Epoch milliseconds, ascending. */
+  at: number[];
+  /** The values by name, such as `p99` or `refused/capacity`; null where there was none. */
+  series: Record<string, Array<number | null>>;
+  marks: Mark[];
+}
+
+/**
+ * The load of a host in its last hour, in the memory of its primary: a ring of columns, which takes 250 kB at most. A
+ * series begins with its first value that is not zero, so that a reason that never refused takes no room.
+ */
+export class History {
+  readonly #at = new Float64Array(MAX_SAMPLES);
+  readonly #columns = new Map<string, Float32Array>();
+  readonly #marks: Mark[] = [];
+  #count = 0;
+
+  /** @param atMs epoch milliseconds, later than those of the sample before. */
+  record(atMs: number, row: LoadRow): void {
+    const slot = this.#count % MAX_SAMPLES;
+    this.#at[slot] = atMs;
+    const values = seriesOf(row);
+    for (const [name, value] of values) if (value !== 0) this.#begin(name);
+    for (const [name, column] of this.#columns) column[slot] = values.get(name) ?? 0;
+    this.#count += 1;
+  }
+
+  mark(mark: Mark): void {
+    this.#marks.push(mark);
+    if (this.#marks.length > MAX_MARKS) this.#marks.shift();
+  }
+
+  /** The samples and marks after an instant in epoch milliseconds; without one, all that are kept. */
+  since(afterMs = 0): HistoryPart {
+    const kept = Math.min(this.#count, MAX_SAMPLES);
+    const slots = Array.from({ length: kept }, (_, index) => (this.#count - kept + index) % MAX_SAMPLES);
+    const wanted = slots.filter((slot) => (this.#at[slot] ?? 0) > afterMs);
+    const oldest = this.#at[slots[0] ?? 0] ?? 0;
+    return {
+      at: wanted.map((slot) => this.#at[slot] ?? 0),
+      series: Object.fromEntries(
+        [...this.#columns].map(([name, column]) => [name, wanted.map((slot) => rounded(column[slot]))]),
+      ),
+      marks: this.#marks.filter(({ at }) => at > afterMs && at >= oldest - SAMPLE_MS),
+    };
+  }
+
+  #begin(name: string): void {
+    if (this.#columns.has(name) || this.#columns.size >= MAX_SERIES) return;
+    // The samples before had none of it.
+    this.#columns.set(name, new Float32Array(MAX_SAMPLES));
+  }
+}
+
+/** The values of a sample by the names of their series. */
+function seriesOf(row: LoadRow): Map<string, number> {
+  const none = Number.NaN;
+  const named = (prefix: string, values: Readonly<Record<string, number>>) =>
+    Object.entries(values).map(([name, value]) => [`${prefix}/${name}`, value] as const);
+  return new Map<string, number>([
+    ['rate', row.requestsPerSecond],
+    ['p50', row.p50 ?? none],
+    ['p99', row.p99 ?? none],
+    ['waitMs', row.waitMs],
+    ['uploadMs', row.uploadMs],
+    ['pixelsMs', row.pixelsMs],
+    ['storeMs', row.storeMs],
+    ['providerMs', row.providerMs],
+    ['queued', row.waiting],
+    ['busy', row.imageBusy],
+    ['threads', row.imageThreads],
+    ['cores', row.cores],
+    ['throttled', row.throttled],
+    ['stolen', row.stolen],
+    ['pressure', row.pressure],
+    ['freeBytes', row.disk?.freeBytes ?? none],
+    ...named('refused', row.refusals),
+    ...named('delivered', row.delivered),
+    ...named('cpu', row.cpuByRole),
+    ...named('memory', row.memoryByRole),
+  ]);
+}
+
+function rounded(value: number | undefined): number | null {
+  return value === undefined || Number.isNaN(value) ? null : Number(value.toPrecision(DIGITS));
+}

@@ -1,0 +1,95 @@
+import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
+import type { RestartReason } from '../../platform/metrics/restarts.ts';
+import { type SilentProcess, type Verdict, verdictsOn } from '../admin/verdicts.ts';
+import { grantedCores } from '../processes/cpu-quota.ts';
+import type { SupervisedProcess } from '../processes/supervisor.ts';
+import type { History, HistoryPart, Mark } from './history.ts';
+import type { LoadRecorder } from './recorder.ts';
+
+/** What a primary says of its host. */
+export interface HostReport {
+  cores: number;
+  memoryLimitBytes: number;
+  settings: Record<string, number>;
+  restarts: Record<RestartReason, number>;
+  cpuByRole: Record<string, number>;
+  memoryByRole: Record<string, number>;
+  countByRole: Record<string, number>;
+  verdicts: Verdict[];
+  processes: SupervisedProcess[];
+  history: HistoryPart;
+}
+
+interface HostReporterOptions {
+  hostId: string;
+  history: History;
+  recorder: Pick<LoadRecorder, 'now'>;
+  /** HANG_TIMEOUT_MS. */
+  hangTimeoutMs: number;
+  processes: () => SupervisedProcess[];
+  settings: () => Record<string, number>;
+  /** Epoch milliseconds. */
+  nowMs: () => number;
+}
+
+const WORDS: Record<RestartReason, string> = {
+  hung: 'hung',
+  signal: 'was killed',
+  exit: 'ended by itself',
+};
+
+/** The host as its primary sees it, and what was done to it. */
+export class HostReporter {
+  readonly #options: HostReporterOptions;
+  readonly #restarts: Record<RestartReason, number> = { exit: 0, signal: 0, hung: 0 };
+  #lastRestart: { atMs: number; text: string } | undefined;
+
+  constructor(options: HostReporterOptions) {
+    this.#options = options;
+  }
+
+  /** Notes what somebody did, for the time axis. */
+  note(mark: Omit<Mark, 'at'>): void {
+    this.#options.history.mark({ at: this.#options.nowMs(), ...mark });
+  }
+
+  /** Notes that a process died and is replaced. */
+  restarted(reason: RestartReason, processId: number): void {
+    this.#restarts[reason] += 1;
+    const text = `Process ${processId} ${WORDS[reason]} and is replaced`;
+    this.#lastRestart = { atMs: this.#options.nowMs(), text };
+    this.note({ kind: 'restart', by: '', text });
+  }
+
+  /** @param afterMs epoch milliseconds: the history holds only what came later. */
+  report(afterMs: number): HostReport {
+    const { history, recorder, processes, settings } = this.#options;
+    const row = recorder.now();
+    const live = processes();
+    return {
+      cores: grantedCores(),
+      memoryLimitBytes: hostMemoryBytes(),
+      settings: settings(),
+      restarts: { ...this.#restarts },
+      cpuByRole: row?.cpuByRole ?? {},
+      memoryByRole: row?.memoryByRole ?? {},
+      countByRole: row?.countByRole ?? {},
+      verdicts: verdictsOn({ row, silent: this.#silent(live), restart: this.#restartAgo() }),
+      processes: live,
+      history: history.since(afterMs),
+    };
+  }
+
+  #silent(live: readonly SupervisedProcess[]): SilentProcess[] {
+    const { hostId, hangTimeoutMs: timeoutMs } = this.#options;
+    return live
+      .filter(({ isServing }) => isServing)
+      .map(({ processId, silentMs }) => ({ name: `${hostId}/${processId}`, silentMs, timeoutMs }));
+  }
+
+  #restartAgo(): { text: string; agoMs: number } | undefined {
+    if (this.#lastRestart === undefined) return undefined;
+    const { atMs, text } = this.#lastRestart;
+    return { text, agoMs: this.#options.nowMs() - atMs };
+  }
+}

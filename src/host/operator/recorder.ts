@@ -1,0 +1,84 @@
+import cluster from 'node:cluster';
+import type { Logger } from 'pino';
+import type { LoadSnapshot } from '../../platform/metrics/load.ts';
+import { type LoadRow, type Observed, rowsBetween } from '../admin/top.ts';
+import type { ProcessMessage } from '../processes/supervisor.ts';
+import { type History, SAMPLE_MS } from './history.ts';
+
+/** The latest snapshots that are kept of a process: the row of now spans the time between the first and the last. */
+const MAX_SNAPSHOTS = 4;
+const PRIMARY = 'primary';
+
+interface RecorderOptions {
+  hostId: string;
+  history: History;
+  /** The snapshot of the primary itself. */
+  readOwn: () => Promise<LoadSnapshot>;
+  /** Epoch milliseconds. */
+  nowMs: () => number;
+}
+
+/** Collects the snapshots that the processes of a host send, and makes a sample of the history of each round. */
+export class LoadRecorder {
+  readonly #options: RecorderOptions;
+  readonly #snapshots = new Map<string, LoadSnapshot[]>();
+  /** The processes that sent a snapshot since the round before; one that hangs did not. */
+  readonly #heard = new Set<string>();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** A process has sent its snapshot. */
+  receive(processId: string, snapshot: LoadSnapshot): void {
+    const kept = this.#snapshots.get(processId) ?? [];
+    this.#snapshots.set(processId, [...kept.slice(1 - MAX_SNAPSHOTS), snapshot]);
+    this.#heard.add(processId);
+  }
+
+  /** A process has ended. */
+  forget(processId: string): void {
+    this.#snapshots.delete(processId);
+  }
+
+  /** Records the load since the round before. */
+  async sample(): Promise<void> {
+    const { history, nowMs, readOwn } = this.#options;
+    this.receive(PRIMARY, await readOwn());
+    const row = this.#rowOver(2, [...this.#heard]);
+    this.#heard.clear();
+    if (row !== null) history.record(nowMs(), row);
+  }
+
+  /** The load of the host in the last half minute; null before the second round. */
+  now(): LoadRow | null {
+    return this.#rowOver(MAX_SNAPSHOTS, [...this.#snapshots.keys()]);
+  }
+
+  /** @param snapshots how many of each process it spans. */
+  #rowOver(snapshots: number, processIds: readonly string[]): LoadRow | null {
+    const { hostId } = this.#options;
+    const observed = processIds.flatMap((processId): Observed[] => {
+      const kept = this.#snapshots.get(processId) ?? [];
+      const [before] = kept.slice(-snapshots);
+      const after = kept.at(-1);
+      return before === undefined || after === undefined || before === after
+        ? []
+        : [{ hostId, processId, before, after }];
+    });
+    return rowsBetween(observed).at(-1) ?? null;
+  }
+}
+
+/** Gives a recorder the snapshots of every process that cluster.fork() started or will start, and makes its rounds. */
+export function recordLoad(recorder: LoadRecorder, log: Logger): void {
+  cluster.on('message', ({ id }, message: ProcessMessage) => {
+    if (message?.type === 'load') recorder.receive(String(id), message.snapshot);
+  });
+  cluster.on('exit', ({ id }) => recorder.forget(String(id)));
+  const round = () =>
+    recorder
+      .sample()
+      .catch((error) => log.warn({ err: error }, 'The load of the last ten seconds is not recorded'));
+  setInterval(() => void round(), SAMPLE_MS).unref();
+}

@@ -1,0 +1,130 @@
+import { createReadStream } from 'node:fs';
+import { lstat, open, readdir } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import type { Run, RunsQuery } from './schema.ts';
+
+/** The fields of a report before its figures lie within this many bytes. */
+const HEAD_BYTES = 32_768;
+const MAX_FILES = 2_000;
+const MAX_RUNS = 500;
+/** A report of hours of load has some ten megabytes. */
+const MAX_REPORT_BYTES = 128 * 1024 * 1024;
+/** A field at the first level of a report, and one of its field `host`, as JSON.stringify writes them. */
+const FIELD = /^ {2}"(\w+)": ("(?:[^"\\]|\\.)*"|[\d.-]+|null),?$/gm;
+const COMMIT = /^ {4}"commit": ("(?:[^"\\]|\\.)*"|null),?$/m;
+const STAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
+
+/** The reports of bench and tune in a folder. Only its own files are read: no path and no link leads out of it. */
+export class Reports {
+  readonly folder: string;
+  /** What is known of a file, by its name, size and time. */
+  readonly #known = new Map<string, Run>();
+
+  constructor(folder: string) {
+    this.folder = resolve(folder);
+  }
+
+  /** The reports that match, the newest first; none where there is no such folder. */
+  async list({ kind, suite, search }: RunsQuery): Promise<{ runs: Run[]; total: number }> {
+    const words = search?.toLowerCase() ?? '';
+    const matching = (await this.#all()).filter(
+      (run) =>
+        (kind === undefined || run.kind === kind) &&
+        (suite === undefined || run.suite === suite) &&
+        [run.name, run.command, run.commit].some((text) => text?.toLowerCase().includes(words)),
+    );
+    const sorted = matching.sort((one, other) => (one.at < other.at ? 1 : -1));
+    return { runs: sorted.slice(0, MAX_RUNS), total: sorted.length };
+  }
+
+  /**
+   * The bytes of one report.
+   * @throws ApiError not_found for a name that is no file of the folder.
+   */
+  async read(name: string): Promise<{ bytes: number; stream: Readable }> {
+    const file = await this.#fileAt(name);
+    if (file === null || file.size > MAX_REPORT_BYTES)
+      throw new ApiError('not_found', 'There is no such report: the list of runs has the names of all.', {
+        param: 'name',
+      });
+    return { bytes: file.size, stream: createReadStream(join(this.folder, name)) };
+  }
+
+  async #all(): Promise<Run[]> {
+    const names = (await readdir(this.folder).catch(() => [])).filter((name) => name.endsWith('.json'));
+    const newest = names.sort((one, other) => (stampOf(one) < stampOf(other) ? 1 : -1)).slice(0, MAX_FILES);
+    const runs: Run[] = [];
+    for (const name of newest) {
+      const run = await this.#describe(name);
+      if (run !== null) runs.push(run);
+    }
+    return runs;
+  }
+
+  async #describe(name: string): Promise<Run | null> {
+    const file = await this.#fileAt(name);
+    if (file === null) return null;
+    const key = `${name}/${file.size}/${file.mtimeMs}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const run = await readHead(join(this.folder, name))
+      .then((head) => runOf(name, head, file))
+      .catch(() => null);
+    if (run === null) return null;
+    if (this.#known.size >= MAX_FILES) this.#known.clear();
+    this.#known.set(key, run);
+    return run;
+  }
+
+  /** The facts of a regular file of the folder; null for anything else. */
+  async #fileAt(name: string): Promise<{ size: number; mtimeMs: number; mtime: Date } | null> {
+    if (basename(name) !== name || !name.endsWith('.json') || name.includes('\0')) return null;
+    const found = await lstat(join(this.folder, name)).catch(() => null);
+    return found?.isFile() ? found : null;
+  }
+}
+
+function stampOf(name: string): string {
+  return STAMP.exec(name)?.slice(1).join('') ?? '';
+}
+
+async function readHead(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** A report by the first fields of its file; null for a file that is no report. */
+function runOf(name: string, head: string, { size, mtime }: { size: number; mtime: Date }): Run | null {
+  const fields = Object.fromEntries(
+    [...head.matchAll(FIELD)].map(([, field = '', value = 'null']) => [field, JSON.parse(value) as unknown]),
+  );
+  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  const [, commit = 'null'] = COMMIT.exec(head) ?? [];
+  const suite = text(fields.suite) ?? text(fields.kind);
+  if (suite === null) return null;
+  const kind = text(fields.kind) ?? (suite === 'tune' ? 'tune' : 'table');
+  const at = text(fields.at);
+  return {
+    name,
+    kind,
+    suite,
+    at: at !== null && !Number.isNaN(Date.parse(at)) ? at : mtime.toISOString(),
+    bytes: size,
+    command: text(fields.command) ?? commandOf(suite),
+    commit: text(JSON.parse(commit)),
+    headline:
+      text(fields.conclusion) ?? text(fields.reason) ?? text(fields.description) ?? text(fields.objective),
+  };
+}
+
+/** The command of a report that does not have its own. */
+function commandOf(suite: string): string {
+  return suite === 'tune' ? 'npm run tune' : `npm run bench -- ${suite}`;
+}

@@ -1,0 +1,207 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { OperatorAccess } from './access.ts';
+import { runAct } from './acts.ts';
+import type { Examination } from './examination.ts';
+import type { Reports } from './reports.ts';
+import {
+  ActResult,
+  DrainBody,
+  Findings,
+  FindingsQuery,
+  LogLevelBody,
+  OperatorState,
+  Report,
+  RunParams,
+  Runs,
+  RunsQuery,
+  SessionBody,
+  SettingBody,
+  StateQuery,
+} from './schema.ts';
+import { readState } from './state.ts';
+
+interface OperatorRoutesOptions {
+  access: OperatorAccess;
+  coordination: Coordination;
+  reports: Reports;
+  examination: Examination;
+}
+
+/** The operator asks by OPERATOR_TOKEN, or by the cookie of a session. */
+const security = [{ operator: [] }];
+
+/** The interface of the person who runs the service: what `npm run admin` and `npm run doctor` know, over HTTP. */
+export async function operatorRoutes(
+  app: FastifyInstance,
+  { access, coordination, reports, examination }: OperatorRoutesOptions,
+): Promise<void> {
+  access.install(app);
+  const done = (lines: string[]) => success('Done.', { lines });
+  const contextOf = ({ ip }: FastifyRequest) => ({
+    coordination,
+    by: `the operator's interface, from ${ip}`,
+  });
+
+  app.post<{ Body: SessionBody }>(
+    '/session',
+    {
+      config: { opensOperatorSession: true },
+      schema: {
+        summary: 'Open a session of the operator',
+        description:
+          'By OPERATOR_TOKEN, or by a one-time link of `npm run admin -- console --operator`. The session is a cookie that scripts cannot read; changes by it need the header X-Console.',
+        security: [],
+        body: SessionBody,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { token, link } = request.body;
+      if ((token === undefined) === (link === undefined))
+        throw invalidParam(
+          'token',
+          'Send the token of the operator, or the secret of a one-time link as link.',
+        );
+      await access.signIn(request, reply, link === undefined ? { token: token ?? '' } : { link });
+      return reply.code(204).send();
+    },
+  );
+
+  app.delete(
+    '/session',
+    {
+      schema: {
+        summary: 'End the session of the operator',
+        description: 'Its cookie is refused from the next call on.',
+        security,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await access.signOut(request, reply);
+      return reply.code(204).send();
+    },
+  );
+
+  app.get<{ Querystring: StateQuery }>(
+    '/state',
+    {
+      config: { compress: true },
+      schema: {
+        summary: 'The service now, and in the last hour',
+        description:
+          'Every process of every host, what is most likely wrong, and samples of the load since `after`. Ask again with the last instant that you have.',
+        security,
+        querystring: StateQuery,
+        response: { 200: envelopeOf(OperatorState) },
+      },
+    },
+    async ({ query: { after = 0 } }) => success('How the service is.', await readState(coordination, after)),
+  );
+
+  app.post<{ Body: SettingBody }>(
+    '/settings',
+    {
+      schema: {
+        summary: 'Change a setting of the running service',
+        description:
+          'On every host and without a failed call, as `npm run admin -- set` does; until the next start.',
+        security,
+        body: SettingBody,
+        response: { 200: envelopeOf(ActResult) },
+      },
+    },
+    async (request) => {
+      const { setting, value, save = false, yes = false } = request.body;
+      const words = [`${setting}=${value}`, ...(save ? ['--save'] : []), ...(yes ? ['--yes'] : [])];
+      return done(await runAct({ name: 'set', words, param: 'value' }, contextOf(request)));
+    },
+  );
+
+  app.post<{ Body: DrainBody }>(
+    '/drains',
+    {
+      schema: {
+        summary: 'Replace a process',
+        description: 'A new one takes calls before the old one ends, as with `npm run admin -- drain`.',
+        security,
+        body: DrainBody,
+        response: { 200: envelopeOf(ActResult) },
+      },
+    },
+    async (request) =>
+      done(
+        await runAct({ name: 'drain', words: [request.body.process], param: 'process' }, contextOf(request)),
+      ),
+  );
+
+  app.post<{ Body: LogLevelBody }>(
+    '/log-level',
+    {
+      schema: {
+        summary: 'Change the log level of every process',
+        description: 'For good or for a time, as `npm run admin -- log` does.',
+        security,
+        body: LogLevelBody,
+        response: { 200: envelopeOf(ActResult) },
+      },
+    },
+    async (request) => {
+      const { level, for: time } = request.body;
+      const words = time === undefined ? [level] : [level, '--for', time];
+      const param = time === undefined ? 'level' : 'for';
+      return done(await runAct({ name: 'log', words, param }, contextOf(request)));
+    },
+  );
+
+  app.get<{ Querystring: FindingsQuery }>(
+    '/findings',
+    {
+      schema: {
+        summary: 'What the doctor finds',
+        description:
+          'Examines the host that answers, as `npm run doctor` does, with the remedy of each problem. It takes seconds.',
+        security,
+        querystring: FindingsQuery,
+        response: { 200: envelopeOf(Findings) },
+      },
+    },
+    async ({ query: { fresh = false } }) => success('What was found.', await examination.read(fresh)),
+  );
+
+  app.get<{ Querystring: RunsQuery }>(
+    '/runs',
+    {
+      config: { compress: true },
+      schema: {
+        summary: 'Reports of bench and tune',
+        description: 'The reports of the folder RESULTS_DIR, the newest first.',
+        security,
+        querystring: RunsQuery,
+        response: { 200: envelopeOf(Runs) },
+      },
+    },
+    async ({ query }) => success('Runs.', { folder: reports.folder, ...(await reports.list(query)) }),
+  );
+
+  app.get<{ Params: RunParams }>(
+    '/runs/:name',
+    {
+      schema: {
+        summary: 'One report',
+        description: 'The report as bench or tune wrote it, without an envelope.',
+        security,
+        params: RunParams,
+        response: { 200: Report },
+      },
+    },
+    async ({ params }, reply) => {
+      const { bytes, stream } = await reports.read(params.name);
+      return reply.header('content-length', bytes).type('application/json').send(stream);
+    },
+  );
+}

@@ -1,0 +1,229 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { CAPACITY_SETTINGS } from '../../platform/concurrency/capacity.ts';
+
+const Instant = (description: string) => Type.String({ format: 'date-time', description });
+const numbers = (description: string) => Type.Record(Type.String(), Type.Number(), { description });
+
+const Verdict = Type.Object(
+  {
+    tone: Type.String({
+      enum: ['good', 'warn', 'bad'],
+      description: '`bad`: calls fail; `warn`: calls are slow.',
+    }),
+    sentence: Type.String(),
+    mend: Type.Optional(
+      Type.Object(
+        { setting: Type.String(), value: Type.Integer() },
+        { description: 'The change of a setting that mends it while the service runs.' },
+      ),
+    ),
+  },
+  { title: 'OperatorVerdict' },
+);
+
+const Pool = Type.Object({
+  threads: Type.Integer(),
+  busy: Type.Integer(),
+  queued: Type.Integer(),
+  waitMs: Type.Optional(Type.Number({ description: 'Mean wait of the latest work.' })),
+});
+
+const Process = Type.Object(
+  {
+    name: Type.String({ description: '`HOST/PROCESS`.' }),
+    pid: Type.Integer(),
+    state: Type.String({
+      enum: ['serving', 'starting', 'silent'],
+      description: '`silent`: it has not answered in time.',
+    }),
+    silentMs: Type.Integer({ description: 'Since its last heartbeat.' }),
+    uptimeSeconds: Type.Integer(),
+    rssBytes: Type.Optional(Type.Integer()),
+    logLevel: Type.Optional(Type.String()),
+    clockDifferenceMs: Type.Optional(Type.Integer()),
+    pools: Type.Optional(
+      Type.Record(Type.String(), Pool, { description: 'image, slow, heavy, batch, render.' }),
+    ),
+  },
+  { title: 'OperatorProcess' },
+);
+
+const History = Type.Object(
+  {
+    at: Type.Array(Type.Integer({ description: 'Epoch milliseconds.' })),
+    series: Type.Record(Type.String(), Type.Array(Type.Union([Type.Number(), Type.Null()])), {
+      description:
+        'A value for each instant. `rate`: answers per second; `p50`, `p99` and the parts of the mean answer `waitMs`, `uploadMs`, `pixelsMs`, `storeMs`, `providerMs`; `refused/{reason}` per second; `cpu/{role}` in cores; `memory/{role}` in bytes.',
+    }),
+    marks: Type.Array(
+      Type.Object({
+        at: Type.Integer({ description: 'Epoch milliseconds.' }),
+        kind: Type.String({ enum: ['set', 'drain', 'log', 'reload', 'restart'] }),
+        by: Type.String({ description: 'Who did it; empty for what happened by itself.' }),
+        text: Type.String(),
+      }),
+      { description: 'What was done to the host, and what happened to it.' },
+    ),
+  },
+  { title: 'OperatorHistory', description: 'The last hour: a sample every 10 s.' },
+);
+
+const Host = Type.Object(
+  {
+    hostId: Type.String(),
+    cores: Type.Number(),
+    memoryLimitBytes: Type.Integer(),
+    settings: numbers('The settings that `setOperatorSetting` changes.'),
+    restarts: numbers('Processes that were replaced, by reason.'),
+    cpuByRole: numbers('Cores in use, by the role of the process.'),
+    memoryByRole: numbers('Bytes, by the role of the process.'),
+    countByRole: numbers('Processes, by their role.'),
+    verdicts: Type.Array(Verdict, { description: 'Of the last half minute; the most serious first.' }),
+    processes: Type.Array(Process),
+    history: History,
+  },
+  { title: 'OperatorHost' },
+);
+
+export const OperatorState = Type.Object(
+  {
+    at: Instant('When it was asked.'),
+    verdict: Verdict,
+    hosts: Type.Array(Host),
+  },
+  { title: 'OperatorState' },
+);
+export type OperatorState = Static<typeof OperatorState>;
+export type OperatorHost = Static<typeof Host>;
+export type OperatorProcess = Static<typeof Process>;
+
+export const StateQuery = Type.Object({
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Epoch milliseconds: only later samples and marks of the history.',
+    }),
+  ),
+});
+export type StateQuery = Static<typeof StateQuery>;
+
+export const SessionBody = Type.Object(
+  {
+    token: Type.Optional(Type.String({ maxLength: 300, description: 'OPERATOR_TOKEN.' })),
+    link: Type.Optional(Type.String({ maxLength: 100, description: 'The secret of a one-time link.' })),
+  },
+  { title: 'OperatorSessionRequest', additionalProperties: false },
+);
+export type SessionBody = Static<typeof SessionBody>;
+
+export const SettingBody = Type.Object(
+  {
+    setting: Type.String({ enum: [...CAPACITY_SETTINGS] }),
+    value: Type.Integer({ description: 'As the setting accepts it: config/settings.md.' }),
+    save: Type.Optional(
+      Type.Boolean({ description: 'Also writes it to the settings file, so that it lasts.' }),
+    ),
+    yes: Type.Optional(
+      Type.Boolean({ description: 'Needed for more than 4 threads or processes per core.' }),
+    ),
+  },
+  { title: 'OperatorSettingRequest', additionalProperties: false },
+);
+export type SettingBody = Static<typeof SettingBody>;
+
+export const DrainBody = Type.Object(
+  { process: Type.String({ maxLength: 100, description: '`HOST/PROCESS`, as the state has it.' }) },
+  { title: 'OperatorDrainRequest', additionalProperties: false },
+);
+export type DrainBody = Static<typeof DrainBody>;
+
+export const LogLevelBody = Type.Object(
+  {
+    level: Type.String({ maxLength: 20, description: 'As LOG_LEVEL accepts it.' }),
+    for: Type.Optional(
+      Type.String({ maxLength: 10, description: 'A time such as 10m, after which it ends.' }),
+    ),
+  },
+  { title: 'OperatorLogLevelRequest', additionalProperties: false },
+);
+export type LogLevelBody = Static<typeof LogLevelBody>;
+
+export const ActResult = Type.Object(
+  { lines: Type.Array(Type.String(), { description: 'What each process answered.' }) },
+  { title: 'OperatorActResult' },
+);
+
+export const FindingsQuery = Type.Object({
+  fresh: Type.Optional(
+    Type.Boolean({ description: 'Examines anew, if the last examination is older than 10 s.' }),
+  ),
+});
+export type FindingsQuery = Static<typeof FindingsQuery>;
+
+export const Findings = Type.Object(
+  {
+    at: Instant('When the host was examined.'),
+    isWell: Type.Boolean({ description: 'Whether there is no problem.' }),
+    findings: Type.Array(
+      Type.Object(
+        {
+          part: Type.String({ description: 'What was examined, such as `disk`.' }),
+          state: Type.String({ enum: ['ok', 'warning', 'problem'] }),
+          message: Type.String(),
+          remedy: Type.Union([Type.String(), Type.Null()]),
+          settings: Type.Array(Type.String(), { description: 'The settings that the remedy names.' }),
+        },
+        { title: 'OperatorFinding' },
+      ),
+    ),
+  },
+  { title: 'OperatorFindings', description: 'What `npm run doctor` says of the host that answers.' },
+);
+export type Findings = Static<typeof Findings>;
+
+export const RunsQuery = Type.Object({
+  kind: Type.Optional(
+    Type.String({ maxLength: 30, description: 'load, comparison, capacity, tune or table.' }),
+  ),
+  suite: Type.Optional(Type.String({ maxLength: 100 })),
+  search: Type.Optional(
+    Type.String({ maxLength: 100, description: 'A part of the name, the command or the commit.' }),
+  ),
+});
+export type RunsQuery = Static<typeof RunsQuery>;
+
+export const Run = Type.Object(
+  {
+    name: Type.String({ description: 'The name of its file.' }),
+    kind: Type.String({ description: 'load, comparison, capacity, tune or table.' }),
+    suite: Type.String(),
+    at: Instant('When it ended.'),
+    bytes: Type.Integer(),
+    command: Type.Union([Type.String(), Type.Null()], { description: 'The command line that repeats it.' }),
+    commit: Type.Union([Type.String(), Type.Null()]),
+    headline: Type.Union([Type.String(), Type.Null()], {
+      description: 'Its result in a sentence, if it has one.',
+    }),
+  },
+  { title: 'OperatorRun' },
+);
+export type Run = Static<typeof Run>;
+
+export const Runs = Type.Object(
+  {
+    folder: Type.String({ description: 'RESULTS_DIR.' }),
+    runs: Type.Array(Run, { description: 'The newest first; at most 500.' }),
+    total: Type.Integer({ description: 'How many match.' }),
+  },
+  { title: 'OperatorRuns' },
+);
+
+export const Report = Type.Object(
+  {},
+  { title: 'OperatorReport', additionalProperties: true, description: 'Its fields depend on its kind.' },
+);
+
+export const RunParams = Type.Object({
+  name: Type.String({ maxLength: 255, description: 'As the list has it.' }),
+});
+export type RunParams = Static<typeof RunParams>;

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { randomText } from '../../platform/ids/ids.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
+
+const LINK_LIFE_MS = 10 * MINUTE_MS;
+export const SESSION_LIFE_MS = 12 * HOUR_MS;
+const SECRET_CHARACTERS = 40;
+
+/**
+ * The operator's sessions and one-time links. Coordination keeps the hash of each for its life, so that every process
+ * of every host knows them; nothing is stored.
+ */
+export class OperatorSessions {
+  readonly #coordination: Coordination;
+
+  constructor(coordination: Coordination) {
+    this.#coordination = coordination;
+  }
+
+  /** A secret that opens one session within ten minutes. */
+  async newLink(): Promise<string> {
+    const link = `opl_${randomText(SECRET_CHARACTERS)}`;
+    await this.#coordination.setFlag(keyOf('link', link), LINK_LIFE_MS);
+    return link;
+  }
+
+  /** Whether the link is good, which its first use ends. */
+  async useLink(link: string): Promise<boolean> {
+    const { flagged } = await this.#coordination.admit({ flag: keyOf('link', link) });
+    if (!flagged) return false;
+    // The flag may be read by two uses at the same time; of a count only one is the first.
+    const { count } = await this.#coordination.strike(keyOf('link-use', link), LINK_LIFE_MS);
+    return count === 1;
+  }
+
+  /** The secret of a new session. */
+  async begin(): Promise<string> {
+    const session = `ops_${randomText(SECRET_CHARACTERS)}`;
+    await this.#coordination.setFlag(keyOf('session', session), SESSION_LIFE_MS);
+    return session;
+  }
+
+  async isOpen(session: string): Promise<boolean> {
+    const { flagged } = await this.#coordination.admit({ flag: keyOf('session', session) });
+    return flagged;
+  }
+
+  async end(session: string): Promise<void> {
+    if (await this.isOpen(session)) await this.#coordination.setFlag(keyOf('session', session), 1);
+  }
+}
+
+function keyOf(kind: string, secret: string): string {
+  return `operator/${kind}/${createHash('sha256').update(secret).digest('base64url')}`;
+}

@@ -1,0 +1,70 @@
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Verdict } from '../admin/verdicts.ts';
+import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
+import type { ProcessReport } from '../processes/process-controls.ts';
+import type { HostReport } from './host-report.ts';
+import type { OperatorHost, OperatorProcess, OperatorState } from './schema.ts';
+
+/** A primary takes the same messages as its processes; it answers for its host. */
+const PRIMARY = 'primary';
+const SERIOUSNESS: ReadonlyArray<Verdict['tone']> = ['bad', 'warn', 'good'];
+const NOBODY: Verdict = { tone: 'bad', sentence: 'No primary process answered: is the service starting?' };
+
+/**
+ * Asks every process of every host how it is.
+ * @param afterMs epoch milliseconds: the history holds only what came later.
+ */
+export async function readState(coordination: Coordination, afterMs: number): Promise<OperatorState> {
+  const answers = await askProcesses(coordination, { kind: 'state', afterMs });
+  const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
+  const hosts = [...byHost].flatMap(([hostId, ofHost]) => {
+    const report = ofHost.find(({ processId }) => processId === PRIMARY)?.data;
+    return report == null ? [] : [hostOf(hostId, report as unknown as HostReport, ofHost)];
+  });
+  return { at: new Date().toISOString(), verdict: worstOf(hosts), hosts };
+}
+
+function hostOf(
+  hostId: string,
+  { processes, ...report }: HostReport,
+  answers: readonly ControlAnswer[],
+): OperatorHost {
+  const reports = new Map(answers.map(({ processId, data }) => [processId, data]));
+  return {
+    hostId,
+    ...report,
+    processes: processes.map((one): OperatorProcess => {
+      const own = reports.get(String(one.processId)) as ProcessReport | null | undefined;
+      const { processId, isServing, ...known } = one;
+      const state = own == null && isServing ? 'silent' : isServing ? 'serving' : 'starting';
+      return { name: `${hostId}/${processId}`, state, ...known, ...(own != null && detailsOf(own)) };
+    }),
+  };
+}
+
+function detailsOf({
+  rssBytes,
+  logLevel,
+  clockDifferenceMs,
+  image,
+  slow,
+  heavy,
+  batch,
+  render,
+}: ProcessReport) {
+  const { threads, busy, waiting } = render;
+  const pools = { image, slow, heavy, batch, render: { threads, busy, queued: waiting } };
+  return { rssBytes, logLevel, clockDifferenceMs, pools };
+}
+
+/** The most serious verdict of all hosts, after the name of its host where there are several. */
+function worstOf(hosts: readonly OperatorHost[]): Verdict {
+  const named = hosts.flatMap(({ hostId, verdicts }) =>
+    verdicts.map((verdict) => ({
+      ...(verdict as Verdict),
+      sentence: hosts.length > 1 ? `${hostId}: ${verdict.sentence}` : verdict.sentence,
+    })),
+  );
+  const [worst = NOBODY] = SERIOUSNESS.flatMap((tone) => named.filter((one) => one.tone === tone));
+  return worst;
+}

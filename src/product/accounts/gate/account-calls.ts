@@ -1,0 +1,23 @@
+import { LRUCache } from 'lru-cache';
+import type { AccountCalls } from '../../../platform/metrics/load.ts';
+
+/** The accounts that are counted at once; the one that has not called for the longest is forgotten first. */
+const MAX_ACCOUNTS = 100;
+const REFUSED_FOR_LOAD = [429, 503];
+
+/** The calls of the latest callers by account, for the operator. They are kept in this process alone. */
+export class AccountCallCounts {
+  readonly #counts = new LRUCache<string, AccountCalls>({ max: MAX_ACCOUNTS });
+
+  answered(accountId: string, status: number): void {
+    const counted = this.#counts.get(accountId) ?? { calls: 0, refused: 0 };
+    counted.calls += 1;
+    if (REFUSED_FOR_LOAD.includes(status)) counted.refused += 1;
+    if (counted.calls === 1) this.#counts.set(accountId, counted);
+  }
+
+  /** The counts since the start of the process. */
+  all(): Record<string, AccountCalls> {
+    return Object.fromEntries([...this.#counts].map(([id, counted]) => [id, { ...counted }]));
+  }
+}

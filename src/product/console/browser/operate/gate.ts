@@ -1,0 +1,46 @@
+import { html, useEffect, useState, type View } from '../html.ts';
+import { openOperatorSession, operatorSession } from '../operator.ts';
+import { Button } from '../parts/button.ts';
+import { Field } from '../parts/form.ts';
+import { Page } from '../parts/page.ts';
+import { useAct } from '../parts/reading.ts';
+import { ErrorBox, Waiting } from '../parts/states.ts';
+
+const LINK = /^#(opl_\w+)$/;
+
+/**
+ * Shows a screen of the operator to whoever has the credential, and asks everybody else for it. The first call of the
+ * screen finds out whether there is a session.
+ */
+export function OperatorOnly({ title, children }: { title: string; children: () => View }): View {
+  const session = operatorSession.use();
+  const { act, isActing, error } = useAct();
+  const [link] = useState(() => LINK.exec(location.hash)?.[1]);
+  useEffect(() => {
+    if (link === undefined) return;
+    // The link works once: nothing keeps it.
+    history.replaceState(null, '', location.pathname + location.search);
+    void act(() => openOperatorSession({ link })).then((isOpen) => isOpen || operatorSession.set('none'));
+  }, []);
+  if (session === 'open' || (session === 'unknown' && link === undefined)) return children();
+  if (session === 'unknown') return html`<${Page} title=${title}><${Waiting} rows=${4} /><//>`;
+
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const token = String(new FormData(event.target as HTMLFormElement).get('token') ?? '').trim();
+    void act(() => openOperatorSession({ token }));
+  };
+  return html`<${Page} title=${title} lead="For the person who runs this service.">
+    <form class="operator-sign-in card" onSubmit=${submit}>
+      <${Field} label="Token of the operator" hint="OPERATOR_TOKEN, as the settings of the service have it.">
+        <input name="token" type="password" autocomplete="off" required autofocus />
+      <//>
+      ${error !== undefined && html`<${ErrorBox} error=${error} />`}
+      <${Button} kind="primary" submits isBusy=${isActing}>Open<//>
+      <p class="quiet">
+        Without a token, <code>npm run admin -- console --operator</code> on the host prints a link that opens these screens
+        once.
+      </p>
+    </form>
+  <//>`;
+}

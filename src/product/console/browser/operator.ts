@@ -1,0 +1,91 @@
+import { ConnectionError, type DarkroomError, readFailure } from '../../../client/errors.ts';
+import { isOffline } from './session.ts';
+import { Shared } from './shared.ts';
+
+/** Whether this browser has a session of the operator. */
+export const operatorSession = new Shared<'unknown' | 'none' | 'open'>('unknown');
+
+interface OperatorCall {
+  query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+  body?: object;
+  signal?: AbortSignal | undefined;
+  /** Milliseconds until the answer. */
+  timeoutMs?: number;
+}
+
+const PREFIX = '/operator/v1';
+const TIMEOUT_MS = 70_000;
+const WAS_OPEN = 'darkroom-operator';
+
+/** Whether this browser has a session of the operator, or had one before. */
+export function useIsOperator(): boolean {
+  return operatorSession.use() === 'open' || localStorage.getItem(WAS_OPEN) !== null;
+}
+
+/**
+ * A call of the operator's interface that answers an envelope. A call that a process does not answer in time is made
+ * once more over another connection, which another process may take.
+ * @throws DarkroomError
+ */
+export async function callOperator<T>(method: string, path: string, call: OperatorCall = {}): Promise<T> {
+  const response = await ask(method, path, call).catch((error) => {
+    const mayRepeat = method === 'GET' && (error as Error).name === 'TimeoutError' && !call.signal?.aborted;
+    if (mayRepeat) return ask(method, path, call);
+    throw error;
+  });
+  if (response.status === 204) return undefined as T;
+  return ((await response.json()) as { data: T }).data;
+}
+
+/** One report of the results' folder. @throws DarkroomError */
+export async function readReport(name: string, signal: AbortSignal): Promise<unknown> {
+  return (await ask('GET', `/runs/${encodeURIComponent(name)}`, { signal })).json();
+}
+
+/** @param given the token of the operator, or the secret of a one-time link. @throws DarkroomError */
+export async function openOperatorSession(given: { token: string } | { link: string }): Promise<void> {
+  await callOperator('POST', '/session', { body: given });
+  localStorage.setItem(WAS_OPEN, 'yes');
+  operatorSession.set('open');
+}
+
+export async function endOperatorSession(): Promise<void> {
+  await callOperator('DELETE', '/session');
+  localStorage.removeItem(WAS_OPEN);
+  operatorSession.set('none');
+}
+
+/** @throws DarkroomError; ConnectionError when nothing answered. */
+async function ask(
+  method: string,
+  path: string,
+  { query = {}, body, signal, timeoutMs = TIMEOUT_MS }: OperatorCall,
+): Promise<Response> {
+  const url = new URL(PREFIX + path, location.origin);
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
+  const late = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(url, {
+    method,
+    headers: { 'x-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
+    signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch((error) => {
+    if (!(error instanceof TypeError)) throw error;
+    isOffline.set(true);
+    throw new ConnectionError('The service cannot be reached.', { cause: error });
+  });
+  isOffline.set(false);
+  if (response.ok) {
+    if (path !== '/session') operatorSession.set('open');
+    return response;
+  }
+  const failure = await readFailure(response, location.origin);
+  if (isClosed(failure, path)) operatorSession.set('none');
+  throw failure;
+}
+
+/** Whether there is no session: without OPERATOR_TOKEN the whole interface is not there for others. */
+function isClosed({ status }: DarkroomError, path: string): boolean {
+  return status === 401 || (status === 404 && !path.startsWith('/runs/'));
+}

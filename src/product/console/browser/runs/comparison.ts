@@ -1,0 +1,220 @@
+import { html, useState, type View } from '../html.ts';
+import { readReport } from '../operator.ts';
+import { Page, Section } from '../parts/page.ts';
+import { useReading } from '../parts/reading.ts';
+import { ErrorBox, Progress } from '../parts/states.ts';
+import { Copy, countText, Time } from '../parts/values.ts';
+import { useQuery } from '../router.ts';
+import { Curves } from './curves.ts';
+import { type Figure, isBetter, type RunFigures, readFigures } from './figures.ts';
+import type { Run } from './run.ts';
+
+/** A run with the letter by which the tables name it. */
+interface Lettered {
+  letter: string;
+  run: Run;
+  figures: RunFigures;
+}
+
+const LETTERS = 'ABCDEF';
+/** The most runs that are laid over each other. */
+export const MAX_COMPARED = LETTERS.length;
+const MIN_SHOWN_CHANGE = 0.5;
+
+/** Runs laid over each other: what differs around them first, then their figures and curves. */
+export function Comparison({ runs }: { runs: readonly Run[] }) {
+  const { data, error, isLoading, reload } = useReading(
+    (signal) =>
+      Promise.all(
+        runs.map(async (run, index): Promise<Lettered> => {
+          const figures = readFigures(await readReport(run.name, signal));
+          return { letter: LETTERS[index] ?? '', run, figures };
+        }),
+      ),
+    [runs.map(({ name }) => name)],
+  );
+  const title = runs.length === 1 ? (runs[0]?.suite ?? 'Run') : `${runs.length} runs`;
+  return html`<${Page} title=${title} above=${{ title: 'Runs', path: '/console/runs' }}>
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    ${isLoading && data === undefined && html`<${Progress} label="Reading the reports" />`}
+    ${data !== undefined && html`<${Heads} runs=${data} /><${Environment} runs=${data} /><${Figures} runs=${data} />`}
+  <//>`;
+}
+
+function Heads({ runs }: { runs: readonly Lettered[] }) {
+  return html`<div class="run-heads">
+    ${runs.map(
+      ({ letter, run, figures }, index) => html`<section key=${run.name} class=${`card series-${index}`}>
+        <h2>${runs.length > 1 && html`<b class="letter">${letter}</b> `}${run.suite} <span class="quiet">${run.kind}</span></h2>
+        <p class="quiet"><${Time} at=${run.at} /> ${run.commit !== null && html`<code>${run.commit}</code>`} <code>${run.name}</code></p>
+        ${figures.sentences.slice(0, 4).map((sentence) => html`<p key=${sentence}>${sentence}</p>`)}
+        ${run.command !== null && html`<p class="command">Repeat it: <${Copy} text=${run.command} /></p>`}
+      </section>`,
+    )}
+  </div>`;
+}
+
+/** What differs between the machines, versions and settings; what is the same is folded away. */
+function Environment({ runs }: { runs: readonly Lettered[] }) {
+  const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures.environment)))];
+  const rows = names.map((name) => ({
+    name,
+    values: runs.map(({ figures }) => figures.environment[name] ?? '–'),
+  }));
+  const differing = rows.filter(({ values }) => new Set(values).size > 1);
+  const same = rows.filter(({ values }) => new Set(values).size === 1);
+  const table = (of: typeof rows, columns: readonly string[]) => html`<${Scroll}><table>
+    <thead><tr><th scope="col">Name</th>${columns.map((column) => html`<th key=${column} scope="col">${column}</th>`)}</tr></thead>
+    <tbody>
+      ${of.map(
+        ({ name, values }) => html`<tr key=${name}>
+          <th scope="row">${name}</th>
+          ${columns.map((column, index) => html`<td key=${column}>${values[index]}</td>`)}
+        </tr>`,
+      )}
+    </tbody>
+  </table><//>`;
+  return html`<${Section} title=${runs.length > 1 ? 'What differs around them' : 'Environment and settings'}>
+    ${runs.length > 1 && differing.length === 0 && html`<p>Machine, versions and settings are the same.</p>`}
+    ${
+      differing.length > 0 &&
+      table(
+        differing,
+        runs.map(({ letter }) => letter),
+      )
+    }
+    ${
+      same.length > 0 &&
+      html`<details open=${runs.length === 1}>
+        <summary>${runs.length > 1 ? `${same.length} are the same` : 'As they were'}</summary>
+        ${table(same, [runs.length > 1 ? 'all' : 'value'])}
+      </details>`
+    }
+  <//>`;
+}
+
+function Figures({ runs }: { runs: readonly Lettered[] }) {
+  const measures = [
+    ...new Set(runs.flatMap(({ figures }) => figures.cases.flatMap((one) => Object.keys(one.measures)))),
+  ];
+  const [{ measure, at }, change] = useQuery({ measure: measures[0] ?? '', at: '' });
+  const names = [...new Set(runs.flatMap(({ figures }) => figures.cases.map(({ name }) => name)))];
+  const of = (run: Lettered, name: string) => run.figures.cases.find((one) => one.name === name);
+  const curved = names.filter((name) => runs.some((run) => (of(run, name)?.curve?.length ?? 0) > 0));
+  const shownCase = curved.includes(at) ? at : curved[0];
+  return html`
+    <${Section} title="Figures">
+      ${runs.length > 1 ? html`<${Choice} label="Measure" value=${measure} choices=${measures} onChange=${(chosen: string) => change({ measure: chosen })} />` : ''}
+      ${runs.length > 1 ? html`<${Overlaid} runs=${runs} names=${names} measure=${measure} />` : html`<${Alone} run=${runs[0]} measures=${measures} />`}
+    <//>
+    ${
+      shownCase !== undefined &&
+      html`<${Section} title="Percentiles">
+        <${Choice} label="Case" value=${shownCase} choices=${curved} onChange=${(chosen: string) => change({ at: chosen })} />
+        <${Curves}
+          curves=${runs.flatMap((run) => {
+            const points = of(run, shownCase)?.curve ?? [];
+            return points.length === 0
+              ? []
+              : [{ label: runs.length > 1 ? `${run.letter} ${run.run.commit ?? ''}` : shownCase, points }];
+          })}
+        />
+      <//>`
+    }
+  `;
+}
+
+/** A table that may be wider than the window. */
+function Scroll({ children }: { children?: View }) {
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Table">${children}</div>`;
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  choices: readonly string[];
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, value, choices, onChange }: ChoiceProps) {
+  return html`<div class="filters">
+    <label class="choice">
+      <span>${label}</span>
+      <select value=${value} onChange=${(event: Event) => onChange((event.target as HTMLSelectElement).value)}>
+        ${choices.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+      </select>
+    </label>
+  </div>`;
+}
+
+/** One measure of every case, a column for each run, and the change from the first to the last. */
+function Overlaid({
+  runs,
+  names,
+  measure,
+}: {
+  runs: readonly Lettered[];
+  names: readonly string[];
+  measure: string;
+}) {
+  const rows = names
+    .map((name) => ({
+      name,
+      values: runs.map(
+        ({ figures }) => figures.cases.find((one) => one.name === name)?.measures[measure] ?? null,
+      ),
+    }))
+    .filter(({ values }) => values.some((value) => value !== null));
+  return html`<${Scroll}><table class="figures">
+    <thead>
+      <tr>
+        <th scope="col">Case</th>
+        ${runs.map(({ letter }) => html`<th key=${letter} scope="col" class="number">${letter}</th>`)}
+        <th scope="col" class="number">${runs[0]?.letter} to ${runs.at(-1)?.letter}</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${rows.map(
+        ({ name, values }) => html`<tr key=${name}>
+          <th scope="row">${name}</th>
+          ${values.map((value, index) => html`<td key=${index} class="number">${figureText(value)}</td>`)}
+          <td class="number">${changeView(measure, values[0], values.at(-1))}</td>
+        </tr>`,
+      )}
+    </tbody>
+  </table><//>`;
+}
+
+/** Every measure of a run alone. */
+function Alone({ run, measures }: { run: Lettered | undefined; measures: readonly string[] }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const cases = run?.figures.cases ?? [];
+  const shown = isOpen ? cases : cases.slice(0, 60);
+  return html`<${Scroll}><table class="figures">
+      <thead>
+        <tr><th scope="col">Case</th>${measures.map((one) => html`<th key=${one} scope="col" class="number">${one}</th>`)}</tr>
+      </thead>
+      <tbody>
+        ${shown.map(
+          ({ name, measures: own }) => html`<tr key=${name}>
+            <th scope="row">${name}</th>
+            ${measures.map((one) => html`<td key=${one} class="number">${figureText(own[one])}</td>`)}
+          </tr>`,
+        )}
+      </tbody>
+    </table><//>
+    ${shown.length < cases.length && html`<button type="button" class="button" onClick=${() => setIsOpen(true)}>All ${cases.length} cases</button>`}`;
+}
+
+function figureText(value: Figure | undefined): string {
+  if (value === null || value === undefined) return '–';
+  return typeof value === 'number' ? countText(Number(value.toPrecision(4))) : value;
+}
+
+function changeView(measure: string, before: Figure | undefined, after: Figure | undefined) {
+  if (typeof before !== 'number' || typeof after !== 'number' || before === 0) return '–';
+  const percent = (after / before - 1) * 100;
+  const text = `${percent > 0 ? '+' : '−'}${Math.abs(percent).toFixed(1)} %`;
+  if (Math.abs(percent) < MIN_SHOWN_CHANGE) return html`<span class="quiet">${text}</span>`;
+  return html`<span class=${`change ${isBetter(measure, before, after) ? 'good' : 'bad'}`}>${text}</span>`;
+}

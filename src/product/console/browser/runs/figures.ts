@@ -1,0 +1,200 @@
+/** A figure of a run: a number, or the words of one that could not be measured. */
+export type Figure = number | string | null;
+
+/** The figures of one case of a run. */
+export interface CaseFigures {
+  /** What was measured, such as `overload · camera`. */
+  name: string;
+  /** By measure, such as `p99 ms`. */
+  measures: Readonly<Record<string, Figure>>;
+  /** The percentile curve of its latencies, if it has one: share and milliseconds. */
+  curve?: readonly (readonly [share: number, ms: number])[];
+}
+
+/** A run in the form in which all kinds of reports are compared. */
+export interface RunFigures {
+  cases: readonly CaseFigures[];
+  /** Machine, versions and settings by name. */
+  environment: Readonly<Record<string, string>>;
+  /** What the report says of itself, a sentence each. */
+  sentences: readonly string[];
+}
+
+/** A part of a report. Reports come from a folder, and may be of any age: every field may be missing. */
+type Part = Readonly<Record<string, unknown>>;
+
+/** Measures of which less is better. For the others, more is. */
+const LESS_IS_BETTER = / ms$|^CPU|^errors|MB$|^p\d/;
+
+/** Whether a change of a measure is for the better. */
+export function isBetter(measure: string, before: number, after: number): boolean {
+  return LESS_IS_BETTER.test(measure) ? after < before : after > before;
+}
+
+/** Reads a report of any kind. @throws TypeError for a file that is no report. */
+export function readFigures(report: unknown): RunFigures {
+  const part = partOf(report);
+  const environment = environmentOf(part);
+  const sentences = sentencesOf(part);
+  if (Array.isArray(part.stages)) return { cases: ofStages(listOf(part.stages)), environment, sentences };
+  if (Array.isArray(part.results))
+    return { cases: listOf(part.results).map(ofCapacity), environment, sentences };
+  if (Array.isArray(part.trials))
+    return { cases: listOf(part.trials).flatMap(ofTrial), environment, sentences };
+  if (Array.isArray(part.rows)) return { cases: listOf(part.rows).map(ofRow), environment, sentences };
+  throw new TypeError('This file is no report of bench or tune.');
+}
+
+function ofStages(stages: readonly Part[]): CaseFigures[] {
+  return stages.flatMap((stage) => {
+    const cases = Object.entries(partOf(stage.cases));
+    const right = cases.reduce((sum, [, one]) => sum + (numberOf(partOf(one).right) ?? 0), 0);
+    const cpuMs = numberOf(stage.instanceCpuMs);
+    const limit = textOf(partOf(stage.loader).limit);
+    return cases.map(([name, given]): CaseFigures => {
+      const one = partOf(given);
+      const latency = partOf(one.latencyMs);
+      const share = numberOf(one.errorShare);
+      const figure = (value: number | null): Figure => (limit === null ? value : 'the loader was the limit');
+      return {
+        name: `${textOf(stage.name) ?? ''} · ${name}`,
+        measures: {
+          'right/s': figure(numberOf(one.perSecond)),
+          'p50 ms': figure(numberOf(latency.p50)),
+          'p90 ms': figure(numberOf(latency.p90)),
+          'p95 ms': figure(numberOf(latency.p95)),
+          'p99 ms': figure(numberOf(latency.p99)),
+          'p99.9 ms': figure(numberOf(latency.p999)),
+          'CPU ms a right answer': cpuMs === null || right === 0 ? null : cpuMs / right,
+          'errors %': share === null ? null : share * 100,
+        },
+        ...(limit === null && { curve: curveOf(one.curve) }),
+      };
+    });
+  });
+}
+
+function ofCapacity(result: Part): CaseFigures {
+  const best = partOf(result.best);
+  return {
+    name: textOf(result.case) ?? '',
+    measures: {
+      'right/s': numberOf(best.perSecond),
+      'p50 ms': numberOf(best.p50),
+      'p99 ms': numberOf(best.p99),
+      'CPU ms a right answer': numberOf(best.cpuMs),
+      'memory MB': numberOf(best.megabytes),
+      more: result.isAtLeast === true ? 'may hold' : 'does not hold',
+    },
+  };
+}
+
+function ofTrial(trial: Part): CaseFigures[] {
+  const candidate = settingsText(partOf(trial.candidate));
+  const ratio = (of: unknown) => numberOf(partOf(of).ratio);
+  return [
+    {
+      name: candidate,
+      measures: {
+        goodness: ratio(trial.goodness),
+        'CPU ratio': ratio(trial.cpu),
+        rounds: numberOf(trial.rounds),
+      },
+    },
+    ...listOf(trial.figures).map((one): CaseFigures => {
+      const second = (pair: unknown) => (Array.isArray(pair) ? numberOf(pair[1]) : null);
+      return {
+        name: `${candidate} · ${textOf(one.stage) ?? ''} · ${textOf(one.case) ?? ''}`,
+        measures: {
+          'right/s': second(one.perSecond),
+          'p50 ms': second(one.p50),
+          'p99 ms': second(one.p99),
+          'CPU ms a right answer': second(one.cpuMsPerCall),
+        },
+      };
+    }),
+  ];
+}
+
+/** A row of a table: the texts before its first number name it. */
+function ofRow(row: Part): CaseFigures {
+  const fields = Object.entries(row).filter(([, value]) => typeof value !== 'object' || value === null);
+  const first = fields.findIndex(([, value]) => typeof value === 'number' || value === null);
+  const names = first <= 0 ? fields.slice(0, 1) : fields.slice(0, first);
+  return {
+    name: names.map(([, value]) => String(value)).join(' · '),
+    measures: Object.fromEntries(
+      fields.slice(names.length).map(([name, value]) => [name, numberOf(value) ?? textOf(value)]),
+    ),
+  };
+}
+
+function curveOf(curve: unknown): [number, number][] {
+  if (!Array.isArray(curve)) return [];
+  return curve.flatMap((point): [number, number][] => {
+    const [share, ms] = Array.isArray(point) ? point.map(numberOf) : [];
+    return share == null || ms == null ? [] : [[share, ms]];
+  });
+}
+
+function environmentOf(report: Part): Record<string, string> {
+  const { host, instance, settings, sides, current, weights } = report;
+  const groups: readonly (readonly [prefix: string, of: unknown])[] = [
+    ['', host],
+    ['instance ', partOf(instance).version === undefined ? {} : { version: partOf(instance).version }],
+    ['', settings],
+    ['side ', sides],
+    ['set before: ', current],
+    ['weight of ', weights],
+    ['', { url: report.url, objective: report.objective, cores: report.cores, node: report.node }],
+  ];
+  const entries = groups.flatMap(([prefix, of]) =>
+    Object.entries(partOf(of)).map(([name, value]) => [prefix + name, value] as const),
+  );
+  const pictures = Array.isArray(report.pictures) ? { pictures: report.pictures.map(String).join('; ') } : {};
+  const known = entries.filter(
+    ([, value]) => value !== undefined && value !== null && typeof value !== 'object',
+  );
+  return { ...Object.fromEntries(known.map(([name, value]) => [name, String(value)])), ...pictures };
+}
+
+function sentencesOf(report: Part): string[] {
+  const { conclusion, reason, method, description } = report;
+  const broken = Array.isArray(report.brokenThresholds)
+    ? report.brokenThresholds.map((sentence) => `Threshold: ${String(sentence)}`)
+    : [];
+  const missed = Array.isArray(report.missed)
+    ? report.missed.map((sentence) => `Missed: ${String(sentence)}`)
+    : [];
+  const stopped =
+    report.isStopped === true ? ['Stopped by hand: the figures are of the time until then.'] : [];
+  return [conclusion, reason]
+    .flatMap((text) => textOf(text) ?? [])
+    .concat(
+      stopped,
+      broken,
+      missed,
+      [description, method].flatMap((text) => textOf(text) ?? []),
+    );
+}
+
+function settingsText(settings: Part): string {
+  const set = Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`);
+  return set.length === 0 ? 'the default' : set.join(' ');
+}
+
+function partOf(value: unknown): Part {
+  return typeof value === 'object' && value !== null ? (value as Part) : {};
+}
+
+function listOf(value: unknown): readonly Part[] {
+  return Array.isArray(value) ? value.map(partOf) : [];
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,152 @@
+import { html, useRef, useState, type View } from '../html.ts';
+import { Controls, changeSetting, drain } from '../operate/controls.ts';
+import { Doctor } from '../operate/findings.ts';
+import { OperatorOnly } from '../operate/gate.ts';
+import { Plots } from '../operate/plots.ts';
+import { Processes, Roles } from '../operate/processes.ts';
+import { type Host, joined, knownUntil, type State, type Verdict } from '../operate/state.ts';
+import { callOperator, endOperatorSession } from '../operator.ts';
+import { Button } from '../parts/button.ts';
+import { confirmed } from '../parts/dialog.ts';
+import { Facts, Page, Section } from '../parts/page.ts';
+import { useAct, usePoll } from '../parts/reading.ts';
+import { ErrorBox, Waiting } from '../parts/states.ts';
+import { Tabs } from '../parts/tabs.ts';
+import { Timeline } from '../parts/timeline.ts';
+import { bytesText } from '../parts/values.ts';
+import { useQuery } from '../router.ts';
+
+const POLL_MS = 4_000;
+/** Longer than a process takes that is not hung. */
+const TIMEOUT_MS = 4_000;
+const MAX_LISTED_MARKS = 12;
+const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;
+
+/** The service as it is now and was in the last hour: a page to leave open on a wall. */
+export function Screen() {
+  return html`<${OperatorOnly} title="Operate">${() => html`<${Operate} />`}<//>`;
+}
+
+function Operate() {
+  const known = useRef(new Map<string, Host>());
+  const { data, error, isPaused, setPaused, reload } = usePoll(
+    async (signal) => {
+      const after = knownUntil([...known.current.values()]);
+      const state = await callOperator<State>('GET', '/state', {
+        query: { after },
+        signal,
+        timeoutMs: TIMEOUT_MS,
+      });
+      const hosts = state.hosts.map((host) => ({
+        ...host,
+        history: joined(known.current.get(host.hostId)?.history, host.history),
+      }));
+      known.current = new Map(hosts.map((host) => [host.hostId, host]));
+      return { ...state, hosts };
+    },
+    [],
+    POLL_MS,
+  );
+  const [{ host: chosen }, change] = useQuery({ host: '' });
+  const host = data?.hosts.find(({ hostId }) => hostId === chosen) ?? data?.hosts[0];
+  const actions = html`
+    <${Button} onClick=${() => setPaused(!isPaused)}>${isPaused ? 'Go on' : 'Pause'}<//>
+    <${Button} onClick=${() => endOperatorSession()}>Close these screens<//>
+  `;
+  if (data === undefined || host === undefined)
+    return html`<${Page} title="Operate">${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} rows=${10} />`}<//>`;
+  return html`<${Page} title="Operate" actions=${actions}>
+    <${Verdicts} state=${data} onDone=${reload} />
+    ${error !== undefined && html`<${ErrorBox} error=${error} onRetry=${reload} />`}
+    ${
+      data.hosts.length > 1 &&
+      html`<${Tabs}
+        label="Host"
+        current=${host.hostId}
+        choices=${data.hosts.map(({ hostId }) => ({ name: hostId, label: hostId }))}
+        onChoose=${(hostId: string) => change({ host: hostId })}
+      />`
+    }
+    <${OneHost} key=${host.hostId} host=${host} onDone=${reload} />
+  <//>`;
+}
+
+/** The most serious sentence large, the others below. */
+function Verdicts({ state: { verdict, hosts }, onDone }: { state: State; onDone: () => void }) {
+  const others = hosts
+    .flatMap(({ verdicts }) => verdicts)
+    .filter(({ sentence, tone }) => !verdict.sentence.endsWith(sentence) && tone !== 'good');
+  return html`<div class=${`verdict ${verdict.tone}`} role="status">
+    <p>${wordsOf(verdict.sentence)}</p>
+    <${Mend} verdict=${verdict} onDone=${onDone} />
+    ${others.map((one) => html`<div key=${one.sentence} class=${`verdict-more ${one.tone}`}><p>${wordsOf(one.sentence)}</p><${Mend} verdict=${one} onDone=${onDone} /></div>`)}
+  </div>`;
+}
+
+/** A sentence with its code, which stands between backticks. */
+function wordsOf(sentence: string): View {
+  return sentence
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? part : html`<code key=${index}>${part}</code>`));
+}
+
+function Mend({ verdict: { mend }, onDone }: { verdict: Verdict; onDone: () => void }) {
+  const { act, isActing, error } = useAct();
+  if (mend === undefined) return null;
+  const { setting, value } = mend;
+  const apply = async () => {
+    const isMeant = await confirmed({
+      title: `Set ${setting} to ${value}?`,
+      text: 'On every host and without a failed call, until the next start. The plots show what it does.',
+      act: `Set ${setting}=${value}`,
+    });
+    if (isMeant) await act(() => changeSetting(setting, value));
+    onDone();
+  };
+  return html`<${Button} kind="primary" isBusy=${isActing} onClick=${apply}>Set ${setting}=${value}<//>
+    <${ErrorBox} error=${error} />`;
+}
+
+function OneHost({ host, onDone }: { host: Host; onDone: () => void }) {
+  const { act, error } = useAct();
+  const [isOpen, setIsOpen] = useState(false);
+  const { history, restarts, settings } = host;
+  const free = history.series.freeBytes?.at(-1);
+  const marks = history.marks.toReversed().slice(0, isOpen ? undefined : MAX_LISTED_MARKS);
+  return html`
+    <${Facts}
+      of=${[
+        ['Host', host.hostId],
+        ['Cores', host.cores],
+        ['Memory', bytesText(host.memoryLimitBytes)],
+        ['Free on the disk', free == null ? undefined : bytesText(free)],
+        [
+          'Restarts',
+          Object.entries(restarts)
+            .map(([reason, count]) => `${count} ${reason}`)
+            .join(', '),
+        ],
+      ]}
+    />
+    <${Section} title="The last hour"><${Plots} history=${history} /><//>
+    <${Section} title="API processes">
+      <${ErrorBox} error=${error} />
+      <${Processes} host=${host} onDrain=${(process: Host['processes'][number]) => void act(() => drain(process)).then(onDone)} />
+    <//>
+    <div class="side-by-side">
+      <${Section} title="By role"><${Roles} host=${host} /><//>
+      <${Section} title="What was done, and what happened">
+        ${history.marks.length === 0 && html`<p class="quiet">Nothing in the last hour.</p>`}
+        <${Timeline}
+          entries=${marks.map(({ at, kind, by, text }) => ({ at, tone: MARK_TONES[kind], title: text, view: by && html`<span class="quiet">by ${by}</span>` }))}
+        />
+        ${!isOpen && history.marks.length > MAX_LISTED_MARKS && html`<${Button} kind="link" onClick=${() => setIsOpen(true)}>All ${history.marks.length}<//>`}
+      <//>
+    </div>
+    <${Section} title="Change the running service">
+      <p class="quiet">${Object.entries(settings).map(([name, value]) => html`<code key=${name}>${name}=${value}</code> `)}</p>
+      <${Controls} host=${host} />
+    <//>
+    <${Doctor} settings=${settings} />
+  `;
+}

@@ -1,0 +1,110 @@
+import { html, useState } from '../html.ts';
+import { OperatorOnly } from '../operate/gate.ts';
+import { callOperator } from '../operator.ts';
+import { Button } from '../parts/button.ts';
+import { type Filter, Filters } from '../parts/filters.ts';
+import { Page } from '../parts/page.ts';
+import { useReading } from '../parts/reading.ts';
+import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
+import { type Column, Table } from '../parts/table.ts';
+import { bytesText, Status, Time } from '../parts/values.ts';
+import { addressOf, navigate, useQuery } from '../router.ts';
+import { Comparison, MAX_COMPARED } from '../runs/comparison.ts';
+import type { Run, Runs } from '../runs/run.ts';
+import type { ScreenProps } from '../screen.ts';
+
+const PATH = '/console/runs';
+const KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];
+const FIELDS: readonly Filter[] = [
+  { name: 'search', label: 'Name, command or commit', kind: 'search' },
+  {
+    name: 'kind',
+    label: 'Kind',
+    kind: 'choice',
+    choices: [{ value: '', label: 'all' }, ...KINDS.map((kind) => ({ value: kind, label: kind }))],
+  },
+];
+const COLUMNS: readonly Column<Run>[] = [
+  { name: 'suite', title: 'Suite', of: ({ suite }) => suite, width: '18%' },
+  {
+    name: 'kind',
+    title: 'Kind',
+    of: ({ kind }) => html`<${Status} status=${kind} tone="quiet" />`,
+    width: '112px',
+  },
+  { name: 'at', title: 'When', of: ({ at }) => html`<${Time} at=${at} />`, width: '150px' },
+  {
+    name: 'commit',
+    title: 'Commit',
+    of: ({ commit }) => html`<code>${commit ?? '–'}</code>`,
+    isWide: true,
+    width: '120px',
+  },
+  { name: 'headline', title: 'Result', of: ({ headline }) => headline ?? '', isWide: true },
+  {
+    name: 'bytes',
+    title: 'Size',
+    of: ({ bytes }) => bytesText(bytes),
+    isNumber: true,
+    isWide: true,
+    width: '88px',
+  },
+];
+
+/** The reports of bench and tune. With names in the address, those are laid over each other. */
+export function Screen({ rest }: ScreenProps) {
+  return html`<${OperatorOnly} title="Runs">${() => html`<${List} isCompared=${rest === 'compare'} />`}<//>`;
+}
+
+function List({ isCompared }: { isCompared: boolean }) {
+  const [{ names, ...filters }, change] = useQuery({ search: '', kind: '', names: '' });
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  // The runs that are compared are found whatever the filters of the list say.
+  const query = isCompared ? {} : filters;
+  const { data, error, isLoading, reload } = useReading(
+    (signal) => callOperator<Runs>('GET', '/runs', { query, signal }),
+    [query],
+  );
+  if (isCompared) {
+    const runs = names
+      .split(',')
+      .flatMap((name) => data?.runs.find((run) => run.name === decodeURIComponent(name)) ?? []);
+    if (data === undefined)
+      return error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`;
+    if (runs.length === 0)
+      return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${PATH}>All runs</a>`} />`;
+    return html`<${Comparison} runs=${runs} />`;
+  }
+  const tooMany = selected.size > MAX_COMPARED;
+  const chosen = data?.runs
+    .filter(({ name }) => selected.has(name))
+    .toSorted((one, other) => (one.at < other.at ? -1 : 1));
+  return html`<${Page}
+    title="Runs"
+    lead=${data && html`Reports of bench and tune in <code>${data.folder}</code>.`}
+    actions=${html`<${Button} kind="primary" isDisabled=${selected.size === 0 || tooMany} onClick=${() => navigate(compareAddress((chosen ?? []).map(({ name }) => name)))}>
+      ${selected.size > 1 ? `Lay ${selected.size} over each other` : 'Open'}
+    <//>`}
+  >
+    <${Filters} fields=${FIELDS} values=${filters} onChange=${change} />
+    ${tooMany && html`<p class="quiet">At most ${MAX_COMPARED} can be laid over each other.</p>`}
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    <${Table}
+      label="Runs"
+      columns=${COLUMNS}
+      rows=${data?.runs ?? []}
+      total=${data?.total}
+      keyOf=${({ name }: Run) => name}
+      hrefOf=${({ name }: Run) => compareAddress([name])}
+      selected=${selected}
+      onSelect=${setSelected}
+      isLoading=${isLoading && data === undefined}
+      empty=${html`<${Empty} title="No report matches" text=${html`<code>npm run bench -- smoke</code> writes one into this folder; RESULTS_DIR names another.`} />`}
+    />
+  <//>`;
+}
+
+/** @param names in the order in which the runs are compared. */
+function compareAddress(names: readonly string[]): string {
+  return addressOf(`${PATH}/compare`, { names: names.map(encodeURIComponent).join(',') });
+}
