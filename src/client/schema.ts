@@ -80,8 +80,8 @@ export interface Ops {
     width: number;
     /** Colour of the frame. */
     color?: string;
-    /** Radius of the rounded outer corners in pixels, which the inner ones follow; 0 leaves them square. */
-    radius?: number;
+    /** Radius of the outer corners as in round_corners; the inner ones follow it. */
+    radius?: number | string;
   };
   compress: Omit<PassParameters, 'format'> & {
     /** One, or several (avif,webp): the smallest that keeps frames and transparency; X-Service-Format names it. */

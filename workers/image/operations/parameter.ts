@@ -141,6 +141,21 @@ export function margin<const D extends { readonly default: number }>(
   return schema as TUnion<[TInteger, TString]> & D;
 }
 
+/** The radius of round corners: in pixels, or as a share of both edges. See `cornerRadius`. */
+export function radius<const D extends Default<number> = NoDefault>(
+  description: string,
+  options?: D,
+): TUnion<[TInteger, TString]> & D {
+  const schema = Type.Union(
+    [
+      Type.Integer({ minimum: 0, maximum: 8192 }),
+      Type.String({ pattern: '^([0-9]|[1-4][0-9]|50)%$', examples: ['50%'] }),
+    ],
+    { description, ...options },
+  );
+  return schema as TUnion<[TInteger, TString]> & D;
+}
+
 export type Gravity = Place | 'attention' | 'entropy';
 
 /** A place, or the part that draws the eye (attention) or has the most detail (entropy). */

@@ -182,10 +182,22 @@ export function turnedSize({ width, height }: Size, angle: number): Size {
   return { width: whole(width * cos + height * sin), height: whole(width * sin + height * cos) };
 }
 
-/** The radius of round corners, the same on both axes: at most half of the shorter side. */
-export function cornerRadius(radiusPx: number, { width, height }: Size): Size {
-  const most = Math.min(radiusPx, width / 2, height / 2);
+/**
+ * The radius of round corners in pixels. A number is the same on both axes, at most half of the shorter side; a share
+ * such as `50%` is one of each side.
+ */
+export function cornerRadius(radius: number | string, { width, height }: Size): Size {
+  if (typeof radius === 'string') {
+    const share = Number.parseInt(radius, 10) / 100;
+    return { width: width * share, height: height * share };
+  }
+  const most = Math.min(radius, width / 2, height / 2);
   return { width: most, height: most };
+}
+
+/** Whether corners of this radius are round at all. */
+export function isRound(radius: number | string): boolean {
+  return Number.parseInt(String(radius), 10) > 0;
 }
 
 /** Divides a box into columns and rows of parts, as equal as whole pixels allow. */

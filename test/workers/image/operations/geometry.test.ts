@@ -195,6 +195,20 @@ const ROWS: Row[] = [
     ],
   },
   {
+    // A share is one of each side of the frame, so that a square gets a ring.
+    step: ['border', { width: 10, color: 'blue', radius: '50%' }],
+    input: await drawn(80, 80, () => [255, 0, 0]),
+    size: [100, 100],
+    pixels: [
+      [0, 0, CLEAR],
+      [10, 10, CLEAR],
+      [5, 50, BLUE],
+      [20, 20, BLUE],
+      [26, 26, RED],
+      [50, 50, RED],
+    ],
+  },
+  {
     step: ['border', { width: 5, color: '#0000ff80', radius: 20 }],
     input: await drawn(100, 80, () => [255, 0, 0]),
     pixels: [[8, 8, [0, 0, 255, 128]]],
