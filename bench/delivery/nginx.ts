@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,8 @@ export interface Nginx {
 export async function startNginx(picture: Buffer, type: string): Promise<Nginx | null> {
   if (spawnSync('nginx', ['-v']).error !== undefined) return null;
   const folder = await mkdtemp(join(tmpdir(), 'bench-nginx-'));
+  // Its worker gives up the rights of the superuser.
+  await chmod(folder, 0o755);
   const port = await freePort();
   await writeFile(join(folder, 'picture'), picture);
   await writeFile(join(folder, 'nginx.conf'), configuration(folder, port, type));
