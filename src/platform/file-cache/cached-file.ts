@@ -1,25 +1,29 @@
-import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 
 /** What is kept beside the bytes, as JSON. */
 export type CachedFacts = Readonly<Record<string, unknown>>;
 
-const DIGEST_BYTES = 32;
+const SUM_BYTES = 4;
 const LENGTH_BYTES = 4;
 
-/** A file of the cache: the SHA-256 of all that follows, the length of the facts, the facts as JSON, the bytes. */
+/**
+ * A file of the cache: the CRC-32 of all that follows, the length of the facts, the facts as JSON, the bytes. The sum
+ * finds what a disk loses or changes; a cryptographic one would take more CPU than all the rest of an answer.
+ */
 export function packed(facts: CachedFacts, bytes: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify(facts));
-  const length = Buffer.alloc(LENGTH_BYTES);
-  length.writeUInt32BE(text.length);
-  const content = Buffer.concat([length, text, bytes]);
-  return Buffer.concat([hash('sha256', content, 'buffer'), content]);
+  const head = Buffer.alloc(SUM_BYTES + LENGTH_BYTES);
+  head.writeUInt32BE(text.length, SUM_BYTES);
+  const file = Buffer.concat([head, text, bytes]);
+  file.writeUInt32BE(crc32(file.subarray(SUM_BYTES)));
+  return file;
 }
 
 /** Reads such a file; null when it is damaged, such as one whose end was lost with the power. */
 export function unpacked(file: Buffer): { facts: CachedFacts; bytes: Buffer } | null {
-  if (file.length < DIGEST_BYTES + LENGTH_BYTES) return null;
-  const content = file.subarray(DIGEST_BYTES);
-  if (!hash('sha256', content, 'buffer').equals(file.subarray(0, DIGEST_BYTES))) return null;
+  if (file.length < SUM_BYTES + LENGTH_BYTES) return null;
+  const content = file.subarray(SUM_BYTES);
+  if (crc32(content) !== file.readUInt32BE()) return null;
   const end = LENGTH_BYTES + content.readUInt32BE();
   const facts = JSON.parse(content.subarray(LENGTH_BYTES, end).toString()) as CachedFacts;
   return { facts, bytes: content.subarray(end) };

@@ -13,7 +13,7 @@ const UNFINISHED = '.part';
 const FILES_AT_ONCE = 32;
 const MINUTE_MS = 60_000;
 
-/** This form takes half the CPU of that of node:fs/promises, which makes an object with a close of its own. */
+/** This form takes a sixth less CPU than that of node:fs/promises, which makes an object for each file. */
 const readFile = promisify(readFileWithCallback);
 
 /** Files in a directory of this host, which its processes share. The time of a file is that of its last use. */

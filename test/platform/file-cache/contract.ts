@@ -7,16 +7,18 @@ export const place = (name: string, owner = 'acc_1', group = 'ast_1') => ({ owne
 
 /** The promises of a cache, on every kind of shelf. @param open a shelf without any file. */
 export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): void {
-  const cacheOn = (shelf: Shelf, maxBytes = 1_000_000) => new FileCache({ shelf, maxBytes, log });
+  const cacheOn = (shelf: Shelf, maxBytes = 4_000_000) => new FileCache({ shelf, maxBytes, log });
 
   t.test('a file is read as it was written, by another process as well', async (t) => {
     const shelf = await open(t);
     const cache = cacheOn(shelf);
-    const bytes = Buffer.from('the bytes');
     t.equal(await cache.read(place('a')), null);
-    t.equal(await cache.write(place('a'), { width: 3 }, bytes), true);
-    for (const reader of [cache, cacheOn(shelf)])
-      t.same(await reader.read(place('a')), { facts: { width: 3 }, bytes });
+    for (const size of [0, 9, 70_000, 131_072, 300_000]) {
+      const bytes = Buffer.alloc(size, 'the bytes');
+      t.equal(await cache.write(place('a'), { width: 3 }, bytes), true);
+      for (const reader of [cache, cacheOn(shelf)])
+        t.same(await reader.read(place('a')), { facts: { width: 3 }, bytes }, `${size} bytes`);
+    }
     await cache.settled();
   });
 
