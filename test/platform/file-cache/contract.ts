@@ -15,9 +15,10 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): v
     t.equal(await cache.read(place('a')), null);
     for (const size of [0, 9, 70_000, 131_072, 300_000]) {
       const bytes = Buffer.alloc(size, 'the bytes');
-      t.equal(await cache.write(place('a'), { width: 3 }, bytes), true);
+      const own = place(`bytes-${size}`);
+      t.equal(await cache.write(own, { width: 3 }, bytes), true);
       for (const reader of [cache, cacheOn(shelf)])
-        t.same(await reader.read(place('a')), { facts: { width: 3 }, bytes }, `${size} bytes`);
+        t.same(await reader.read(own), { facts: { width: 3 }, bytes }, own.name);
     }
     await cache.settled();
   });
