@@ -68,6 +68,26 @@ t.test('a picture that is known needs no run', async (t) => {
   t.equal(await runs(), before + 1);
 });
 
+t.test('a picture in memory is answered without a read of a store', async (t) => {
+  const reads = async () => {
+    const text = (await server.call('//metrics')).bytes.toString();
+    const lines = text.matchAll(
+      /^darkroom_store_duration_seconds_count\{store="(?:documents|objects)".*\} (\d+)$/gm,
+    );
+    return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  const path = address(`resize:width=31/${assetId}.auto`);
+  const { headers } = await get(path);
+  await get(path);
+  const before = await reads();
+  for (let call = 0; call < 10; call += 1) {
+    t.equal((await get(path)).status, 200);
+    t.equal((await get(path, {}, 'HEAD')).status, 200);
+    t.equal((await get(path, { 'if-none-match': headers.get('etag') ?? '' })).status, 304);
+  }
+  t.equal(await reads(), before);
+});
+
 t.test('a hundred equal requests at once are one run', async (t) => {
   const before = await runs();
   const path = address(`resize:width=77/${assetId}.webp`);
