@@ -50,6 +50,8 @@ export async function openReader(
   const env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
+    // Most of what a command of the client takes is compiling it.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     KEY: key,
     BASE: server.url,
     ASSET: asset,

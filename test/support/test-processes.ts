@@ -26,7 +26,7 @@ export function processesFor(files: readonly string[], isCluster: boolean): Test
   return [...groups.values()].flatMap(inParts).map((part) => ({ files: part, isCluster }));
 }
 
-/** The folder below test/. */
+/** The folder of `test` that a file is below, such as `product`. */
 function floorOf(file: string): string {
   return file.split('/')[1] ?? '';
 }
@@ -44,12 +44,12 @@ function inParts(files: readonly string[]): string[][] {
  * those of a floor are spread among the others, because the heaviest lie together.
  */
 export function inOrder(processes: readonly TestProcess[]): TestProcess[] {
-  const [long, short] = [processes.filter(isLong), processes.filter((process) => !isLong(process))];
-  const folders = Map.groupBy(long, ({ files: [file = ''], isCluster }) => `${floorOf(file)} ${isCluster}`);
-  const placed = [...folders.values()].flatMap((folder) =>
-    folder.map((process, index) => ({ process, place: (index + 0.5) / folder.length })),
+  const [long, short] = [processes.filter(isLong), processes.filter((one) => !isLong(one))];
+  const floors = Map.groupBy(long, ({ files, isCluster }) => `${floorOf(files[0] ?? '')} ${isCluster}`);
+  const placed = [...floors.values()].flatMap((floor) =>
+    floor.map((one, index) => ({ one, place: (index + 0.5) / floor.length })),
   );
-  return [...placed.sort((one, other) => one.place - other.place).map(({ process }) => process), ...short];
+  return [...placed.sort((a, b) => a.place - b.place).map(({ one }) => one), ...short];
 }
 
 function isLong({ files }: TestProcess): boolean {

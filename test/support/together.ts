@@ -5,6 +5,8 @@ import root from 'tap';
 import { fileTests } from './file-tests.ts';
 
 const FILE_TIMEOUT_MS = 400_000;
+/** How long something that a test left open may keep the process alive: it is no reason for the run to wait. */
+const LEFT_OPEN_MS = 10_000;
 
 /**
  * Runs the test files of TEST_FILES, separated by commas, in this process, one after another: what they share, from tap
@@ -22,10 +24,13 @@ registerHooks({
 });
 
 const stores = process.env.TEST_STORES === 'cluster' ? ' on Redis and MongoDB' : '';
-for (const file of process.env.TEST_FILES?.split(',') ?? []) {
+const files = process.env.TEST_FILES?.split(',') ?? [];
+const ended = files.map((file) => {
   const { href } = pathToFileURL(join(import.meta.dirname, '../..', file));
-  root.test(file + stores, { timeout: FILE_TIMEOUT_MS }, async (t) => {
+  return root.test(file + stores, { timeout: FILE_TIMEOUT_MS }, async (t) => {
     fileTests.set(href, t);
     await import(href);
   });
-}
+});
+root.on('complete', () => setTimeout(() => process.exit(), LEFT_OPEN_MS).unref());
+void Promise.all(ended).then(() => root.end());

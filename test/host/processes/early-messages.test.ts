@@ -8,9 +8,14 @@ import { combineStores } from '../../../src/platform/stores/open.ts';
 import { ended, submit, uploadPictures } from '../../product/jobs/jobs.ts';
 import { openTestStores, startServer } from '../../support/harness.ts';
 
-/** What other processes say on a channel. */
+/** What other processes say on channels whose messages are JSON; on others they say an id. */
+const SAID: Record<string, object> = {
+  controls: { id: 'early', control: { kind: 'pools' } },
+  'presets/gone': { accountId: 'acc_early', tags: ['tag'] },
+};
+
 function messageOn(channel: string): string {
-  return channel === 'controls' ? JSON.stringify({ id: 'early', control: { kind: 'pools' } }) : 'job_early';
+  return channel in SAID ? JSON.stringify(SAID[channel]) : 'job_early';
 }
 
 /** Coordination that delivers a message on a channel before it says that the subscription stands, as Redis may. */
