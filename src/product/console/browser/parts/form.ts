@@ -42,7 +42,7 @@ export function Form({ parameters, values, onChange, error }: FormProps) {
     ${Object.entries(parameters).map(([name, parameter]) => {
       const change = (value: unknown) => {
         const { [name]: _, ...others } = values;
-        onChange(value === undefined ? others : { ...others, [name]: value });
+        onChange(value === undefined ? others : { ...values, [name]: value });
       };
       return html`<${Field}
         key=${name}

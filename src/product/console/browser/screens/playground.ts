@@ -281,16 +281,7 @@ function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
     }
     case 'steps': {
       const isSeveral = work.outputs.length > 0;
-      const toggle = () =>
-        onChange({
-          ...work,
-          outputs: isSeveral
-            ? []
-            : [
-                { name: 'small', op: 'resize', parameters: { width: 320, format: 'webp' } },
-                { name: 'large', op: 'resize', parameters: { width: 960, format: 'webp' } },
-              ],
-        });
+      const toggle = () => onChange(isSeveral ? asOne(work) : asSeveral(work));
       return html`
         <${StepList}
           steps=${work.steps}
@@ -315,6 +306,27 @@ function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
       `;
     }
   }
+}
+
+type Steps = Extract<Work, { kind: 'steps' }>;
+
+/** Two results in the place of one. What scaled the one picture would limit both. */
+function asSeveral(work: Steps): Steps {
+  const [only] = work.steps;
+  return {
+    ...work,
+    steps: work.steps.length === 1 && only?.op === 'resize' ? [] : work.steps,
+    outputs: [
+      { name: 'small', op: 'resize', parameters: { width: 320, format: 'webp' } },
+      { name: 'large', op: 'resize', parameters: { width: 960, format: 'webp' } },
+    ],
+  };
+}
+
+/** The steps alone; without any, that of the first result. */
+function asOne({ steps, outputs, ...work }: Steps): Steps {
+  const first = outputs.slice(0, 1).map(({ op, parameters }) => ({ op, parameters }));
+  return { ...work, steps: steps.length > 0 ? steps : first, outputs: [] };
 }
 
 /** The variables of a template as a form. */
