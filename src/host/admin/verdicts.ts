@@ -25,6 +25,8 @@ const SLOW_FROM_MS = 250;
 const TAKEN_FROM = 0.1;
 /** The share of its cores above which the tasks of the service wait for each other. */
 const OWN_CPU_BELOW = 0.8;
+/** How many times longer than the work on pixels the wait for others is, where missing cores are not its cause. */
+const OTHERS_FACTOR = 3;
 /** Calls of one account that are refused in a second, and their share of all its calls, from which it floods. */
 const FLOOD_FROM_PER_SECOND = 1;
 const FLOOD_SHARE = 0.5;
@@ -133,12 +135,17 @@ function slowCause(row: LoadRow): Verdict {
       `stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`,
     );
   const largest = largestPart(row);
-  if (largest.mend !== undefined) return largest;
+  if (largest.mend !== undefined || isWaitForOthers(row)) return largest;
   if (pressure >= TAKEN_FROM && cpu < OWN_CPU_BELOW)
     return because(
       `other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`,
     );
   return largest;
+}
+
+/** Whether most of the time went to stores, models or clients: missing cores would make the work on pixels long too. */
+function isWaitForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
+  return Math.max(storeMs, providerMs, uploadMs) >= OTHERS_FACTOR * (waitMs + pixelsMs);
 }
 
 function slow(sentence: string, mend?: Verdict['mend']): Verdict {

@@ -33,6 +33,9 @@ t.test('a slow store is named', async (t) => {
   const [verdict] = verdictsOn({ row: rowWith({ p99: 800, storeMs: 350 }) });
   t.match(verdict, { tone: 'warn', sentence: /the stores, 350 ms of the mean answer/ });
   t.equal(verdict?.mend, undefined, 'no setting makes a store quick');
+  const beside = { p99: 950, storeMs: 80, pixelsMs: 6, waitMs: 3, pressure: 0.96, cpu: 0.09 };
+  t.match(likeliestCause(rowWith(beside)), /the stores, 80 ms/, 'other programs would make pixels slow too');
+  t.match(likeliestCause(rowWith({ ...beside, pixelsMs: 60 })), /other programs/);
   const [away] = verdictsOn({ row: rowWith({ refusals: { store_unavailable: 4.5 } }) });
   t.match(away, { tone: 'bad', sentence: /A store does not answer: 4\.5 calls\/s/ });
 });
