@@ -38,7 +38,8 @@ export function ErrorBox({ error, onRetry }: { error: unknown; onRetry?: () => v
   </div>`;
 }
 
-function fixView({ param, rename, replace, add, remove }: Fix): View {
+/** One change of a call that was refused, as a sentence. */
+export function fixView({ param, rename, replace, add, remove }: Fix): View {
   const name = html`<code>${param}</code>`;
   const value = (given: unknown) => html`<code>${JSON.stringify(given)}</code>`;
   if (rename !== undefined) return html`Write ${html`<code>${rename}</code>`} in the place of ${name}.`;

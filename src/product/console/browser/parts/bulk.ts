@@ -1,0 +1,145 @@
+import { DarkroomError } from '../../../../client/errors.ts';
+import { html, useCallback, useRef, useState } from '../html.ts';
+import { Button } from './button.ts';
+import { countText } from './values.ts';
+
+/** An act on many things, one call each. */
+export interface BulkWork<T> {
+  /** Such as `Cancelling jobs`. */
+  title: string;
+  /** How many there are, if it is known. */
+  total?: number | undefined;
+  rows: AsyncIterable<T> | Iterable<T>;
+  /** Names a thing in the list of what failed. */
+  nameOf: (row: T) => string;
+  act: (row: T, signal: AbortSignal) => Promise<unknown>;
+  /** Is told when it has ended, or was stopped. */
+  onEnd?: () => void;
+}
+
+interface BulkState {
+  title: string;
+  total: number | undefined;
+  done: number;
+  failures: { name: string; message: string }[];
+  isRunning: boolean;
+  wasStopped: boolean;
+}
+
+/** Calls at once: an account has more slots, and its programs need some of them. */
+const CALLS = 3;
+const MAX_ATTEMPTS = 6;
+const MAX_WAIT_SECONDS = 70;
+const MAX_SHOWN_FAILURES = 20;
+
+/** Runs one act on many things, and shows how far it is and what failed. */
+export function useBulk() {
+  const [state, setState] = useState<BulkState>();
+  const end = useRef<AbortController | null>(null);
+
+  const run = useCallback(async <T>({ title, total, rows, nameOf, act, onEnd }: BulkWork<T>) => {
+    const controller = new AbortController();
+    end.current = controller;
+    setState({ title, total, done: 0, failures: [], isRunning: true, wasStopped: false });
+    const fail = (name: string, error: unknown) =>
+      setState(
+        (last) => last && { ...last, failures: [...last.failures, { name, message: messageOf(error) }] },
+      );
+    const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+    // An iterator of pages answers one question at a time.
+    let last: Promise<unknown> = Promise.resolve();
+    const next = (): Promise<IteratorResult<T>> => {
+      const result = last.then(() => iterator.next());
+      last = result.catch(() => undefined);
+      return result;
+    };
+    async function follow(): Promise<void> {
+      for (;;) {
+        const { value, done } = await next();
+        if (done || controller.signal.aborted) return;
+        try {
+          await withPatience(() => act(value, controller.signal), controller.signal);
+        } catch (error) {
+          if (controller.signal.aborted) return;
+          fail(nameOf(value), error);
+        }
+        setState((before) => before && { ...before, done: before.done + 1 });
+      }
+    }
+    await Promise.all(Array.from({ length: CALLS }, follow)).catch((error) => fail('The list', error));
+    setState((before) => before && { ...before, isRunning: false, wasStopped: controller.signal.aborted });
+    onEnd?.();
+  }, []);
+
+  const view =
+    state &&
+    html`<${BulkPanel}
+      state=${state}
+      onStop=${() => end.current?.abort()}
+      onClose=${() => setState(undefined)}
+    />`;
+  return { run, view, isRunning: state?.isRunning ?? false };
+}
+
+function BulkPanel({
+  state: { title, total, done, failures, isRunning, wasStopped },
+  onStop,
+  onClose,
+}: {
+  state: BulkState;
+  onStop: () => void;
+  onClose: () => void;
+}) {
+  const of = total === undefined ? '' : ` of ${countText(Math.max(total, done))}`;
+  const ended = wasStopped ? 'stopped' : 'done';
+  return html`<div class="bulk" role="status">
+    <div class="bulk-head">
+      <strong>${title}</strong>
+      <span class="figure">${countText(done)}${of}${isRunning ? '' : `, ${ended}`}</span>
+      <${Button} kind="link" onClick=${isRunning ? onStop : onClose}>${isRunning ? 'Stop' : 'Close'}<//>
+    </div>
+    <progress
+      max="1"
+      value=${isRunning ? (total ? Math.min(1, done / total) : undefined) : 1}
+      aria-label=${title}
+    ></progress>
+    ${
+      failures.length > 0 &&
+      html`<p>${countText(failures.length)} failed:</p>
+        <ul>
+          ${failures
+            .slice(0, MAX_SHOWN_FAILURES)
+            .map(({ name, message }) => html`<li key=${name}><code>${name}</code> ${message}</li>`)}
+        </ul>`
+    }
+  </div>`;
+}
+
+/** Repeats a call that was refused for a reason that passes, when the service says so. */
+async function withPatience(call: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await call();
+      return;
+    } catch (error) {
+      const seconds = error instanceof DarkroomError ? (error.retryAfterSeconds ?? attempt) : 0;
+      const isWorthIt = error instanceof DarkroomError && error.retryable && seconds <= MAX_WAIT_SECONDS;
+      if (!isWorthIt || attempt === MAX_ATTEMPTS || signal.aborted) throw error;
+      await pause(seconds * 1_000, signal);
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,83 @@
+import { html, useEffect, useRef, useState } from '../html.ts';
+import { api } from '../session.ts';
+
+interface ThumbProps {
+  /** An asset. */
+  id: string;
+  /** The longest that an edge of the picture may be, in pixels of the file. */
+  edge?: 64 | 128 | 256;
+  /** What it shows; empty where a text beside it says so. */
+  alt?: string;
+}
+
+/** Previews that are kept while the page is open. Each has an address of its own, which is given back with it. */
+const MAX_KEPT = 400;
+/** Previews that are asked for at once: they take slots for calls of the account. */
+const MAX_ASKED = 2;
+
+const kept = new Map<string, string>();
+const waiting: Array<() => void> = [];
+let asked = 0;
+
+/** A small picture of an asset. It is asked for when it comes into view, and its room is kept. */
+export function Thumb({ id, edge = 128, alt = '' }: ThumbProps) {
+  const box = useRef<HTMLSpanElement>(null);
+  const [url, setUrl] = useState(kept.get(`${id}/${edge}`));
+  const [isMissing, setIsMissing] = useState(false);
+  useEffect(() => {
+    const end = new AbortController();
+    setUrl(kept.get(`${id}/${edge}`));
+    setIsMissing(false);
+    const observer = new IntersectionObserver(([entry]) => {
+      if (!entry?.isIntersecting) return;
+      observer.disconnect();
+      loadPreview(id, edge, end.signal).then(
+        (address) => end.signal.aborted || setUrl(address),
+        () => end.signal.aborted || setIsMissing(true),
+      );
+    });
+    if (box.current) observer.observe(box.current);
+    return () => {
+      observer.disconnect();
+      end.abort();
+    };
+  }, [id, edge]);
+  return html`<span class="thumb" ref=${box}>
+    ${
+      url === undefined
+        ? isMissing && html`<span class="quiet">no preview</span>`
+        : html`<img src=${url} alt=${alt} />`
+    }
+  </span>`;
+}
+
+async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal): Promise<string> {
+  const key = `${id}/${edge}`;
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  await turn(signal);
+  try {
+    const preview = await api.assets.preview(id, edge, { signal, maxRetries: 3 });
+    const address = URL.createObjectURL(await preview.blob());
+    kept.set(key, address);
+    for (const [oldest, address] of kept) {
+      if (kept.size <= MAX_KEPT) break;
+      kept.delete(oldest);
+      URL.revokeObjectURL(address);
+    }
+    return address;
+  } finally {
+    asked -= 1;
+    waiting.shift()?.();
+  }
+}
+
+/** Waits until another preview may be asked for. */
+async function turn(signal: AbortSignal): Promise<void> {
+  while (asked >= MAX_ASKED) await new Promise<void>((resolve) => waiting.push(resolve));
+  asked += 1;
+  if (!signal.aborted) return;
+  asked -= 1;
+  waiting.shift()?.();
+  throw signal.reason;
+}

@@ -1,0 +1,198 @@
+import type { QueryOf } from '../../../../client/calls.ts';
+import type { ListedAsset } from '../../../../client/schema.ts';
+import { html, useEffect, useRef, useState } from '../html.ts';
+import { useBulk } from '../parts/bulk.ts';
+import { Button } from '../parts/button.ts';
+import { confirmed } from '../parts/dialog.ts';
+import { Filters } from '../parts/filters.ts';
+import { Page } from '../parts/page.ts';
+import { usePages, useReading } from '../parts/reading.ts';
+import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
+import { toast } from '../parts/toast.ts';
+import { Count, countText } from '../parts/values.ts';
+import { navigate, useQuery } from '../router.ts';
+import type { ScreenProps } from '../screen.ts';
+import { api } from '../session.ts';
+import { AssetPage } from './assets/asset.ts';
+import { Drop } from './assets/drop.ts';
+import { ASSETS_PATH } from './assets/paths.ts';
+import { Tile } from './assets/tile.ts';
+
+const NO_FILTERS = { id: '', collection: '', status: '', origin: '', jobId: '', similarTo: '' };
+type Filtering = typeof NO_FILTERS;
+
+/** The images that the account keeps, or one of them. */
+export function Screen({ rest }: ScreenProps) {
+  if (rest === '') return html`<${Grid} />`;
+  return html`<${AssetPage} key=${rest} assetId=${decodeURIComponent(rest)} />`;
+}
+
+function Grid() {
+  const [filters, setFilters] = useQuery(NO_FILTERS);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const query = queryOf(filters);
+  const list = usePages<ListedAsset>((signal) => api.assets.list(query, { signal }), [query]);
+  const collections = useReading((signal) => api.request('GET', '/collections', { signal }), []);
+  const bulk = useBulk();
+  const isFiltered = Object.keys(query).length > 0;
+  const reload = () => {
+    list.reload();
+    collections.reload();
+  };
+  const choose = (id: string, isChosen: boolean) => {
+    const next = new Set(chosen);
+    if (isChosen) next.add(id);
+    else next.delete(id);
+    setChosen(next);
+  };
+  const removeChosen = async () => {
+    const ids = [...chosen];
+    const assets = `${countText(ids.length)} ${ids.length === 1 ? 'asset' : 'assets'}`;
+    const isAgreed = await confirmed({
+      title: `Delete ${assets}?`,
+      text: 'Their bytes are gone for good, and so are the pictures that web pages show of them.',
+      act: `Delete ${assets}`,
+      isDangerous: true,
+    });
+    if (!isAgreed) return;
+    await bulk.run<string>({
+      title: 'Deleting assets',
+      total: ids.length,
+      rows: ids,
+      nameOf: (id) => id,
+      act: (id, signal) => api.assets.delete(id, { signal }),
+      onEnd: () => {
+        setChosen(new Set());
+        reload();
+      },
+    });
+  };
+  const copyIds = async () => {
+    await navigator.clipboard?.writeText([...chosen].join('\n'));
+    toast(`${countText(chosen.size)} ids are copied.`);
+  };
+
+  return html`<${Page} title="Assets" lead="Images that this account keeps: uploads, and what its jobs made.">
+    <${Drop} collection=${filters.collection} onDone=${reload} />
+    <${Filters}
+      fields=${fieldsOf(collections.data ?? [], filters)}
+      values=${filters}
+      onChange=${(change: Partial<Filtering>) => {
+        setChosen(new Set());
+        setFilters(change);
+        if (change.id?.startsWith('ast_')) navigate(`${ASSETS_PATH}/${encodeURIComponent(change.id)}`);
+      }}
+    />
+    ${
+      filters.similarTo &&
+      html`<p class="note">
+        Those that look like <a href=${`${ASSETS_PATH}/${filters.similarTo}`}>one asset</a>, the nearest first.
+        <${Button} kind="link" onClick=${() => setFilters({ similarTo: '' })}>Show all<//>
+      </p>`
+    }
+    <div class="list-head">
+      <span class="quiet">
+        ${list.total !== undefined && html`<${Count} value=${list.total} /> ${list.total === 1 ? 'asset' : 'assets'}`}
+        ${chosen.size > 0 && html`, <${Count} value=${chosen.size} /> chosen`}
+      </span>
+      <span class="list-acts">
+        ${
+          list.rows.length > 0 &&
+          html`<${Button}
+            onClick=${() => setChosen(new Set(chosen.size > 0 ? [] : list.rows.map(({ id }) => id)))}
+          >
+            ${chosen.size > 0 ? 'Choose none' : 'Choose all'}
+          <//>`
+        }
+        <${Button} isDisabled=${chosen.size === 0} onClick=${copyIds}>Copy ids<//>
+        <${Button} kind="danger" isDisabled=${chosen.size === 0 || bulk.isRunning} onClick=${removeChosen}>
+          Delete chosen
+        <//>
+      </span>
+    </div>
+    ${bulk.view}
+    <${ErrorBox} error=${list.error} onRetry=${list.reload} />
+    ${list.rows.length === 0 && list.isLoading && html`<${Waiting} />`}
+    ${
+      list.rows.length === 0 &&
+      !list.isLoading &&
+      list.error === undefined &&
+      (isFiltered
+        ? html`<${Empty} title="No asset matches" text="Widen the filters, or take one away." />`
+        : html`<${Empty} title="No assets yet" text="Drop an image on this page: jobs and templates use it by its id." />`)
+    }
+    <ul class="tiles" aria-label="Assets">
+      ${list.rows.map(
+        (asset) => html`<${Tile}
+          key=${asset.id}
+          asset=${asset}
+          isChosen=${chosen.has(asset.id)}
+          onChoose=${(isChosen: boolean) => choose(asset.id, isChosen)}
+        />`,
+      )}
+    </ul>
+    <${More} hasMore=${list.hasMore} isLoading=${list.isLoading} more=${list.more} count=${list.rows.length} />
+  <//>`;
+}
+
+/** Reads the next page when the end of the list comes into view. */
+function More({ hasMore, isLoading, more, count }: MoreProps) {
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!hasMore || isLoading || end.current === null) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && more(), {
+      rootMargin: '600px',
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [hasMore, isLoading, count]);
+  return html`<div ref=${end} class="list-end">${hasMore && html`<${Button} onClick=${more}>Show more<//>`}</div>`;
+}
+
+interface MoreProps {
+  hasMore: boolean;
+  isLoading: boolean;
+  more: () => void;
+  count: number;
+}
+
+/** The filters that are set, as the interface takes them. Similar ones are asked for alone. */
+function queryOf({ id: _, ...filters }: Filtering): QueryOf<'GET /assets'> {
+  if (filters.similarTo !== '') return { similarTo: filters.similarTo };
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+}
+
+function fieldsOf(
+  collections: readonly { name: string; assets: number }[],
+  { collection, jobId }: Filtering,
+) {
+  const names = new Set([...collections.map(({ name }) => name), ...(collection === '' ? [] : [collection])]);
+  const choice = (value: string, label = value) => ({ value, label });
+  return [
+    { name: 'id', label: 'Open an asset by its id', kind: 'search', placeholder: 'ast_… opens it' },
+    {
+      name: 'collection',
+      label: 'Collection',
+      kind: 'choice',
+      choices: [choice('', 'All'), ...[...names].map((name) => choice(name))],
+    },
+    {
+      name: 'origin',
+      label: 'From',
+      kind: 'choice',
+      choices: [choice('', 'Anywhere'), choice('upload', 'Uploads'), choice('job', 'Jobs')],
+    },
+    {
+      name: 'status',
+      label: 'Status',
+      kind: 'choice',
+      choices: [
+        choice('', 'Any'),
+        choice('DONE', 'Stored'),
+        choice('PENDING', 'Pending'),
+        choice('FAILED', 'Failed'),
+      ],
+    },
+    ...(jobId === '' ? [] : [{ name: 'jobId', label: 'Job', kind: 'text' }]),
+  ];
+}

@@ -1,0 +1,133 @@
+import type { Asset } from '../../../../../client/schema.ts';
+import { html } from '../../html.ts';
+import { Button } from '../../parts/button.ts';
+import { Code } from '../../parts/code.ts';
+import { confirmed } from '../../parts/dialog.ts';
+import { Facts, Page, Section } from '../../parts/page.ts';
+import { useAct, useReading } from '../../parts/reading.ts';
+import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
+import { Thumb } from '../../parts/thumb.ts';
+import { toast } from '../../parts/toast.ts';
+import { Bytes, copyText, Id, Status, Time } from '../../parts/values.ts';
+import { addressOf, navigate } from '../../router.ts';
+import { api } from '../../session.ts';
+import { ASSETS_PATH } from './paths.ts';
+import { Tile } from './tile.ts';
+
+const LINK_SECONDS = 3_600;
+
+/** One asset: its picture, its facts, and those that look like it. */
+export function AssetPage({ assetId }: { assetId: string }) {
+  const { data, error, reload } = useReading((signal) => api.assets.get(assetId, { signal }), [assetId]);
+  const above = { title: 'Assets', path: ASSETS_PATH };
+  if (data === undefined)
+    return html`<${Page} title="Asset" above=${above}>
+      ${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`}
+    <//>`;
+  const { metadata = {}, name, status } = data;
+  return html`<${Page} title=${name ?? 'Asset'} above=${above} actions=${html`<${Acts} asset=${data} />`}>
+    <div class="asset">
+      ${
+        status === 'DONE' &&
+        html`<div class="asset-picture" style=${{ backgroundColor: data.image?.dominantColor }}>
+          <${Thumb} id=${assetId} edge=${256} alt=${name ?? 'The asset'} />
+        </div>`
+      }
+      <${AssetFacts} asset=${data} />
+    </div>
+    ${data.image && html`<${Likes} assetId=${assetId} />`}
+    ${
+      Object.keys(metadata).length > 0 &&
+      html`<${Section} title="Tags of the file">
+        <${Code}
+          samples=${Object.entries(metadata).map(([label, tags]) => ({ label, code: JSON.stringify(tags, null, 2) }))}
+        />
+      <//>`
+    }
+  <//>`;
+}
+
+function AssetFacts({
+  asset: { id, status, image, collection, origin, jobId, createdAt, expiresAt },
+}: {
+  asset: Asset;
+}) {
+  return html`<${Facts}
+    of=${[
+      ['Status', html`<${Status} status=${status} tone=${status === 'DONE' ? 'good' : undefined} />`],
+      ['Id', html`<${Id} id=${id} />`],
+      ['Size', image && `${image.width} × ${image.height} px`],
+      ['File', image && html`${image.format}, <${Bytes} value=${image.bytes} />`],
+      ['Frames', image && image.frames > 1 ? String(image.frames) : undefined],
+      [
+        'Colours',
+        image && html`<${Swatch} colour=${image.dominantColor} /> <${Swatch} colour=${image.averageColor} />`,
+      ],
+      [
+        'Colour space',
+        image && `${image.colorSpace}, ${image.bitDepth} bits${image.hasAlpha ? ', alpha' : ''}`,
+      ],
+      ['Collection', collection && html`<a href=${addressOf(ASSETS_PATH, { collection })}>${collection}</a>`],
+      ['From', jobId ? html`job <${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />` : origin],
+      ['Stored', html`<${Time} at=${createdAt} />`],
+      ['Kept until', expiresAt && html`<${Time} at=${expiresAt} />`],
+      ['SHA-1', image && html`<${Id} id=${image.sha1} />`],
+    ]}
+  />`;
+}
+
+function Swatch({ colour }: { colour: string }) {
+  return html`<span class="swatch" style=${{ backgroundColor: colour }} aria-hidden="true"></span><code>${colour}</code>`;
+}
+
+function Acts({ asset }: { asset: Asset }) {
+  const { act, isActing, error } = useAct();
+  const link = async () => {
+    const options = { expiresInSeconds: LINK_SECONDS };
+    return (await api.assets.link(asset.id, options)).url;
+  };
+  const download = () =>
+    act(async () => {
+      const { pathname, search } = new URL(await link());
+      location.assign(`${pathname}${search}&download=true`);
+    });
+  const copy = () =>
+    act(async () => {
+      await copyText(await link());
+      toast('The link is copied. It shows the picture to whoever has it, for an hour.');
+    });
+  const remove = () =>
+    act(async () => {
+      const text = 'Its bytes are gone for good, and so are the pictures that web pages show of it.';
+      if (!(await confirmed({ title: 'Delete this asset?', text, act: 'Delete', isDangerous: true }))) return;
+      await api.assets.delete(asset.id);
+      toast('The asset is deleted.');
+      navigate(ASSETS_PATH);
+    });
+  const isThere = asset.status === 'DONE';
+  return html`
+    ${isThere && html`<${Button} isBusy=${isActing} onClick=${download}>Download<//>`}
+    ${isThere && html`<${Button} isBusy=${isActing} onClick=${copy}>Copy a link<//>`}
+    <${Button} kind="danger" isBusy=${isActing} onClick=${remove}>Delete<//>
+    <${ErrorBox} error=${error} />
+  `;
+}
+
+/** The assets that look like one. */
+function Likes({ assetId }: { assetId: string }) {
+  const { data, error, isLoading, reload } = useReading(
+    (signal) => api.assets.list({ similarTo: assetId, perPage: 12 }, { signal }).first(),
+    [assetId],
+  );
+  const rows = data?.rows.filter(({ id }) => id !== assetId) ?? [];
+  const all = addressOf(ASSETS_PATH, { similarTo: assetId });
+  return html`<${Section}
+    title="Near duplicates"
+    actions=${rows.length > 0 && html`<a href=${all}>Show all in the grid</a>`}
+  >
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    ${isLoading && data === undefined && html`<${Waiting} rows=${2} />`}
+    ${data && rows.length === 0 && html`<${Empty} title="No other asset looks like this one" />`}
+    <ul class="tiles">${rows.map((asset) => html`<${Tile} key=${asset.id} asset=${asset} />`)}</ul>
+  <//>`;
+}

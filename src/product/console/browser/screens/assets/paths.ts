@@ -1,0 +1,1 @@
+export const ASSETS_PATH = '/console/assets';

@@ -1,0 +1,219 @@
+import type { QueryOf } from '../../../../client/calls.ts';
+import type { JobSummary } from '../../../../client/schema.ts';
+import { html, useState } from '../html.ts';
+import { useBulk } from '../parts/bulk.ts';
+import { Button } from '../parts/button.ts';
+import { confirmed } from '../parts/dialog.ts';
+import { Filters } from '../parts/filters.ts';
+import { Live } from '../parts/live.ts';
+import { useLiveList } from '../parts/live-list.ts';
+import { Page } from '../parts/page.ts';
+import { Empty, ErrorBox } from '../parts/states.ts';
+import { Table } from '../parts/table.ts';
+import { Count, countText, Id, Status, Time } from '../parts/values.ts';
+import { navigate, useQuery } from '../router.ts';
+import type { ScreenProps } from '../screen.ts';
+import { api } from '../session.ts';
+import { canCancel, canResume, ItemCounts, JOBS_PATH } from './jobs/facts.ts';
+import { JobPage } from './jobs/job.ts';
+import { NewJob } from './jobs/new-job.ts';
+
+const POLL_MS = 2_500;
+const NO_FILTERS = { id: '', status: '', type: '', op: '', createdFrom: '', createdTo: '' };
+type Filtering = typeof NO_FILTERS;
+
+/** The jobs of the account: all of them, one of them, or a new one. */
+export function Screen({ rest }: ScreenProps) {
+  if (rest === 'new') return html`<${NewJob} />`;
+  return rest === '' ? html`<${List} />` : html`<${JobPage} key=${rest} jobId=${decodeURIComponent(rest)} />`;
+}
+
+function List() {
+  const [filters, setFilters] = useQuery(NO_FILTERS);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const bulk = useBulk();
+  const query = queryOf(filters);
+  const list = useLiveList<JobSummary>((signal) => api.jobs.list(query, { signal }), [query], {
+    keyOf: idOf,
+    everyMs: POLL_MS,
+  });
+  const isFiltered = Object.values(filters).some((value) => value !== '');
+
+  /** What an act is about: the rows that are chosen, or else all that the filters let through. */
+  const meant = () => {
+    if (chosen.size === 0)
+      return { count: list.total, rows: api.jobs.list(query), what: 'that the filters show' };
+    const rows = list.rows.filter(({ id }) => chosen.has(id));
+    return { count: rows.length, rows, what: 'that are chosen' };
+  };
+  const actOnAll = async (act: 'Cancel' | 'Resume') => {
+    const { count, rows, what } = meant();
+    const [applies, does, doing] =
+      act === 'Cancel'
+        ? ([
+            canCancel,
+            (id: string, signal: AbortSignal) => api.jobs.cancel(id, { signal }),
+            'Cancelling',
+          ] as const)
+        : ([
+            canResume,
+            (id: string, signal: AbortSignal) => api.jobs.resume(id, { signal }),
+            'Resuming',
+          ] as const);
+    const jobs = `${count === undefined ? 'the' : countText(count)} ${count === 1 ? 'job' : 'jobs'}`;
+    const isAgreed = await confirmed({
+      title: `${act} ${jobs}?`,
+      text:
+        act === 'Cancel'
+          ? `Of ${jobs} ${what}, those that have not ended are cancelled: items that have not started stop at once, running ones finish.`
+          : `Of ${jobs} ${what}, those with items that failed or were cancelled run again as new jobs, at their price.`,
+      act: `${act} ${jobs}`,
+      isDangerous: act === 'Cancel',
+    });
+    if (!isAgreed) return;
+    await bulk.run<JobSummary>({
+      title: `${doing} jobs`,
+      total: count,
+      rows,
+      nameOf: idOf,
+      act: async (job, signal) => (applies(job) ? does(job.id, signal) : undefined),
+      onEnd: () => {
+        setChosen(new Set());
+        list.reload();
+      },
+    });
+  };
+
+  return html`<${Page}
+    title="Jobs"
+    lead="Ops, presets and chains of steps over many assets. Records are kept until they expire."
+    actions=${html`<a class="button primary" href=${`${JOBS_PATH}/new`}>New job</a>`}
+  >
+    <${Filters}
+      fields=${FIELDS}
+      values=${filters}
+      onChange=${(change: Partial<Filtering>) => {
+        setChosen(new Set());
+        setFilters(change);
+        if (change.id?.startsWith('job_')) navigate(`${JOBS_PATH}/${encodeURIComponent(change.id)}`);
+      }}
+    />
+    <div class="list-head">
+      <span class="quiet">
+        ${list.total !== undefined && html`<${Count} value=${list.total} /> ${list.total === 1 ? 'job' : 'jobs'}`}
+        ${chosen.size > 0 && html`, <${Count} value=${chosen.size} /> chosen`}
+      </span>
+      <span class="list-acts">
+        <${Button} isDisabled=${bulk.isRunning || !list.total} onClick=${() => actOnAll('Resume')}>
+          Resume ${chosen.size > 0 ? 'chosen' : 'all shown'}
+        <//>
+        <${Button} kind="danger" isDisabled=${bulk.isRunning || !list.total} onClick=${() => actOnAll('Cancel')}>
+          Cancel ${chosen.size > 0 ? 'chosen' : 'all shown'}
+        <//>
+        <${Live} ...${list} />
+      </span>
+    </div>
+    ${bulk.view}
+    <${ErrorBox} error=${list.error} onRetry=${list.reload} />
+    <${Table}
+      label="Jobs"
+      columns=${COLUMNS}
+      rows=${list.rows}
+      keyOf=${idOf}
+      hrefOf=${({ id }: JobSummary) => `${JOBS_PATH}/${id}`}
+      selected=${chosen}
+      onSelect=${setChosen}
+      total=${list.total}
+      hasMore=${list.hasMore}
+      onMore=${list.more}
+      isLoading=${list.isLoading}
+      empty=${
+        isFiltered
+          ? html`<${Empty} title="No job matches" text="Widen the filters, or take one away." />`
+          : html`<${Empty}
+              title="No jobs yet"
+              text="A job runs an op over many assets. Upload some, or begin with a job that makes pictures."
+              action=${html`<a class="button primary" href=${`${JOBS_PATH}/new`}>New job</a>`}
+            />`
+      }
+    />
+  <//>`;
+}
+
+/** The filters that are set, as the interface takes them. */
+function queryOf({ id: _, ...filters }: Filtering): QueryOf<'GET /jobs'> {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+}
+
+function idOf({ id }: JobSummary): string {
+  return id;
+}
+
+const word = (value: string) => ({ value, label: value === '' ? 'Any' : value.toLowerCase() });
+const FIELDS = [
+  { name: 'id', label: 'Open a job by its id', kind: 'search', placeholder: 'job_… opens it' },
+  {
+    name: 'status',
+    label: 'Status',
+    kind: 'choice',
+    choices: ['', 'PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED', 'CANCELLING'].map(word),
+  },
+  {
+    name: 'type',
+    label: 'Type',
+    kind: 'choice',
+    choices: ['', 'process', 'render', 'parse', 'ai-generate', 'ai-edit', 'chain'].map(word),
+  },
+  { name: 'op', label: 'Op', kind: 'text' },
+  { name: 'createdFrom', label: 'From', kind: 'instant' },
+  { name: 'createdTo', label: 'To', kind: 'instant' },
+] as const;
+
+const COLUMNS = [
+  {
+    name: 'what',
+    title: 'Job',
+    of: ({ op, type, presetName }: JobSummary) => html`${presetName ?? op ?? type}`,
+  },
+  {
+    name: 'status',
+    title: 'Status',
+    width: '8em',
+    of: ({ status }: JobSummary) => html`<${Status} status=${status} />`,
+  },
+  {
+    name: 'items',
+    title: 'Items',
+    width: '12em',
+    of: (job: JobSummary) => html`<${ItemCounts} job=${job} />`,
+  },
+  {
+    name: 'reason',
+    title: 'Reason',
+    isWide: true,
+    of: ({ errorCode, errorMessage }: JobSummary) =>
+      errorCode && html`<span title=${errorMessage}>${errorCode}</span>`,
+  },
+  {
+    name: 'credits',
+    title: 'Credits',
+    isNumber: true,
+    isWide: true,
+    width: '6em',
+    of: ({ actualCredits }: JobSummary) => html`<${Count} value=${actualCredits} />`,
+  },
+  {
+    name: 'createdAt',
+    title: 'Created',
+    isWide: true,
+    width: '11em',
+    of: ({ createdAt }: JobSummary) => html`<${Time} at=${createdAt} />`,
+  },
+  {
+    name: 'id',
+    title: 'Id',
+    isWide: true,
+    width: '10em',
+    of: ({ id }: JobSummary) => html`<${Id} id=${id} />`,
+  },
+];

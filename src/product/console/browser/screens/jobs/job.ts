@@ -1,0 +1,248 @@
+import type { Job, JobItem } from '../../../../../client/schema.ts';
+import { html, useEffect, useRef } from '../../html.ts';
+import { Button } from '../../parts/button.ts';
+import { Code } from '../../parts/code.ts';
+import { confirmed } from '../../parts/dialog.ts';
+import { Live } from '../../parts/live.ts';
+import { Facts, Page, Section } from '../../parts/page.ts';
+import { useAct, usePages, usePoll } from '../../parts/reading.ts';
+import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
+import { Table } from '../../parts/table.ts';
+import { Tabs } from '../../parts/tabs.ts';
+import { Thumb } from '../../parts/thumb.ts';
+import { type Happening, Timeline } from '../../parts/timeline.ts';
+import { toast } from '../../parts/toast.ts';
+import { Count, countText, Id, Milliseconds, Status, Time } from '../../parts/values.ts';
+import { navigate, useQuery } from '../../router.ts';
+import { api } from '../../session.ts';
+import { canCancel, canResume, hasEnded, ItemCounts, JOBS_PATH } from './facts.ts';
+
+const POLL_MS = 1_500;
+const ENDED_POLL_MS = 60_000;
+
+/** One job: what it does, where it stands, and what came of each item. */
+export function JobPage({ jobId }: { jobId: string }) {
+  const [{ items: status }, setFilters] = useQuery({ items: '' });
+  const everyMs = useRef(POLL_MS);
+  const job = usePoll((signal) => api.jobs.get(jobId, { items: 0 }, { signal }), [jobId], everyMs.current);
+  const { data } = job;
+  everyMs.current = data !== undefined && hasEnded(data) ? ENDED_POLL_MS : POLL_MS;
+  const above = { title: 'Jobs', path: JOBS_PATH };
+  if (data === undefined)
+    return html`<${Page} title="Job" above=${above}>
+      ${job.error ? html`<${ErrorBox} error=${job.error} onRetry=${job.reload} />` : html`<${Waiting} />`}
+    <//>`;
+  return html`<${Page}
+    title=${data.presetName ?? data.op ?? data.type}
+    above=${above}
+    actions=${html`<${Acts} job=${data} reload=${job.reload} />`}
+  >
+    <div class="list-head"><${ItemCounts} job=${data} /><${Live} ...${job} /></div>
+    <${JobFacts} job=${data} />
+    <${ErrorBox} error=${job.error} onRetry=${job.reload} />
+    <${Section} title="Timeline"><${Timeline} entries=${happeningsOf(data)} /><//>
+    <${Section} title="Items">
+      <${Tabs}
+        label="Which items"
+        choices=${CHOICES}
+        current=${status}
+        onChoose=${(items: string) => setFilters({ items })}
+      />
+      <${Items} job=${data} status=${status} />
+    <//>
+    <${Section} title="What was submitted">
+      <${Code} samples=${[{ label: 'JSON', code: JSON.stringify(workOf(data), null, 2) }]} />
+    <//>
+  <//>`;
+}
+
+const CHOICES = [
+  { name: '', label: 'All' },
+  { name: 'COMPLETED', label: 'Completed' },
+  { name: 'FAILED', label: 'Failed' },
+  { name: 'PROCESSING', label: 'Running' },
+  { name: 'PENDING', label: 'Waiting' },
+  { name: 'CANCELLED', label: 'Cancelled' },
+];
+
+function Acts({ job, reload }: { job: Job; reload: () => void }) {
+  const { act, isActing, error } = useAct();
+  const cancel = async () => {
+    const isAgreed = await confirmed({
+      title: 'Cancel this job?',
+      text: 'Items that have not started stop at once; running ones finish, and what is complete stays.',
+      act: 'Cancel the job',
+      isDangerous: true,
+    });
+    if (isAgreed && (await act(() => api.jobs.cancel(job.id)))) reload();
+  };
+  const resume = () =>
+    act(async () => {
+      const fields = { path: { jobId: job.id }, query: { dryRun: true } };
+      const estimate = await api.request('POST', '/jobs/{jobId}/resume', fields);
+      const { totalItems = 0, credits = 0 } = estimate as { totalItems?: number; credits?: number };
+      const isAgreed = await confirmed({
+        title: `Resume ${countText(totalItems)} items?`,
+        text: `They run again as a new job, for ${countText(credits)} credits.`,
+        act: 'Resume',
+      });
+      if (!isAgreed) return;
+      const { id } = await api.jobs.resume(job.id);
+      toast('The job is resumed as a new one.');
+      navigate(`${JOBS_PATH}/${id}`);
+    });
+  const download = () =>
+    act(async () => {
+      const { url } = await api.request('GET', '/jobs/{jobId}/results/link', { path: { jobId: job.id } });
+      const { pathname, search } = new URL(url);
+      location.assign(pathname + search);
+    });
+  return html`
+    ${job.completedItems > 0 && hasEnded(job) && html`<${Button} onClick=${download} isBusy=${isActing}>Download results<//>`}
+    ${canResume(job) && html`<${Button} kind="primary" onClick=${resume} isBusy=${isActing}>Resume<//>`}
+    ${canCancel(job) && html`<${Button} kind="danger" onClick=${cancel} isBusy=${isActing}>Cancel<//>`}
+    <${ErrorBox} error=${error} />
+  `;
+}
+
+function JobFacts({ job }: { job: Job }) {
+  const { id, status, type, model, presetId, collection, actualCredits, sandbox, parentJobId, rootJobId } =
+    job;
+  return html`<${Facts}
+    of=${[
+      ['Status', html`<${Status} status=${status} />`],
+      ['Id', html`<${Id} id=${id} />`],
+      ['Type', type],
+      ['Model', model],
+      [
+        'Preset',
+        presetId && html`<a href=${`/console/presets/${presetId}`}>${job.presetName ?? presetId}</a>`,
+      ],
+      ['Collection', collection && html`<a href=${assetsIn(collection)}>${collection}</a>`],
+      ['Credits', html`<${Count} value=${actualCredits} />`],
+      ['Attempt', job.attemptNumber > 1 ? countText(job.attemptNumber) : undefined],
+      ['Resumed from', parentJobId && html`<${Id} id=${parentJobId} to=${`${JOBS_PATH}/${parentJobId}`} />`],
+      [
+        'First attempt',
+        rootJobId !== id && html`<${Id} id=${rootJobId} to=${`${JOBS_PATH}/${rootJobId}`} />`,
+      ],
+      ['Sample', sandbox && 'what it made is invented by the sandbox'],
+      ['Kept until', html`<${Time} at=${job.expiresAt} />`],
+    ].filter(([, view]) => view !== false)}
+  />`;
+}
+
+function assetsIn(collection: string): string {
+  return `/console/assets?${new URLSearchParams({ collection })}`;
+}
+
+/** The life of a job as what happened when. */
+function happeningsOf(job: Job): Happening[] {
+  const { status, createdAt, completedAt, errorCode, errorMessage, totalItems, outcome } = job;
+  const submitted: Happening = { at: createdAt, title: `Submitted with ${countText(totalItems)} items` };
+  if (completedAt === undefined) {
+    const title = status === 'PENDING' ? 'Waiting for its turn' : 'Running';
+    return [submitted, { at: null, title, tone: 'busy' }];
+  }
+  const words = { all: 'all items completed', some: 'some items completed', none: 'no item completed' };
+  const tone = outcome === 'all' ? 'good' : outcome === 'some' ? 'warn' : 'bad';
+  const title = `${status[0]}${status.slice(1).toLowerCase()}${outcome ? `: ${words[outcome]}` : ''}`;
+  const view = errorMessage && html`<p><code>${errorCode}</code> ${errorMessage}</p>`;
+  return [submitted, { at: completedAt, title, tone, view }];
+}
+
+function Items({ job, status }: { job: Job; status: string }) {
+  const query = status === '' ? {} : { status: status as JobItem['status'] };
+  const { completedItems, failedItems, cancelledItems } = job;
+  const settled = completedItems + failedItems + cancelledItems;
+  const list = usePages<JobItem>((signal) => api.jobs.items(job.id, query, { signal }), [job.id, status]);
+  const known = useRef(settled);
+  useEffect(() => {
+    if (known.current !== settled) list.reload();
+    known.current = settled;
+  }, [settled]);
+  const startMs = Date.parse(job.createdAt);
+  const endMs = job.completedAt === undefined ? Date.now() : Date.parse(job.completedAt);
+  const span = { startMs, lengthMs: Math.max(1, endMs - startMs) };
+  return html`
+    <${ErrorBox} error=${list.error} onRetry=${list.reload} />
+    <${Table}
+      label="Items"
+      columns=${columnsOf(span)}
+      rows=${list.rows}
+      keyOf=${({ index }: JobItem) => String(index)}
+      total=${list.total}
+      hasMore=${list.hasMore}
+      onMore=${list.more}
+      isLoading=${list.isLoading}
+      empty=${html`<${Empty} title="No such items" />`}
+    />
+  `;
+}
+
+interface Span {
+  startMs: number;
+  lengthMs: number;
+}
+
+function columnsOf(span: Span) {
+  return [
+    {
+      name: 'index',
+      title: 'Item',
+      width: '7em',
+      of: ({ index, variant }: JobItem) => html`<span class="figure">${index}</span> ${variant}`,
+    },
+    {
+      name: 'result',
+      title: 'Result',
+      width: '5em',
+      of: ({ resultAssetId, output, index }: JobItem) => {
+        if (resultAssetId !== undefined)
+          return html`<a href=${`/console/assets/${resultAssetId}`} aria-label=${`Result of item ${index}`}>
+            <${Thumb} id=${resultAssetId} edge=${64} />
+          </a>`;
+        return output !== undefined && html`<code title=${JSON.stringify(output)}>JSON</code>`;
+      },
+    },
+    {
+      name: 'status',
+      title: 'Status',
+      width: '8em',
+      of: (item: JobItem) => html`<${Status} status=${item.status} />`,
+    },
+    {
+      name: 'reason',
+      title: 'Reason',
+      of: ({ errorCode, errorMessage, warnings }: JobItem) =>
+        errorCode
+          ? html`<span title=${errorMessage}><code>${errorCode}</code> ${errorMessage}</span>`
+          : warnings?.map(({ code, name }) => html`<code key=${code + name}>${code}: ${name}</code> `),
+    },
+    { name: 'when', title: 'When', isWide: true, width: '16em', of: (item: JobItem) => bar(item, span) },
+    {
+      name: 'took',
+      title: 'Took',
+      isNumber: true,
+      width: '6em',
+      of: ({ durationMs }: JobItem) => html`<${Milliseconds} value=${durationMs} />`,
+    },
+  ];
+}
+
+/** When an item ran, within the time of its job. */
+function bar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: Span) {
+  if (startedAt === undefined) return null;
+  const share = (at: number) => Math.min(1, Math.max(0, (at - startMs) / lengthMs));
+  const left = share(Date.parse(startedAt));
+  const right = completedAt === undefined ? 1 : share(Date.parse(completedAt));
+  const style = { left: `${100 * left}%`, width: `${Math.max(1, 100 * (right - left))}%` };
+  return html`<span class="when" title=${`${startedAt} to ${completedAt ?? 'now'}`}>
+    <span class=${status.toLowerCase()} style=${style}></span>
+  </span>`;
+}
+
+/** The part of a job that its caller chose. */
+function workOf({ op, prompt, parameters, model, presetId, references, segments, pipelines }: Job) {
+  return { op, presetId, model, prompt, parameters, references, segments, pipelines };
+}

@@ -1,0 +1,227 @@
+import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
+import { html, useMemo, useState } from '../../html.ts';
+import { Button } from '../../parts/button.ts';
+import { errorAt, Field, Form, type Values } from '../../parts/form.ts';
+import { Facts, Page, Section } from '../../parts/page.ts';
+import { useAct, useReading } from '../../parts/reading.ts';
+import { ErrorBox, Waiting } from '../../parts/states.ts';
+import { Tabs } from '../../parts/tabs.ts';
+import { Count, countText } from '../../parts/values.ts';
+import { navigate, useQuery } from '../../router.ts';
+import { api } from '../../session.ts';
+import { JOBS_PATH } from './facts.ts';
+
+/** What a reader has put into the form of a job. */
+interface Draft {
+  prompt: string;
+  assetIds: string;
+  fromCollection: string;
+  into: string;
+  values: Values;
+  json: string;
+}
+
+const EMPTY: Draft = { prompt: '', assetIds: '', fromCollection: '', into: '', values: {}, json: '' };
+const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
+
+/** A new job: it is priced by a dry run, and submitted as it was priced. */
+export function NewJob() {
+  const [{ op, by }, setQuery] = useQuery({ op: 'resize', by: 'form' });
+  const [draft, setDraft] = useState(EMPTY);
+  const [priced, setPriced] = useState<{ body: string; estimate: JobEstimate }>();
+  const pricing = useAct();
+  const submitting = useAct();
+  const ops = useReading((signal) => api.ops.list({ signal }), []);
+  const collections = useReading((signal) => api.request('GET', '/collections', { signal }), []);
+  const definition = ops.data?.find((one) => one.op === op);
+  const change = (part: Partial<Draft>) => setDraft((last) => ({ ...last, ...part }));
+  const body = useMemo(
+    () => (by === 'json' ? draft.json || EXAMPLE : JSON.stringify(bodyOf(op, definition, draft))),
+    [by, op, definition, draft],
+  );
+  const isPriced = priced?.body === body;
+  const error = pricing.error ?? submitting.error;
+
+  const price = () =>
+    pricing.act(async () => {
+      submitting.clear();
+      setPriced({ body, estimate: await api.jobs.estimate(requestIn(body)) });
+    });
+  const submit = () =>
+    submitting.act(async () => {
+      const { id } = await api.jobs.submit(requestIn(body));
+      navigate(`${JOBS_PATH}/${id}`);
+    });
+
+  return html`<${Page}
+    title="New job"
+    lead="A dry run checks it and says what it costs. Nothing is made before you submit it."
+    above=${{ title: 'Jobs', path: JOBS_PATH }}
+  >
+    <${Tabs}
+      label="How it is described"
+      choices=${[{ name: 'form', label: 'Form' }, { name: 'json', label: 'JSON' }]}
+      current=${by}
+      onChoose=${(by: string) => {
+        if (by === 'json' && draft.json === '') change({ json: JSON.stringify(JSON.parse(body), null, 2) });
+        setQuery({ by });
+      }}
+    />
+    ${
+      by === 'json'
+        ? html`<${Field} label="Body of POST /api/v1/jobs" hint="Steps, presets, variants and templates too: see the page of the call.">
+            <textarea
+              class="code-input"
+              rows="14"
+              spellcheck=${false}
+              value=${draft.json || EXAMPLE}
+              onInput=${(event: InputEvent) => change({ json: (event.target as HTMLTextAreaElement).value })}
+            ></textarea>
+          <//>`
+        : definition === undefined
+          ? ops.error
+            ? html`<${ErrorBox} error=${ops.error} onRetry=${ops.reload} />`
+            : html`<${Waiting} />`
+          : html`<${JobForm}
+              ops=${ops.data ?? []}
+              definition=${definition}
+              collections=${collections.data ?? []}
+              draft=${draft}
+              change=${change}
+              chooseOp=${(next: string) => {
+                change({ values: {} });
+                setQuery({ op: next });
+              }}
+              error=${error}
+            />`
+    }
+    <${ErrorBox} error=${error} />
+    ${isPriced && html`<${Estimate} estimate=${priced.estimate} />`}
+    <div class="form-foot">
+      <${Button} kind=${isPriced ? 'plain' : 'primary'} isBusy=${pricing.isActing} onClick=${price}>Dry run<//>
+      <${Button} kind="primary" isDisabled=${!isPriced} isBusy=${submitting.isActing} onClick=${submit}>Submit<//>
+      ${!isPriced && html`<span class="quiet">Submit after a dry run of exactly this.</span>`}
+    </div>
+  <//>`;
+}
+
+interface JobFormProps {
+  ops: readonly OpDefinition[];
+  definition: OpDefinition;
+  collections: readonly { name: string; assets: number }[];
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  chooseOp: (op: string) => void;
+  error: unknown;
+}
+
+function JobForm({ ops, definition, collections, draft, change, chooseOp, error }: JobFormProps) {
+  const typed = (name: 'prompt' | 'assetIds' | 'into') => (event: InputEvent) =>
+    change({ [name]: (event.target as HTMLInputElement).value });
+  return html`
+    <div class="form">
+      <${Field} label="Op" hint=${definition.description} error=${errorAt(error, 'op')}>
+        <select
+          value=${definition.op}
+          onChange=${(event: Event) => chooseOp((event.target as HTMLSelectElement).value)}
+        >
+          ${ops
+            .filter(({ kind }) => kind !== 'sync')
+            .map((one) => html`<option key=${one.op} value=${one.op}>${one.op}</option>`)}
+        </select>
+      <//>
+      ${
+        definition.requiresPrompt &&
+        html`<${Field} label="Prompt" error=${errorAt(error, 'prompt')}>
+          <textarea rows="3" value=${draft.prompt} onInput=${typed('prompt')}></textarea>
+        <//>`
+      }
+      ${
+        definition.requiresAssets &&
+        html`
+          <${Field} label="Assets of a collection" error=${errorAt(error, 'from')}>
+            <select
+              value=${draft.fromCollection}
+              onChange=${(event: Event) => change({ fromCollection: (event.target as HTMLSelectElement).value })}
+            >
+              <option value="">none: by their ids</option>
+              ${collections.map(
+                ({ name, assets }) =>
+                  html`<option key=${name} value=${name}>${name} (${countText(assets)})</option>`,
+              )}
+            </select>
+          <//>
+          ${
+            draft.fromCollection === '' &&
+            html`<${Field}
+              label="Assets by their ids"
+              hint="One per line. The screen of assets copies them."
+              error=${errorAt(error, 'assetIds')}
+            >
+              <textarea rows="3" spellcheck=${false} value=${draft.assetIds} onInput=${typed('assetIds')}></textarea>
+            <//>`
+          }
+        `
+      }
+      <${Field} label="Collection of the results" hint="It is made if it does not exist." error=${errorAt(error, 'collection')}>
+        <input value=${draft.into} onInput=${typed('into')} autocomplete="off" />
+      <//>
+    </div>
+    ${
+      Object.keys(definition.params).length > 0 &&
+      html`<${Section} title="Parameters">
+        <${Form}
+          parameters=${definition.params as Record<string, OpParameter>}
+          values=${draft.values}
+          onChange=${(values: Values) => change({ values })}
+          error=${error}
+        />
+      <//>`
+    }
+  `;
+}
+
+function Estimate({ estimate }: { estimate: JobEstimate }) {
+  const { totalItems, credits, balance, sufficientCredit, processCountLeft, overageRuns, overageCredits } =
+    estimate;
+  return html`<${Section} title="What it would cost">
+    <${Facts}
+      of=${[
+        ['Items', html`<${Count} value=${totalItems} />`],
+        ['Credits', html`<${Count} value=${credits + overageCredits} />`],
+        ['Balance', html`<${Count} value=${balance} />`],
+        [
+          'Runs left',
+          processCountLeft < 0 ? 'without a limit' : html`<${Count} value=${processCountLeft} />`,
+        ],
+        ['Runs beyond the allowance', overageRuns > 0 ? html`<${Count} value=${overageRuns} />` : undefined],
+        ['Sample', estimate.sandbox && 'the sandbox invents what it makes'],
+      ]}
+    />
+    ${!sufficientCredit && html`<p class="warn-text">The balance is not enough: it would be refused.</p>`}
+    ${estimate.warnings?.map((warning, index) => html`<p key=${index}><code>${JSON.stringify(warning)}</code></p>`)}
+  <//>`;
+}
+
+/** The body of the submit, with the fields that were filled in. */
+function bodyOf(op: string, definition: OpDefinition | undefined, draft: Draft): JobRequest {
+  const { prompt, assetIds, fromCollection, into, values } = draft;
+  const ids = assetIds.split(/[\s,]+/).filter((id) => id !== '');
+  const inputs = fromCollection === '' ? { assetIds: ids } : { from: { collection: fromCollection } };
+  return {
+    op,
+    ...(definition?.requiresPrompt && prompt !== '' && { prompt }),
+    ...(definition?.requiresAssets && inputs),
+    ...(into !== '' && { collection: into }),
+    ...(Object.keys(values).length > 0 && { parameters: { ...values } }),
+  };
+}
+
+/** @throws Error for a text that is no JSON. */
+function requestIn(body: string): JobRequest {
+  try {
+    return JSON.parse(body) as JobRequest;
+  } catch (error) {
+    throw new Error(`This is no JSON: ${(error as Error).message}.`);
+  }
+}

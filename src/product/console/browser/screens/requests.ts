@@ -1,0 +1,310 @@
+import type { QueryOf } from '../../../../client/calls.ts';
+import type { Fix } from '../../../../client/errors.ts';
+import type { RequestErrorGroup, RequestRecord } from '../../../../client/schema.ts';
+import { html } from '../html.ts';
+import { Code } from '../parts/code.ts';
+import { Filters } from '../parts/filters.ts';
+import { Live } from '../parts/live.ts';
+import { useLiveList } from '../parts/live-list.ts';
+import { TimingBar } from '../parts/meter.ts';
+import { Facts, Page, Section } from '../parts/page.ts';
+import { usePoll, useReading } from '../parts/reading.ts';
+import { Empty, ErrorBox, fixView, Waiting } from '../parts/states.ts';
+import { Table } from '../parts/table.ts';
+import { Tabs } from '../parts/tabs.ts';
+import { Bytes, Count, Id, Milliseconds, Status, Time, type Tone } from '../parts/values.ts';
+import { addressOf, useQuery } from '../router.ts';
+import type { ScreenProps } from '../screen.ts';
+import { api } from '../session.ts';
+
+const PATH = '/console/requests';
+const POLL_MS = 3_000;
+
+const NO_FILTERS = {
+  view: 'list',
+  requestId: '',
+  status: '',
+  errorCode: '',
+  operation: '',
+  path: '',
+  apiKeyId: '',
+  from: '',
+  to: '',
+};
+type Filtering = typeof NO_FILTERS;
+
+/** The recent calls of the account, and the errors among them. */
+export function Screen({ rest }: ScreenProps) {
+  return rest === '' ? html`<${Log} />` : html`<${Request} id=${decodeURIComponent(rest)} />`;
+}
+
+function Log() {
+  const [filters, setFilters] = useQuery(NO_FILTERS);
+  const { view } = filters;
+  return html`<${Page}
+    title="Requests"
+    lead="The last 1,000 calls of this account within the last hour, by every key and session. Bodies are not kept."
+  >
+    <${Tabs}
+      label="What is shown"
+      choices=${[{ name: 'list', label: 'All calls' }, { name: 'errors', label: 'Errors by cause' }]}
+      current=${view}
+      onChoose=${(view: string) => setFilters({ view })}
+    />
+    <${Filters} fields=${FIELDS} values=${filters} onChange=${setFilters} />
+    ${view === 'errors' ? html`<${Errors} filters=${filters} />` : html`<${Calls} filters=${filters} />`}
+  <//>`;
+}
+
+const STATUSES = ['', '2xx', '4xx', '5xx', '400', '401', '402', '403', '404', '422', '429', '500', '503'];
+const FIELDS = [
+  { name: 'path', label: 'Path begins with', kind: 'search', placeholder: '/api/v1/jobs' },
+  {
+    name: 'status',
+    label: 'Status',
+    kind: 'choice',
+    choices: STATUSES.map((value) => ({ value, label: value === '' ? 'Any' : value })),
+  },
+  { name: 'errorCode', label: 'Error code', kind: 'text' },
+  { name: 'operation', label: 'Operation', kind: 'text' },
+  { name: 'requestId', label: 'Request id', kind: 'text' },
+  { name: 'from', label: 'From', kind: 'instant' },
+  { name: 'to', label: 'To', kind: 'instant' },
+] as const;
+
+/** The filters that are set, as the interface takes them. */
+function queryOf({ view: _, ...filters }: Filtering): QueryOf<'GET /requests'> {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+}
+
+function Calls({ filters }: { filters: Filtering }) {
+  const query = queryOf(filters);
+  const isFiltered = Object.keys(query).length > 0;
+  const list = useLiveList<RequestRecord>((signal) => api.requests.list(query, { signal }), [query], {
+    keyOf: keyOfRequest,
+    everyMs: POLL_MS,
+  });
+  return html`
+    <div class="list-head">
+      <span class="quiet">${list.total === undefined ? '' : html`<${Count} value=${list.total} /> calls`}</span>
+      <${Live} ...${list} />
+    </div>
+    <${ErrorBox} error=${list.error} onRetry=${list.reload} />
+    <${Table}
+      label="Calls"
+      columns=${COLUMNS}
+      rows=${list.rows}
+      keyOf=${keyOfRequest}
+      hrefOf=${({ id }: RequestRecord) => `${PATH}/${encodeURIComponent(id)}`}
+      total=${list.total}
+      hasMore=${list.hasMore}
+      onMore=${list.more}
+      isLoading=${list.isLoading}
+      empty=${
+        isFiltered
+          ? html`<${Empty} title="No call of the last hour matches" text="Widen the filters, or take one away." />`
+          : html`<${Empty}
+              title="No calls within the last hour"
+              text="Make one with a key, and it stands here a moment later."
+              action=${html`<a class="button primary" href="/console/playground">Open the playground</a>`}
+            />`
+      }
+    />
+  `;
+}
+
+/** Ids may be a caller's own, and used twice. */
+function keyOfRequest({ id, at }: RequestRecord): string {
+  return `${id} ${at}`;
+}
+
+const COLUMNS = [
+  {
+    name: 'call',
+    title: 'Call',
+    of: ({ method, path }: RequestRecord) =>
+      html`<span class="method">${method}</span> <code class="path" title=${path}>${path}</code>`,
+  },
+  {
+    name: 'status',
+    title: 'Status',
+    width: '6.5em',
+    of: ({ status }: RequestRecord) => html`<${HttpStatus} status=${status} />`,
+  },
+  {
+    name: 'reason',
+    title: 'Error',
+    isWide: true,
+    width: '15em',
+    of: ({ error }: RequestRecord) =>
+      error &&
+      html`<span title=${error.message}>${error.reason ?? error.code}${error.param && ` at ${error.param}`}</span>`,
+  },
+  {
+    name: 'time',
+    title: 'Took',
+    isNumber: true,
+    width: '6em',
+    of: ({ durationMs }: RequestRecord) => html`<${Milliseconds} value=${durationMs} />`,
+  },
+  {
+    name: 'out',
+    title: 'Sent',
+    isNumber: true,
+    isWide: true,
+    width: '6em',
+    of: ({ bytesOut }: RequestRecord) => html`<${Bytes} value=${bytesOut} />`,
+  },
+  {
+    name: 'at',
+    title: 'At',
+    isWide: true,
+    width: '11em',
+    of: ({ at }: RequestRecord) => html`<${Time} at=${at} />`,
+  },
+  {
+    name: 'id',
+    title: 'Id',
+    isWide: true,
+    width: '9em',
+    of: ({ id }: RequestRecord) => html`<${Id} id=${id} />`,
+  },
+];
+
+function HttpStatus({ status }: { status: number }) {
+  const tone: Tone = status < 400 ? 'good' : status < 500 ? 'warn' : 'bad';
+  return html`<${Status} status=${String(status)} tone=${tone} />`;
+}
+
+function Errors({ filters }: { filters: Filtering }) {
+  const query = queryOf(filters);
+  const { data, error, isLoading, reload, ...live } = usePoll(
+    (signal) => api.requests.errors(query, { signal }),
+    [query],
+    POLL_MS,
+  );
+  if (data === undefined && isLoading) return html`<${Waiting} />`;
+  return html`
+    <div class="list-head">
+      <span class="quiet">${data && html`<${Count} value=${data.length} /> causes`}</span>
+      <${Live} ...${live} />
+    </div>
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    ${
+      data?.length === 0 &&
+      html`<${Empty} title="Nothing was refused" text="Errors of the last hour stand here, grouped by what refused them where." />`
+    }
+    <ul class="cards">
+      ${data?.map(
+        (group) => html`<li key=${JSON.stringify([group.operation, group.code, group.reason, group.param])}>
+          <${Cause} group=${group} />
+        </li>`,
+      )}
+    </ul>
+  `;
+}
+
+function Cause({ group }: { group: RequestErrorGroup }) {
+  const { method, operation, route, code, reason, param, message, fix, count, lastAt, lastRequestId } = group;
+  const calls = addressOf(PATH, { errorCode: code, operation });
+  return html`<article class="card">
+    <div class="card-head">
+      <h3>
+        <a href=${`/docs/errors/${code}`} target="_blank" rel="noopener">${code}</a>
+        ${reason && html` <span class="quiet">${reason}</span>`}
+        ${param && html` <span class="quiet">at <code>${param}</code></span>`}
+      </h3>
+      <a href=${calls}><${Count} value=${count} /> ${count === 1 ? 'call' : 'calls'}</a>
+    </div>
+    <p class="quiet">
+      <span class="method">${method}</span>
+      <a href=${`/docs/${operation}`} target="_blank" rel="noopener"><code>${route}</code></a>
+    </p>
+    <p>${message}</p>
+    <${Fixes} fix=${fix} />
+    <p class="quiet">
+      Last at <${Time} at=${lastAt} />,
+      <a href=${`${PATH}/${encodeURIComponent(lastRequestId)}`}>look at that call</a>
+    </p>
+  </article>`;
+}
+
+function Fixes({ fix }: { fix: unknown[] | undefined }) {
+  if (fix === undefined || fix.length === 0) return null;
+  return html`<div class="fix">
+    <strong>Fix</strong>
+    <ul>${(fix as Fix[]).map((one, index) => html`<li key=${index}>${fixView(one)}</li>`)}</ul>
+  </div>`;
+}
+
+function Request({ id }: { id: string }) {
+  const above = { title: 'Requests', path: PATH };
+  const { data, error, reload } = useReading((signal) => api.requests.get(id, { signal }), [id]);
+  if (data === undefined)
+    return html`<${Page} title="Request" above=${above}>
+      ${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`}
+    <//>`;
+  const { method, route, operation, path, status, at, durationMs, bytesIn, bytesOut, apiKeyId, warnings } =
+    data;
+  return html`<${Page} title=${`${method} ${route}`} above=${above}>
+    <${Facts}
+      of=${[
+        ['Status', html`<${HttpStatus} status=${status} />`],
+        ['At', html`<${Time} at=${at} />`],
+        ['Took', html`<${Milliseconds} value=${durationMs} />`],
+        ['Request id', html`<${Id} id=${data.id} />`],
+        ['Operation', html`<a href=${`/docs/${operation}`} target="_blank" rel="noopener">${operation}</a>`],
+        ['By', apiKeyId === undefined ? 'a session of the console' : html`<${Id} id=${apiKeyId} />`],
+        ['Body received', bytesIn === undefined ? undefined : html`<${Bytes} value=${bytesIn} />`],
+        ['Answer sent', bytesOut === undefined ? undefined : html`<${Bytes} value=${bytesOut} />`],
+      ]}
+    />
+    ${data.error && html`<${Refusal} error=${data.error} />`}
+    ${
+      warnings &&
+      html`<${Section} title="Warnings">
+        <ul>${warnings.map((warning) => html`<li key=${warning}><code>${decodedText(warning)}</code></li>`)}</ul>
+      <//>`
+    }
+    ${data.timing && html`<${Section} title="Where the time went"><${TimingBar} timing=${data.timing} /><//>`}
+    <${Section} title="The same call">
+      <${Code} samples=${[{ label: 'curl', code: curlOf(data) }, { label: 'Path', code: path }]} />
+      <p class="quiet">Bodies and credentials are not kept: put your own in.</p>
+    <//>
+  <//>`;
+}
+
+function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
+  const { code, message, param, reason, retryable, fix } = error;
+  return html`<${Section} title="Why it was refused">
+    <${Facts}
+      of=${[
+        ['Code', html`<a href=${`/docs/errors/${code}`} target="_blank" rel="noopener">${code}</a>`],
+        ['Reason', reason],
+        ['Parameter', param && html`<code>${param}</code>`],
+        ['Worth repeating', retryable ? 'yes, after a while' : 'no, until it is fixed'],
+      ]}
+    />
+    <p>${message}</p>
+    <${Fixes} fix=${fix} />
+  <//>`;
+}
+
+/** The call on a command line. @param bytesIn without a body, none is sent. */
+function curlOf({ method, path, bytesIn }: RequestRecord): string {
+  const quoted = `'${`${location.origin}${path}`.replaceAll("'", "'\\''")}'`;
+  const lines = [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted}`,
+    '  -H "Authorization: ApiKey $KEY"',
+    ...(bytesIn ? ['  -H "Content-Type: application/json" --data-binary @body.json'] : []),
+  ];
+  return lines.join(' \\\n');
+}
+
+function decodedText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

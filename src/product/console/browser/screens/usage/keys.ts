@@ -1,0 +1,150 @@
+import type { ApiKey } from '../../../../../client/schema.ts';
+import { html, useState } from '../../html.ts';
+import { Button } from '../../parts/button.ts';
+import { confirmed, Dialog } from '../../parts/dialog.ts';
+import { Field } from '../../parts/form.ts';
+import { useAct, useReading } from '../../parts/reading.ts';
+import { Empty, ErrorBox } from '../../parts/states.ts';
+import { Table } from '../../parts/table.ts';
+import { toast } from '../../parts/toast.ts';
+import { Copy, Id, sinceText, Time } from '../../parts/values.ts';
+import { addressOf } from '../../router.ts';
+import { api, useSession } from '../../session.ts';
+
+/** The API keys: issued, seen by their last use, revoked. A key sees none of them. */
+export function Keys() {
+  const { kind } = useSession();
+  if (kind === 'key') return html`<${ForSessions} what="keys" />`;
+  return html`<${List} />`;
+}
+
+/** What is shown to who signed in by a key. */
+export function ForSessions({ what }: { what: string }) {
+  const text = `A key can neither list nor make ${what}. Sign out, and sign in with e-mail and password.`;
+  return html`<${Empty} title="This takes a session" text=${text} />`;
+}
+
+function List() {
+  const { data, error, isLoading, reload } = useReading(
+    (signal) => api.request('GET', '/api-keys', { signal }),
+    [],
+  );
+  const [isAdding, setIsAdding] = useState(false);
+  const revoking = useAct();
+  const revoke = async ({ id, name, hint, lastUsedAt }: ApiKey) => {
+    const used =
+      lastUsedAt === undefined ? 'It was never used.' : `It was last used ${sinceText(lastUsedAt)}.`;
+    const isAgreed = await confirmed({
+      title: `Revoke ${name || hint}?`,
+      text: `${used} Its next call is refused, for good.`,
+      act: 'Revoke the key',
+      isDangerous: true,
+    });
+    if (!isAgreed) return;
+    const path = { keyId: id };
+    const isDone = await revoking.act(() => api.request('DELETE', '/api-keys/{keyId}', { path }));
+    if (isDone) toast('The key is revoked.');
+    reload();
+  };
+  const add = html`<${Button} kind="primary" onClick=${() => setIsAdding(true)}>New key<//>`;
+  return html`
+    <div class="list-head"><span class="quiet">Keys that are not revoked</span>${add}</div>
+    <${ErrorBox} error=${error ?? revoking.error} onRetry=${reload} />
+    <${Table}
+      label="API keys"
+      columns=${columnsOf(revoke)}
+      rows=${data ?? []}
+      keyOf=${({ id }: ApiKey) => id}
+      isLoading=${isLoading}
+      empty=${html`<${Empty} title="No keys yet" text="A program calls the interface with a key of its own." action=${add} />`}
+    />
+    ${isAdding && html`<${NewKey} onClose=${() => setIsAdding(false)} onAdded=${reload} />`}
+  `;
+}
+
+function columnsOf(revoke: (key: ApiKey) => void) {
+  return [
+    {
+      name: 'name',
+      title: 'Name',
+      of: ({ name }: ApiKey) => name || html`<span class="quiet">without a name</span>`,
+    },
+    { name: 'hint', title: 'Key', width: '9em', of: ({ hint }: ApiKey) => html`<code>${hint}</code>` },
+    {
+      name: 'used',
+      title: 'Last used',
+      width: '11em',
+      of: ({ lastUsedAt }: ApiKey) =>
+        lastUsedAt === undefined
+          ? html`<span class="quiet">never</span>`
+          : html`<${Time} at=${lastUsedAt} />`,
+    },
+    {
+      name: 'created',
+      title: 'Issued',
+      isWide: true,
+      width: '11em',
+      of: ({ createdAt }: ApiKey) => html`<${Time} at=${createdAt} />`,
+    },
+    {
+      name: 'id',
+      title: 'Id',
+      isWide: true,
+      width: '10em',
+      of: ({ id }: ApiKey) => html`<${Id} id=${id} />`,
+    },
+    {
+      name: 'calls',
+      title: 'Calls',
+      isWide: true,
+      width: '5em',
+      of: ({ id, name, hint }: ApiKey) =>
+        html`<a href=${addressOf('/console/requests', { apiKeyId: id })} aria-label=${`Calls of ${name || hint}`}>show</a>`,
+    },
+    {
+      name: 'revoke',
+      title: 'Revoke',
+      width: '6em',
+      of: (key: ApiKey) =>
+        html`<${Button} kind="link" label=${`Revoke ${key.name || key.hint}`} onClick=${() => revoke(key)}>Revoke<//>`,
+    },
+  ];
+}
+
+function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void }) {
+  const [name, setName] = useState('');
+  const [key, setKey] = useState<string>();
+  const { act, isActing, error } = useAct();
+  const issue = () =>
+    act(async () => {
+      setKey((await api.request('POST', '/api-keys', { body: { name } })).key);
+      onAdded();
+    });
+  if (key !== undefined)
+    return html`<${Dialog} title="Keep this key" closes="I have kept it" onClose=${onClose}>
+      <p>It is shown only now. Whoever has it makes calls of this account.</p>
+      <p class="secret"><${Copy} text=${key} /></p>
+    <//>`;
+  return html`<${Dialog}
+    title="New API key"
+    closes="Cancel"
+    onClose=${onClose}
+    actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${issue}>Issue<//>`}
+  >
+    <form
+      onSubmit=${(event: Event) => {
+        event.preventDefault();
+        void issue();
+      }}
+    >
+      <${Field} label="Name" hint="Where it is used, such as the name of a program.">
+        <input
+          maxlength="100"
+          value=${name}
+          onInput=${(event: InputEvent) => setName((event.target as HTMLInputElement).value)}
+        />
+      <//>
+    </form>
+    <${ErrorBox} error=${error} />
+  <//>`;
+}

@@ -1,0 +1,91 @@
+import type { Session } from '../../../../../client/schema.ts';
+import { html } from '../../html.ts';
+import { Button } from '../../parts/button.ts';
+import { confirmed } from '../../parts/dialog.ts';
+import { useAct, useReading } from '../../parts/reading.ts';
+import { ErrorBox } from '../../parts/states.ts';
+import { Table } from '../../parts/table.ts';
+import { toast } from '../../parts/toast.ts';
+import { Id, Status, Time, timeText } from '../../parts/values.ts';
+import { api, signOut, useSession } from '../../session.ts';
+import { ForSessions } from './keys.ts';
+
+/** Where this account is signed in, and the end of it. */
+export function Sessions() {
+  const { kind } = useSession();
+  if (kind === 'key') return html`<${ForSessions} what="sessions" />`;
+  return html`<${List} />`;
+}
+
+function List() {
+  const { data, error, isLoading, reload } = useReading(
+    (signal) => api.request('GET', '/auth/sessions', { signal }),
+    [],
+  );
+  const ending = useAct();
+  const end = async ({ id, isCurrent, createdAt }: Session) => {
+    if (isCurrent) return void ending.act(signOut);
+    const isAgreed = await confirmed({
+      title: 'End this session?',
+      text: `Whoever signed in at ${timeText(createdAt)} has to sign in again.`,
+      act: 'End the session',
+      isDangerous: true,
+    });
+    if (!isAgreed) return;
+    const path = { sessionId: id };
+    const isDone = await ending.act(() => api.request('DELETE', '/auth/sessions/{sessionId}', { path }));
+    if (isDone) toast('The session is over.');
+    reload();
+  };
+  return html`
+    <div class="list-head"><span class="quiet">Sign-ins of the last 12 hours that are not over</span></div>
+    <${ErrorBox} error=${error ?? ending.error} onRetry=${reload} />
+    <${Table}
+      label="Sessions"
+      columns=${columnsOf(end)}
+      rows=${data ?? []}
+      keyOf=${({ id }: Session) => id}
+      isLoading=${isLoading}
+    />
+  `;
+}
+
+function columnsOf(end: (session: Session) => void) {
+  return [
+    {
+      name: 'which',
+      title: 'Session',
+      of: ({ isCurrent }: Session) =>
+        isCurrent
+          ? html`<${Status} status="this one" tone="good" />`
+          : html`<span class="quiet">another one</span>`,
+    },
+    {
+      name: 'since',
+      title: 'Signed in',
+      width: '11em',
+      of: ({ createdAt }: Session) => html`<${Time} at=${createdAt} />`,
+    },
+    {
+      name: 'until',
+      title: 'Ends by itself',
+      isWide: true,
+      width: '11em',
+      of: ({ expiresAt }: Session) => html`<${Time} at=${expiresAt} />`,
+    },
+    {
+      name: 'id',
+      title: 'Id',
+      isWide: true,
+      width: '10em',
+      of: ({ id }: Session) => html`<${Id} id=${id} />`,
+    },
+    {
+      name: 'end',
+      title: 'End',
+      width: '7em',
+      of: (session: Session) =>
+        html`<${Button} kind="link" onClick=${() => end(session)}>${session.isCurrent ? 'Sign out' : 'End'}<//>`,
+    },
+  ];
+}

@@ -1,0 +1,147 @@
+import type { WebhookEndpoint } from '../../../../client/schema.ts';
+import { html, useState } from '../html.ts';
+import { Button } from '../parts/button.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { errorAt, Field } from '../parts/form.ts';
+import { Page } from '../parts/page.ts';
+import { useAct, useReading } from '../parts/reading.ts';
+import { Empty, ErrorBox } from '../parts/states.ts';
+import { Table } from '../parts/table.ts';
+import { Count, Id, Status, Time } from '../parts/values.ts';
+import { navigate } from '../router.ts';
+import type { ScreenProps } from '../screen.ts';
+import { api } from '../session.ts';
+import { DeliveryPage } from './webhooks/delivery.ts';
+import { EndpointPage } from './webhooks/endpoint.ts';
+import { EVENTS, Secret, WEBHOOKS_PATH, type WebhookEvent } from './webhooks/secret.ts';
+
+/** The webhook endpoints, one of them with its deliveries, or one delivery. */
+export function Screen({ rest }: ScreenProps) {
+  const [endpointId = '', deliveryId] = rest.split('/').map(decodeURIComponent);
+  if (endpointId === '') return html`<${Endpoints} />`;
+  if (deliveryId === undefined) return html`<${EndpointPage} key=${endpointId} endpointId=${endpointId} />`;
+  return html`<${DeliveryPage} key=${rest} endpointId=${endpointId} deliveryId=${deliveryId} />`;
+}
+
+function Endpoints() {
+  const [isAdding, setIsAdding] = useState(false);
+  const { data, error, isLoading, reload } = useReading((signal) => api.webhooks.list({ signal }), []);
+  const add = html`<${Button} kind="primary" onClick=${() => setIsAdding(true)}>New endpoint<//>`;
+  return html`<${Page}
+    title="Webhooks"
+    lead="Signed announcements of what jobs did, sent to your addresses."
+    actions=${add}
+  >
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    <${Table}
+      label="Endpoints"
+      columns=${COLUMNS}
+      rows=${data ?? []}
+      keyOf=${({ id }: WebhookEndpoint) => id}
+      hrefOf=${({ id }: WebhookEndpoint) => `${WEBHOOKS_PATH}/${id}`}
+      isLoading=${isLoading}
+      empty=${
+        error === undefined &&
+        html`<${Empty}
+          title="No endpoints yet"
+          text="Register an https address of yours, keep its secret, and send it a test."
+          action=${add}
+        />`
+      }
+    />
+    ${isAdding && html`<${NewEndpoint} onClose=${() => setIsAdding(false)} onAdded=${reload} />`}
+  <//>`;
+}
+
+const COLUMNS = [
+  { name: 'url', title: 'Address', of: ({ url }: WebhookEndpoint) => html`<span title=${url}>${url}</span>` },
+  {
+    name: 'enabled',
+    title: 'Status',
+    width: '8em',
+    of: ({ enabled }: WebhookEndpoint) => html`<${Status} status=${enabled ? 'enabled' : 'disabled'} />`,
+  },
+  {
+    name: 'failures',
+    title: 'Failed in a row',
+    isNumber: true,
+    width: '9em',
+    of: ({ consecutiveFailures }: WebhookEndpoint) => html`<${Count} value=${consecutiveFailures} />`,
+  },
+  {
+    name: 'description',
+    title: 'Description',
+    isWide: true,
+    of: ({ description }: WebhookEndpoint) => description,
+  },
+  {
+    name: 'createdAt',
+    title: 'Registered',
+    isWide: true,
+    width: '11em',
+    of: ({ createdAt }: WebhookEndpoint) => html`<${Time} at=${createdAt} />`,
+  },
+  {
+    name: 'id',
+    title: 'Id',
+    isWide: true,
+    width: '9em',
+    of: ({ id }: WebhookEndpoint) => html`<${Id} id=${id} />`,
+  },
+];
+
+function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () => void }) {
+  const [url, setUrl] = useState('https://');
+  const [description, setDescription] = useState('');
+  const [events, setEvents] = useState<readonly WebhookEvent[]>(['job.completed', 'job.failed']);
+  const [added, setAdded] = useState<{ id: string; secret: string }>();
+  const { act, isActing, error } = useAct();
+  const toggle = (event: WebhookEvent) =>
+    setEvents((chosen) =>
+      chosen.includes(event) ? chosen.filter((one) => one !== event) : [...chosen, event],
+    );
+  const register = () =>
+    act(async () => {
+      setAdded(await api.webhooks.create({ url, description, events: [...events] }));
+      onAdded();
+    });
+  if (added !== undefined)
+    return html`<${Secret} secret=${added.secret} onClose=${() => navigate(`${WEBHOOKS_PATH}/${added.id}`)} />`;
+  return html`<${Dialog}
+    title="New endpoint"
+    closes="Cancel"
+    onClose=${onClose}
+    actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${register}>Register<//>`}
+  >
+    <form
+      class="form"
+      onSubmit=${(event: Event) => {
+        event.preventDefault();
+        void register();
+      }}
+    >
+      <${Field} label="Address" hint="https on port 443, reachable from the service." error=${errorAt(error, 'url')}>
+        <input
+          type="url"
+          value=${url}
+          onInput=${(event: InputEvent) => setUrl((event.target as HTMLInputElement).value)}
+        />
+      <//>
+      <${Field} label="Description">
+        <input
+          value=${description}
+          onInput=${(event: InputEvent) => setDescription((event.target as HTMLInputElement).value)}
+        />
+      <//>
+      <fieldset class="choices">
+        <legend>Events</legend>
+        ${EVENTS.map(
+          (event) => html`<label key=${event}>
+            <input type="checkbox" checked=${events.includes(event)} onChange=${() => toggle(event)} /> ${event}
+          </label>`,
+        )}
+      </fieldset>
+    </form>
+    <${ErrorBox} error=${error} />
+  <//>`;
+}

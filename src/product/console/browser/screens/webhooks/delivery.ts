@@ -1,0 +1,77 @@
+import { html } from '../../html.ts';
+import { Button } from '../../parts/button.ts';
+import { Code } from '../../parts/code.ts';
+import { Facts, Page, Section } from '../../parts/page.ts';
+import { useAct, usePoll } from '../../parts/reading.ts';
+import { ErrorBox, Waiting } from '../../parts/states.ts';
+import { toast } from '../../parts/toast.ts';
+import { Count, Id, Status, Time } from '../../parts/values.ts';
+import { navigate } from '../../router.ts';
+import { api } from '../../session.ts';
+import { WEBHOOKS_PATH } from './secret.ts';
+
+const POLL_MS = 3_000;
+
+/** One delivery: what is sent, and what came of it. */
+export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; deliveryId: string }) {
+  const { data, error, reload } = usePoll(
+    (signal) => api.webhooks.delivery(endpointId, deliveryId, { signal }),
+    [endpointId, deliveryId],
+    POLL_MS,
+  );
+  const resending = useAct();
+  const path = `${WEBHOOKS_PATH}/${encodeURIComponent(endpointId)}`;
+  const above = { title: 'Deliveries of the endpoint', path };
+  if (data === undefined)
+    return html`<${Page} title="Delivery" above=${above}>
+      ${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`}
+    <//>`;
+  const resend = () =>
+    resending.act(async () => {
+      const { id } = await api.webhooks.redeliver(endpointId, deliveryId);
+      toast('The event is sent again, as a delivery of its own.');
+      navigate(`${path}/${id}`);
+    });
+  const { eventType, status, responseStatus } = data;
+  return html`<${Page}
+    title=${eventType}
+    above=${above}
+    actions=${html`<${Button} kind="primary" isBusy=${resending.isActing} onClick=${resend}>Resend<//>`}
+  >
+    <${ErrorBox} error=${resending.error ?? error} />
+    <${Facts}
+      of=${[
+        ['Status', html`<${Status} status=${status} />`],
+        ['Attempts', html`<${Count} value=${data.attempts} />`],
+        ['Queued', html`<${Time} at=${data.createdAt} />`],
+        ['Next attempt', data.nextAttemptAt && html`<${Time} at=${data.nextAttemptAt} />`],
+        ['Delivered', data.deliveredAt && html`<${Time} at=${data.deliveredAt} />`],
+        ['Event id', html`<${Id} id=${data.eventId} />`],
+        ['Delivery id', html`<${Id} id=${data.id} />`],
+      ]}
+    />
+    <${Section} title="Answer of the receiver">
+      <${Facts}
+        of=${[
+          ['Status', responseStatus === undefined ? 'none came' : String(responseStatus)],
+          ['Failure', data.error],
+        ]}
+      />
+    <//>
+    <${Section} title="Request">
+      <p class="quiet">
+        A POST with the headers Service-Event-Id, Service-Signature and webhook-timestamp. The signature is made anew at
+        each attempt.
+      </p>
+      <${Code} samples=${[{ label: 'Body', code: indented(data.body) }]} />
+    <//>
+  <//>`;
+}
+
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

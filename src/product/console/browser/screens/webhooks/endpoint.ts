@@ -1,0 +1,245 @@
+import type { QueryOf } from '../../../../../client/calls.ts';
+import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
+import { html, useState } from '../../html.ts';
+import { Button } from '../../parts/button.ts';
+import { confirmed, Dialog } from '../../parts/dialog.ts';
+import { Field } from '../../parts/form.ts';
+import { Live } from '../../parts/live.ts';
+import { useLiveList } from '../../parts/live-list.ts';
+import { Facts, Page, Section } from '../../parts/page.ts';
+import { useAct, useReading } from '../../parts/reading.ts';
+import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
+import { Table } from '../../parts/table.ts';
+import { Tabs } from '../../parts/tabs.ts';
+import { toast } from '../../parts/toast.ts';
+import { Copy, Count, countText, Id, Status, Time } from '../../parts/values.ts';
+import { navigate, useQuery } from '../../router.ts';
+import { api } from '../../session.ts';
+import { Secret, WEBHOOKS_PATH } from './secret.ts';
+
+const POLL_MS = 3_000;
+type DeliveriesQuery = QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'>;
+
+/** An endpoint, what was sent to it, and what it answered. */
+export function EndpointPage({ endpointId }: { endpointId: string }) {
+  const endpoint = useReading((signal) => api.webhooks.get(endpointId, { signal }), [endpointId]);
+  const [{ status }, setFilters] = useQuery({ status: '' });
+  const query: DeliveriesQuery = status === '' ? {} : { status: status as Delivery['status'] };
+  const list = useLiveList<Delivery>(
+    (signal) => api.webhooks.deliveries(endpointId, query, { signal }),
+    [endpointId, status],
+    { keyOf: ({ id }) => id, everyMs: POLL_MS },
+  );
+  const above = { title: 'Webhooks', path: WEBHOOKS_PATH };
+  const { data } = endpoint;
+  if (data === undefined)
+    return html`<${Page} title="Endpoint" above=${above}>
+      ${endpoint.error ? html`<${ErrorBox} error=${endpoint.error} onRetry=${endpoint.reload} />` : html`<${Waiting} />`}
+    <//>`;
+  const reload = () => {
+    endpoint.reload();
+    list.reload();
+  };
+  return html`<${Page}
+    title=${data.description || 'Endpoint'}
+    lead=${html`<${Copy} text=${data.url} />`}
+    above=${above}
+    actions=${html`<${Acts} endpoint=${data} reload=${reload} />`}
+  >
+    <${Facts}
+      of=${[
+        ['Status', html`<${Status} status=${data.enabled ? 'enabled' : 'disabled'} />`],
+        ['Why', data.disabledReason],
+        ['Failed in a row', html`<${Count} value=${data.consecutiveFailures} />`],
+        ['Events', data.events.join(', ')],
+        ['Secret', html`<code>${data.secretHint}</code>`],
+        ['Id', html`<${Id} id=${data.id} />`],
+        ['Registered', html`<${Time} at=${data.createdAt} />`],
+        ['Disabled', data.disabledAt && html`<${Time} at=${data.disabledAt} />`],
+      ]}
+    />
+    <${Section} title="Deliveries" actions=${html`<${Live} ...${list} />`}>
+      <div class="list-head">
+        <${Tabs}
+          label="Which deliveries"
+          choices=${CHOICES}
+          current=${status}
+          onChoose=${(status: string) => setFilters({ status })}
+        />
+        <${ResendFailed} endpoint=${data} onSent=${reload} />
+      </div>
+      <${ErrorBox} error=${list.error} onRetry=${list.reload} />
+      <${Table}
+        label="Deliveries"
+        columns=${COLUMNS}
+        rows=${list.rows}
+        keyOf=${({ id }: Delivery) => id}
+        hrefOf=${({ id }: Delivery) => `${WEBHOOKS_PATH}/${endpointId}/${id}`}
+        total=${list.total}
+        hasMore=${list.hasMore}
+        onMore=${list.more}
+        isLoading=${list.isLoading}
+        empty=${
+          status === ''
+            ? html`<${Empty} title="Nothing was sent yet" text="Send a test, or run a job." />`
+            : html`<${Empty} title="No such deliveries" />`
+        }
+      />
+    <//>
+  <//>`;
+}
+
+const CHOICES = [
+  { name: '', label: 'All' },
+  { name: 'PENDING', label: 'Pending' },
+  { name: 'DELIVERED', label: 'Delivered' },
+  { name: 'FAILED', label: 'Failed' },
+];
+
+const COLUMNS = [
+  { name: 'event', title: 'Event', of: ({ eventType }: Delivery) => eventType },
+  {
+    name: 'status',
+    title: 'Status',
+    width: '8em',
+    of: ({ status }: Delivery) => html`<${Status} status=${status} />`,
+  },
+  {
+    name: 'answer',
+    title: 'Answer',
+    of: ({ responseStatus, error }: Delivery) => html`<span title=${error}>${error ?? responseStatus}</span>`,
+  },
+  {
+    name: 'attempts',
+    title: 'Attempts',
+    isNumber: true,
+    width: '7em',
+    of: ({ attempts }: Delivery) => html`<${Count} value=${attempts} />`,
+  },
+  {
+    name: 'createdAt',
+    title: 'Queued',
+    isWide: true,
+    width: '11em',
+    of: ({ createdAt }: Delivery) => html`<${Time} at=${createdAt} />`,
+  },
+  {
+    name: 'next',
+    title: 'Next attempt',
+    isWide: true,
+    width: '11em',
+    of: ({ nextAttemptAt }: Delivery) => html`<${Time} at=${nextAttemptAt} />`,
+  },
+  { name: 'id', title: 'Id', isWide: true, width: '9em', of: ({ id }: Delivery) => html`<${Id} id=${id} />` },
+];
+
+function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
+  const { id, enabled } = endpoint;
+  const [secret, setSecret] = useState<string>();
+  const { act, isActing, error } = useAct();
+  const test = () =>
+    act(async () => {
+      const { status, error: failure, responseStatus } = await api.webhooks.test(id);
+      const isGood = status === 'DELIVERED';
+      toast(isGood ? `The test was answered with ${responseStatus}.` : `The test failed: ${failure}`, {
+        tone: isGood ? 'good' : 'bad',
+      });
+      reload();
+    });
+  const toggle = () =>
+    act(async () => {
+      const text = 'What is queued for it is closed, and nothing is sent to it until it is enabled again.';
+      const isAgreed =
+        !enabled ||
+        (await confirmed({ title: 'Disable this endpoint?', text, act: 'Disable', isDangerous: true }));
+      if (!isAgreed) return;
+      await api.webhooks.update(id, { enabled: !enabled });
+      reload();
+    });
+  const rotate = () =>
+    act(async () => {
+      const text =
+        'Every later attempt is signed with the new one, retries too: put it into your receiver at once.';
+      const isAgreed = await confirmed({
+        title: 'Replace the secret?',
+        text,
+        act: 'Replace',
+        isDangerous: true,
+      });
+      if (!isAgreed) return;
+      setSecret((await api.webhooks.rotateSecret(id)).secret);
+      reload();
+    });
+  const remove = () =>
+    act(async () => {
+      const text = 'What is queued is not sent, and its deliveries can no longer be read.';
+      const isAgreed = await confirmed({
+        title: 'Delete this endpoint?',
+        text,
+        act: 'Delete',
+        isDangerous: true,
+      });
+      if (!isAgreed) return;
+      await api.webhooks.delete(id);
+      toast('The endpoint is deleted.');
+      navigate(WEBHOOKS_PATH);
+    });
+  return html`
+    <${Button} kind="primary" isBusy=${isActing} onClick=${test}>Send a test<//>
+    <${Button} isBusy=${isActing} onClick=${toggle}>${enabled ? 'Disable' : 'Enable'}<//>
+    <${Button} isBusy=${isActing} onClick=${rotate}>Replace secret<//>
+    <${Button} kind="danger" isBusy=${isActing} onClick=${remove}>Delete<//>
+    <${ErrorBox} error=${error} />
+    ${secret && html`<${Secret} secret=${secret} onClose=${() => setSecret(undefined)} />`}
+  `;
+}
+
+/** Sends every event again whose last delivery failed, since an instant that the reader chooses. */
+function ResendFailed({ endpoint, onSent }: { endpoint: WebhookEndpoint; onSent: () => void }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const [hours, setHours] = useState('24');
+  const { act, isActing, error } = useAct();
+  const resend = async () => {
+    const since = new Date(Date.now() - Number(hours) * 3_600_000).toISOString();
+    const isDone = await act(async () => {
+      let sent = 0;
+      for (let left = 1; left > 0; ) {
+        const answer = await api.webhooks.redeliverFailed(endpoint.id, since);
+        sent += answer.queued;
+        left = answer.queued === 0 ? 0 : answer.left;
+      }
+      toast(sent === 0 ? 'No event was left that had failed.' : `${countText(sent)} events are sent again.`);
+    });
+    if (!isDone) return;
+    setIsOpen(false);
+    onSent();
+  };
+  return html`
+    <${Button} isDisabled=${!endpoint.enabled} onClick=${() => setIsOpen(true)}>Resend failed…<//>
+    ${
+      isOpen &&
+      html`<${Dialog}
+        title="Resend what failed"
+        closes="Cancel"
+        onClose=${() => setIsOpen(false)}
+        actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${resend}>Resend<//>`}
+      >
+        <p>Each event whose last delivery failed is sent once more, oldest first. Tests are left out.</p>
+        <${Field} label="Queued within the last">
+          <select value=${hours} onChange=${(event: Event) => setHours((event.target as HTMLSelectElement).value)}>
+            ${SPANS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
+          </select>
+        <//>
+        <${ErrorBox} error=${error} />
+      <//>`
+    }
+  `;
+}
+
+const SPANS = [
+  ['1', 'hour'],
+  ['6', '6 hours'],
+  ['24', 'day'],
+  ['168', 'week'],
+  ['336', 'two weeks: all that is kept'],
+] as const;
