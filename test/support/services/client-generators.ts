@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { cached } from '../../../bench/services/cache.ts';
+import { npmInstalled } from './npm.ts';
 import { pipInstalled } from './pip.ts';
 
 const run = promisify(execFile);
-const INSTALL_TIMEOUT_MS = 3 * 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 /**
  * The generators work with the compiler's older interface, which TypeScript 7 does not have: they get one of their own.
@@ -50,7 +49,7 @@ export interface ClientProject {
 
 /** Installs both generators of TypeScript once; null if that cannot be done. */
 export async function installGenerators(): Promise<true | null> {
-  const folders = [await installed(OPENAPI_TYPESCRIPT), await installed(HEY_API)];
+  const folders = [await npmInstalled(OPENAPI_TYPESCRIPT, COMPILER), await npmInstalled(HEY_API, COMPILER)];
   return folders.includes(null) ? null : true;
 }
 
@@ -60,7 +59,7 @@ export async function installGenerators(): Promise<true | null> {
  * @returns null if nothing can be installed.
  */
 export async function openapiTypescriptClient(t: Test, document: object): Promise<ClientProject | null> {
-  const packages = await installed(OPENAPI_TYPESCRIPT);
+  const packages = await npmInstalled(OPENAPI_TYPESCRIPT, COMPILER);
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
   const tool = join(packages, 'openapi-typescript/bin/cli.js');
@@ -74,7 +73,7 @@ export async function openapiTypescriptClient(t: Test, document: object): Promis
  * @returns null if nothing can be installed.
  */
 export async function heyApiClient(t: Test, document: object): Promise<ClientProject | null> {
-  const packages = await installed(HEY_API);
+  const packages = await npmInstalled(HEY_API, COMPILER);
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
   const args = ['-i', 'openapi.json', '-o', 'client', '-c', '@hey-api/client-fetch', '--silent'];
@@ -148,22 +147,5 @@ async function outcomeOf(
   } catch (error) {
     const { code, signal, stdout, stderr } = error as Outcome & { signal: string | null };
     return { code: code ?? signal ?? 'unknown', stdout, stderr };
-  }
-}
-
-/** @returns the folder node_modules with these packages, by name and version; null when they cannot be installed. */
-async function installed(packages: Readonly<Record<string, string>>): Promise<string | null> {
-  const named = Object.entries(packages).map((entry) => entry.join('-'));
-  try {
-    const folder = await cached(named.join('-').replaceAll(/[^\w.]+/g, '-'), async (building) => {
-      const manifest = { private: true, dependencies: { ...packages, ...COMPILER } };
-      await writeFile(join(building, 'package.json'), JSON.stringify(manifest));
-      const options = { cwd: building, timeout: INSTALL_TIMEOUT_MS };
-      await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], options);
-    });
-    return join(folder, 'node_modules');
-  } catch (error) {
-    console.log(`*** ${named.join(' and ')} could not be installed: ${(error as Error).message} ***`);
-    return null;
   }
 }
