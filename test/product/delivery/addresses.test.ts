@@ -72,14 +72,16 @@ t.test('a picture in memory is answered without a read of a store', async (t) =>
   const reads = async () => {
     const text = (await server.call('//metrics')).bytes.toString();
     const lines = text.matchAll(
-      /^darkroom_store_duration_seconds_count\{store="(?:documents|objects)".*\} (\d+)$/gm,
+      /^darkroom_store_duration_seconds_count\{store="(?:documents",operation="findOne|objects",.*)"\} (\d+)$/gm,
     );
     return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
   };
   const path = address(`resize:width=31/${assetId}.auto`);
   const { headers } = await get(path);
   await get(path);
+  await reads();
   const before = await reads();
+  t.ok(before > 0);
   for (let call = 0; call < 10; call += 1) {
     t.equal((await get(path)).status, 200);
     t.equal((await get(path, {}, 'HEAD')).status, 200);
