@@ -1,4 +1,4 @@
-// needs: pixels
+// needs: pixels, alone
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-// needs: pixels
+// needs: pixels, alone
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';

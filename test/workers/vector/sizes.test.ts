@@ -1,4 +1,4 @@
-// needs: nothing
+// needs: nothing, alone
 import t from 'tap';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
