@@ -27,7 +27,7 @@ export function llmsText(document: Node): string {
     .map(([tag, lines]) => `## ${tag}\n\n${lines.join('\n')}\n`);
   return `# Darkroom
 
-> Image processing over HTTP: transforms, text (OCR), QR and bar codes read, jobs, HTML templates as pictures, presets, assets, models, webhooks.
+> Image processing over HTTP: transforms, text (OCR), codes, jobs, HTML templates as pictures, presets, assets, models, webhooks.
 
 Send \`Authorization: ApiKey <key>\` with every call.
 
@@ -43,7 +43,7 @@ Send \`Authorization: ApiKey <key>\` with every call.
 
 Guides at /docs/guides/{name}.md: ${Object.keys(GUIDES).join(', ')}.
 Ops at /docs/ops/{op}.md: the guidelines name them.
-Paths that begin without a slash are below /api/v1/.
+Paths without a slash are below /api/v1/.
 
 ${sections.join('\n')}`;
 }

@@ -5,7 +5,7 @@ const OPERATION_NAMES: Record<string, string> = {
   'POST /images/read-codes': 'readImageCodes',
   'POST /auth/sign-in': 'signIn',
   'POST /auth/cookie': 'signInBrowser',
-  'POST /auth/cookie/link': 'signInBrowserByLink',
+  'POST /auth/cookie/link': 'signInByLink',
   'POST /auth/sign-out': 'signOut',
   'POST /assets': 'reserveAsset',
   'PUT /assets/{assetId}/content': 'putAssetContent',

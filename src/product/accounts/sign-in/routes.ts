@@ -78,7 +78,7 @@ export async function sessionRoutes(
     {
       config: SIGNS_IN,
       schema: {
-        summary: 'Sign in a browser by a link',
+        summary: 'Sign in by a link',
         description:
           'Takes the token of a link that the service printed, which signs in once, within ten minutes. For pages of this service, which send `X-Console: 1`.',
         body: LinkBody,
