@@ -9,6 +9,8 @@ export interface Element {
 
 /** The renderer takes bytes for a drawing by these, which a root with a prefix does not have (`s:svg`). */
 const MARK = '<!--<svg-->';
+/** The renderer draws nothing in a viewBox with a smaller side. */
+const MIN_BOX_SIDE = 1 / 256;
 const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
 
 /** A drawing that refers to nothing outside itself: its root, whose size can be set, and its content as text. */
@@ -53,8 +55,25 @@ export class Drawing {
   #written(attributes: Element['attributes']): string {
     const { name } = this.#root;
     const mark = name === 'svg' ? '' : MARK;
-    return `${mark}${startTag({ name, attributes })}${this.#content}</${name}>`;
+    const factor = enlargementOf(attributes.viewBox);
+    const viewBox = factor > 1 && { viewBox: scaledBox(attributes.viewBox, factor) };
+    // The group is of the namespace of the root, whatever its prefix is.
+    const group = { name: name.replace(/svg$/, 'g'), attributes: { transform: `scale(${factor})` } };
+    const content = factor > 1 ? `${startTag(group)}${this.#content}</${group.name}>` : this.#content;
+    return `${mark}${startTag({ name, attributes: { ...attributes, ...viewBox } })}${content}</${name}>`;
   }
+}
+
+/** The factor by which a tiny viewBox, and all in it, is enlarged; 1 for any other. Shares of it become too large. */
+function enlargementOf(viewBox: string | undefined): number {
+  const box = viewBoxIn(viewBox);
+  const side = box === null ? 1 : Math.min(box.width, box.height);
+  return side > MIN_BOX_SIDE ? 1 : 1 / side;
+}
+
+function scaledBox(viewBox = '', factor: number): string {
+  const numbers = viewBox.trim().split(/[\s,]+/);
+  return numbers.map((number) => Number(number) * factor).join(' ');
 }
 
 /** Whether a box fills whole pixels but for a part of one, which would be left transparent. */

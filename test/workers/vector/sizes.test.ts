@@ -141,6 +141,28 @@ t.test('what is drawn counts against the limit, and not the natural size', async
   t.same(await drawn(tiny, { atLeast: { width: 400 } }), { size: [400, 200], natural: [1, 1], opaque: 1 });
 });
 
+t.test('a viewBox may be as small as it likes', async (t) => {
+  for (const side of [1, 0.01, 0.0039, 0.0001, 1e-6]) {
+    const contents = [
+      `<rect x="${side}" width="${side}" height="${side}"/>`,
+      `<path d="M${side} 0h${side}v${side}h-${side}z"/>`,
+      `<path d="M${side} ${side / 2}h${side}" stroke="#000" stroke-width="${side}"/>`,
+    ];
+    for (const content of contents) {
+      for (const root of [`viewBox="0 0 ${2 * side} ${side}"`, `viewBox="${side},0,${side},${side}"`]) {
+        const { opaque } = await drawn(svg(root, content), { atLeast: { width: 200 } });
+        t.equal(opaque, root.includes(',') ? 1 : 0.5, `${root} ${content}`);
+        const sized = await drawn(
+          svg(`width="200" height="100" preserveAspectRatio="none" ${root}`, content),
+        );
+        t.equal(sized.opaque, root.includes(',') ? 1 : 0.5, `${root} ${content} in a size`);
+      }
+    }
+  }
+  const prefixed = `<s:svg xmlns:s="http://www.w3.org/2000/svg" viewBox="0 0 0.0001 0.0001"><s:path d="M0 0h1v1h-1z"/></s:svg>`;
+  t.equal((await drawn(new TextEncoder().encode(prefixed), { atLeast: { width: 50 } })).opaque, 1);
+});
+
 t.test('the size of a drawing cannot be declared past the one that is drawn', async (t) => {
   const large = '5000px!important';
   const roots = [
