@@ -58,8 +58,6 @@ export interface AppOptions {
   /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
   tracing: Tracing;
-  /** Whether the image threads start at once, so that the first call finds them; otherwise that call starts them. */
-  startsThreads?: boolean;
   /** The metrics of all processes in the format of Prometheus. */
   collectMetrics: () => Promise<string>;
 }
@@ -73,6 +71,8 @@ export interface App {
   drain(timeoutMs: number): Promise<void>;
   /** Runs one round of every sweep task now. */
   sweep(): Promise<void>;
+  /** Starts the image threads, which the first picture would otherwise wait for. */
+  warmUp(): void;
 }
 
 const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
@@ -87,7 +87,7 @@ const POOLS_TIMEOUT_MS = 3_000;
 
 /** The composition root: the parts of a process in the order in which they start. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { settings, tracing, log, hostId, processId, startsThreads = false } = options;
+  const { settings, tracing, log, hostId, processId } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
   const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now: options.now, log });
@@ -110,7 +110,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     capacity,
     log,
     meter: meters.pools,
-    startsThreads,
   });
   const readers = new Readers(imageWorkers);
   const renders = await openRenders({
@@ -240,6 +239,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
     endControls();
   }
 
+  /** A failure is found again by the first call, and by /readyz. */
+  function warmUp(): void {
+    imageWorkers.selfTest().catch(() => undefined);
+  }
+
   /** Slices close in the reverse order, so that each can still use those that were opened before it. */
   async function stopAll(): Promise<void> {
     for (const slice of slices.all.toReversed()) {
@@ -251,7 +255,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     }
   }
 
-  return { server, connections, readLoad, drain, sweep: () => sweeper.sweep() };
+  return { server, connections, readLoad, drain, sweep: () => sweeper.sweep(), warmUp };
 }
 
 /**

@@ -52,7 +52,6 @@ const app = await buildApp({
   now: () => new Date(),
   ...(isEmbedded(settings.stores) && { storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0) }),
   tracing,
-  startsThreads: true,
   collectMetrics,
 });
 
@@ -62,6 +61,8 @@ if (processId === FIRST_PROCESS_ID) flushCompileCache();
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
 sendToPrimary({ type: 'listening', port: Number(port) });
+// Threads that start before would take the cores from the start of a process that others wait for.
+app.warmUp();
 setInterval(() => sendToPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
 
 const sendLoad = async () => sendToPrimary({ type: 'load', snapshot: await app.readLoad() });

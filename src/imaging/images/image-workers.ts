@@ -42,7 +42,7 @@ import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer } from './vector
 export interface ImageWorkersOptions
   extends Pick<
     PoolsOptions,
-    'settings' | 'log' | 'startsThreads' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
+    'settings' | 'log' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
   > {
   /** When it changes, the pools are resized, and no call fails. */
   capacity: PoolsOptions['capacity'];

@@ -73,7 +73,6 @@ export interface PoolsOptions {
   /** Counts work that has ended. In the metrics, the pool of quick passes is named `image`. */
   meter?: Pick<PoolMeter, 'ended'> | undefined;
   threadFile?: URL | undefined;
-  startsThreads?: boolean;
   processFile?: URL | undefined;
   workersCpuMs?: (() => number) | undefined;
   processCpuMs?: TaskProcessOptions['processCpuMs'];

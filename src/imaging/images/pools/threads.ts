@@ -16,8 +16,6 @@ const RETIRE_MS = 180_000;
 interface ThreadsOptions {
   threads: number;
   threadFile: URL;
-  /** Whether the threads start at once; otherwise the first task starts them. */
-  startsThreads?: boolean;
   clock: Clock;
   /** Called when a thread ends by itself. */
   onLost: (error: Error) => void;
@@ -28,9 +26,10 @@ interface ThreadsOptions {
 type ThreadPool = Piscina<ImageTask, ImageResult>;
 
 /**
- * Threads of this process that run image tasks, one each, or a call beside the item of a job: the fastest workers, but
- * nothing stops a thread inside libvips. The caller never runs more tasks at once than the threads take: calls wait in
- * admission, where accounts take turns and clients may leave. A dead thread is replaced.
+ * Threads of this process that run image tasks, one each, or a call beside the item of a job. They are the fastest
+ * workers, but nothing stops a thread inside libvips. The first task starts them. The caller never runs more tasks at
+ * once than the threads take: calls wait in admission, where accounts take turns and clients may leave. A dead thread
+ * is replaced.
  */
 export class Threads implements Workers<ImageTask, ImageResult> {
   readonly #options: ThreadsOptions;
@@ -47,7 +46,6 @@ export class Threads implements Workers<ImageTask, ImageResult> {
     this.#cpuMeter = new CpuMeter(options.workersCpuMs);
     this.#count = options.threads;
     shareOnce('closeOtherLoaders');
-    if (options.startsThreads) this.#pool = this.#start();
   }
 
   async run(task: ImageTask): Promise<Finished<ImageResult>> {
