@@ -282,7 +282,10 @@ t.test('usage is drawn; a key is issued and revoked; a session is ended', async 
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name').fill('Shop');
   await page.keyboard.press('Enter');
-  const issued = await page.getByText(/^drk_/).last().textContent();
+  const issued = await page
+    .getByRole('dialog')
+    .getByText(/^drk_\w{40}$/)
+    .textContent();
   t.equal((await server.call('/account', { key: issued ?? '' })).status, 200);
   await page.getByRole('button', { name: 'I have kept it' }).click();
   await page.getByRole('button', { name: 'Revoke Shop' }).click();

@@ -173,12 +173,12 @@ const COLUMNS = [
   {
     name: 'what',
     title: 'Job',
-    of: ({ op, type, presetName }: JobSummary) => html`${presetName ?? op ?? type}`,
+    of: ({ op, type, presetName }: JobSummary) => html`${op ?? presetName ?? type}`,
   },
   {
     name: 'status',
     title: 'Status',
-    width: '8em',
+    width: '9.5em',
     of: ({ status }: JobSummary) => html`<${Status} status=${status} />`,
   },
   {
@@ -199,21 +199,21 @@ const COLUMNS = [
     title: 'Credits',
     isNumber: true,
     isWide: true,
-    width: '6em',
+    width: '7.5em',
     of: ({ actualCredits }: JobSummary) => html`<${Count} value=${actualCredits} />`,
   },
   {
     name: 'createdAt',
     title: 'Created',
     isWide: true,
-    width: '11em',
+    width: '14em',
     of: ({ createdAt }: JobSummary) => html`<${Time} at=${createdAt} />`,
   },
   {
     name: 'id',
     title: 'Id',
     isWide: true,
-    width: '10em',
+    width: '12em',
     of: ({ id }: JobSummary) => html`<${Id} id=${id} />`,
   },
 ];

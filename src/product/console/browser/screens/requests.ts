@@ -128,7 +128,7 @@ const COLUMNS = [
   {
     name: 'status',
     title: 'Status',
-    width: '6.5em',
+    width: '8em',
     of: ({ status }: RequestRecord) => html`<${HttpStatus} status=${status} />`,
   },
   {
@@ -144,7 +144,7 @@ const COLUMNS = [
     name: 'time',
     title: 'Took',
     isNumber: true,
-    width: '6em',
+    width: '7.5em',
     of: ({ durationMs }: RequestRecord) => html`<${Milliseconds} value=${durationMs} />`,
   },
   {
@@ -152,21 +152,21 @@ const COLUMNS = [
     title: 'Sent',
     isNumber: true,
     isWide: true,
-    width: '6em',
+    width: '7.5em',
     of: ({ bytesOut }: RequestRecord) => html`<${Bytes} value=${bytesOut} />`,
   },
   {
     name: 'at',
     title: 'At',
     isWide: true,
-    width: '11em',
+    width: '14em',
     of: ({ at }: RequestRecord) => html`<${Time} at=${at} />`,
   },
   {
     name: 'id',
     title: 'Id',
     isWide: true,
-    width: '9em',
+    width: '11em',
     of: ({ id }: RequestRecord) => html`<${Id} id=${id} />`,
   },
 ];
@@ -223,7 +223,7 @@ function Cause({ group }: { group: RequestErrorGroup }) {
     <p>${message}</p>
     <${Fixes} fix=${fix} />
     <p class="quiet">
-      Last at <${Time} at=${lastAt} />,
+      Last at <${Time} at=${lastAt} />,${' '}
       <a href=${`${PATH}/${encodeURIComponent(lastRequestId)}`}>look at that call</a>
     </p>
   </article>`;

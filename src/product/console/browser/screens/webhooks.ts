@@ -58,14 +58,14 @@ const COLUMNS = [
   {
     name: 'enabled',
     title: 'Status',
-    width: '8em',
+    width: '9.5em',
     of: ({ enabled }: WebhookEndpoint) => html`<${Status} status=${enabled ? 'enabled' : 'disabled'} />`,
   },
   {
     name: 'failures',
     title: 'Failed in a row',
     isNumber: true,
-    width: '9em',
+    width: '11em',
     of: ({ consecutiveFailures }: WebhookEndpoint) => html`<${Count} value=${consecutiveFailures} />`,
   },
   {
@@ -78,14 +78,14 @@ const COLUMNS = [
     name: 'createdAt',
     title: 'Registered',
     isWide: true,
-    width: '11em',
+    width: '14em',
     of: ({ createdAt }: WebhookEndpoint) => html`<${Time} at=${createdAt} />`,
   },
   {
     name: 'id',
     title: 'Id',
     isWide: true,
-    width: '9em',
+    width: '11em',
     of: ({ id }: WebhookEndpoint) => html`<${Id} id=${id} />`,
   },
 ];

@@ -33,7 +33,7 @@ export function JobPage({ jobId }: { jobId: string }) {
       ${job.error ? html`<${ErrorBox} error=${job.error} onRetry=${job.reload} />` : html`<${Waiting} />`}
     <//>`;
   return html`<${Page}
-    title=${data.presetName ?? data.op ?? data.type}
+    title=${data.op ?? data.presetName ?? data.type}
     above=${above}
     actions=${html`<${Acts} job=${data} reload=${job.reload} />`}
   >
@@ -190,13 +190,13 @@ function columnsOf(span: Span) {
     {
       name: 'index',
       title: 'Item',
-      width: '7em',
+      width: '8.5em',
       of: ({ index, variant }: JobItem) => html`<span class="figure">${index}</span> ${variant}`,
     },
     {
       name: 'result',
       title: 'Result',
-      width: '5em',
+      width: '6.5em',
       of: ({ resultAssetId, output, index }: JobItem) => {
         if (resultAssetId !== undefined)
           return html`<a href=${`/console/assets/${resultAssetId}`} aria-label=${`Result of item ${index}`}>
@@ -208,7 +208,7 @@ function columnsOf(span: Span) {
     {
       name: 'status',
       title: 'Status',
-      width: '8em',
+      width: '9.5em',
       of: (item: JobItem) => html`<${Status} status=${item.status} />`,
     },
     {
@@ -224,7 +224,7 @@ function columnsOf(span: Span) {
       name: 'took',
       title: 'Took',
       isNumber: true,
-      width: '6em',
+      width: '7.5em',
       of: ({ durationMs }: JobItem) => html`<${Milliseconds} value=${durationMs} />`,
     },
   ];

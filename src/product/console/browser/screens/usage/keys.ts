@@ -69,11 +69,11 @@ function columnsOf(revoke: (key: ApiKey) => void) {
       title: 'Name',
       of: ({ name }: ApiKey) => name || html`<span class="quiet">without a name</span>`,
     },
-    { name: 'hint', title: 'Key', width: '9em', of: ({ hint }: ApiKey) => html`<code>${hint}</code>` },
+    { name: 'hint', title: 'Key', width: '11em', of: ({ hint }: ApiKey) => html`<code>${hint}</code>` },
     {
       name: 'used',
       title: 'Last used',
-      width: '11em',
+      width: '14em',
       of: ({ lastUsedAt }: ApiKey) =>
         lastUsedAt === undefined
           ? html`<span class="quiet">never</span>`
@@ -83,28 +83,28 @@ function columnsOf(revoke: (key: ApiKey) => void) {
       name: 'created',
       title: 'Issued',
       isWide: true,
-      width: '11em',
+      width: '14em',
       of: ({ createdAt }: ApiKey) => html`<${Time} at=${createdAt} />`,
     },
     {
       name: 'id',
       title: 'Id',
       isWide: true,
-      width: '10em',
+      width: '12em',
       of: ({ id }: ApiKey) => html`<${Id} id=${id} />`,
     },
     {
       name: 'calls',
       title: 'Calls',
       isWide: true,
-      width: '5em',
+      width: '6.5em',
       of: ({ id, name, hint }: ApiKey) =>
         html`<a href=${addressOf('/console/requests', { apiKeyId: id })} aria-label=${`Calls of ${name || hint}`}>show</a>`,
     },
     {
       name: 'revoke',
       title: 'Revoke',
-      width: '6em',
+      width: '7.5em',
       of: (key: ApiKey) =>
         html`<${Button} kind="link" label=${`Revoke ${key.name || key.hint}`} onClick=${() => revoke(key)}>Revoke<//>`,
     },

@@ -63,27 +63,27 @@ function columnsOf(end: (session: Session) => void) {
     {
       name: 'since',
       title: 'Signed in',
-      width: '11em',
+      width: '14em',
       of: ({ createdAt }: Session) => html`<${Time} at=${createdAt} />`,
     },
     {
       name: 'until',
       title: 'Ends by itself',
       isWide: true,
-      width: '11em',
+      width: '14em',
       of: ({ expiresAt }: Session) => html`<${Time} at=${expiresAt} />`,
     },
     {
       name: 'id',
       title: 'Id',
       isWide: true,
-      width: '10em',
+      width: '12em',
       of: ({ id }: Session) => html`<${Id} id=${id} />`,
     },
     {
       name: 'end',
       title: 'End',
-      width: '7em',
+      width: '8.5em',
       of: (session: Session) =>
         html`<${Button} kind="link" onClick=${() => end(session)}>${session.isCurrent ? 'Sign out' : 'End'}<//>`,
     },

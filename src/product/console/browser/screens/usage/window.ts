@@ -127,7 +127,7 @@ function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps)
     name,
     title: heading,
     isNumber: true,
-    width: '6.5em',
+    width: '8em',
     isWide: name === 'jobs',
     of: (bucket: Bucket) => html`<${Count} value=${bucket[name]} />`,
   });

@@ -101,7 +101,7 @@ const COLUMNS = [
   {
     name: 'status',
     title: 'Status',
-    width: '8em',
+    width: '9.5em',
     of: ({ status }: Delivery) => html`<${Status} status=${status} />`,
   },
   {
@@ -113,24 +113,30 @@ const COLUMNS = [
     name: 'attempts',
     title: 'Attempts',
     isNumber: true,
-    width: '7em',
+    width: '8.5em',
     of: ({ attempts }: Delivery) => html`<${Count} value=${attempts} />`,
   },
   {
     name: 'createdAt',
     title: 'Queued',
     isWide: true,
-    width: '11em',
+    width: '14em',
     of: ({ createdAt }: Delivery) => html`<${Time} at=${createdAt} />`,
   },
   {
     name: 'next',
     title: 'Next attempt',
     isWide: true,
-    width: '11em',
+    width: '14em',
     of: ({ nextAttemptAt }: Delivery) => html`<${Time} at=${nextAttemptAt} />`,
   },
-  { name: 'id', title: 'Id', isWide: true, width: '9em', of: ({ id }: Delivery) => html`<${Id} id=${id} />` },
+  {
+    name: 'id',
+    title: 'Id',
+    isWide: true,
+    width: '11em',
+    of: ({ id }: Delivery) => html`<${Id} id=${id} />`,
+  },
 ];
 
 function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
