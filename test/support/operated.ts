@@ -35,7 +35,12 @@ export async function pretendHost(coordination: Coordination, hostId = 'test-hos
     given: [],
     silent: new Set(),
     reporter: new HostReporter({
-      ...{ hostId, history, hangTimeoutMs: 15_000, nowMs: () => nowMs },
+      ...{ hostId, history, hangTimeoutMs: 15_000 },
+      // Two things that happen have two instants.
+      nowMs: () => {
+        nowMs += 1;
+        return nowMs;
+      },
       recorder: { now: () => host.row },
       processes: () =>
         [1, 2].map((processId) => ({
