@@ -109,7 +109,7 @@ export function Roles({
     <td class="number"><${Share} part=${cpu} of=${cores} text=${cpu.toFixed(2)} /></td>
     <td class="number"><${Share} part=${memory} of=${memoryLimitBytes} text=${bytesText(memory)} /></td>
   </tr>`;
-  return html`<table class="roles">
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Processes by role"><table class="roles">
     <caption class="unseen">Processes by role</caption>
     <thead>
       <tr><th scope="col">Role</th><th scope="col" class="number">Processes</th><th scope="col" class="number">Cores</th><th scope="col" class="number">Memory</th></tr>
@@ -118,7 +118,7 @@ export function Roles({
       ${roles.map((role) => row(role, countByRole[role] ?? 0, cpuByRole[role] ?? 0, memoryByRole[role] ?? 0))}
       ${row(`all, of ${cores} cores and ${bytesText(memoryLimitBytes)}`, sum(countByRole), sum(cpuByRole), sum(memoryByRole))}
     </tbody>
-  </table>`;
+  </table></div>`;
 }
 
 /** A figure with a bar of its share. */
