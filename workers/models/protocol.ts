@@ -4,33 +4,16 @@
  * Both sides import this file; neither imports the other.
  */
 
-/** A task for the sandbox models. Pictures are JPEG, PNG or WebP; the seed decides the colours. */
+/**
+ * A task for the sandbox models, answered by the bytes of a PNG. Pictures are JPEG, PNG or WebP; the seed decides the
+ * colours.
+ */
 export type SandboxTask =
   | { kind: 'draw'; text: string; seed: number; width: number; height: number }
   | { kind: 'recolour'; picture: Uint8Array; seed: number }
   | { kind: 'enlarge'; picture: Uint8Array; scale: number }
   | { kind: 'cut-out'; picture: Uint8Array }
-  | { kind: 'expand'; picture: Uint8Array; top: number; right: number; bottom: number; left: number }
-  | { kind: 'measure'; picture: Uint8Array };
-
-/** Facts of a picture's pixels. */
-export interface Measures {
-  width: number;
-  height: number;
-  /** `#rrggbb`. */
-  dominantColor: string;
-  /** Mean of the luminance, 0 to 1. */
-  brightness: number;
-  /** Mean distance of the channels from grey, 0 to 1. */
-  colourfulness: number;
-  /** Whether any pixel is transparent. */
-  isTransparent: boolean;
-  /** Whether rows of sharp strokes on an even background were found, as lines of text have them. */
-  hasText: boolean;
-}
-
-/** The bytes of a PNG, or measures. */
-export type SandboxResult = { png: Uint8Array<ArrayBuffer> } | { measures: Measures };
+  | { kind: 'expand'; picture: Uint8Array; top: number; right: number; bottom: number; left: number };
 
 /** A picture whose bar and QR codes are read. */
 export interface CodesTask {

@@ -1,8 +1,8 @@
 import sharp, { type Sharp } from 'sharp';
+import { escaped, printable } from '../image/markup.ts';
 import { encodeOutput } from '../transport/output.ts';
-import { drawPlaceholder } from './drawing.ts';
-import { measure } from './measures.ts';
-import type { SandboxResult, SandboxTask } from './protocol.ts';
+import type { SandboxTask } from './protocol.ts';
+import { seeded } from './random.ts';
 
 /** This thread runs the sandbox models. It is started with the first use of one. */
 
@@ -12,16 +12,11 @@ sharp.cache(false);
 /** Largest difference of any channel from the corner's pixel at which a pixel counts as background. */
 const BACKGROUND_TOLERANCE = 32;
 
-/** Performs one task with real image processing. The same task always gives the same bytes. */
-export default async function run(task: SandboxTask): Promise<SandboxResult> {
-  if (task.kind === 'measure') return { measures: await measure(task.picture) };
-  return { png: await drawPicture(task) };
-}
-
-function drawPicture(task: Exclude<SandboxTask, { kind: 'measure' }>): Promise<Uint8Array<ArrayBuffer>> {
+/** Performs one task with real image processing. The same task always gives the same bytes of a PNG. */
+export default function run(task: SandboxTask): Promise<Uint8Array<ArrayBuffer>> {
   switch (task.kind) {
     case 'draw':
-      return drawPlaceholder(task);
+      return encodePng(drawn(task));
     case 'recolour':
       return encodePng(sharp(task.picture).modulate({ hue: hueOf(task.seed), saturation: 1.15 }));
     case 'enlarge':
@@ -33,6 +28,32 @@ function drawPicture(task: Exclude<SandboxTask, { kind: 'measure' }>): Promise<U
     case 'cut-out':
       return cutOut(task.picture);
   }
+}
+
+const MAX_TEXT_CHARACTERS = 400;
+/** The lightest tone of the ground, of 255, on which white letters can be read. */
+const MAX_GROUND_TONE = 150;
+/** The part of the width and of the height that the text may fill. */
+const TEXT_SHARE = 0.8;
+
+/** The text in white, as large as it fits, on a gradient of two colours that the seed decides. */
+function drawn({ text, seed, width, height }: Extract<SandboxTask, { kind: 'draw' }>): Sharp {
+  const random = seeded(seed);
+  const ends = Uint8Array.from({ length: 6 }, () => MAX_GROUND_TONE * random());
+  const ground = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
+  const gradient = ground.resize(width, height, { fit: 'fill', kernel: 'linear' });
+  const words = [...printable(text).trim()].slice(0, MAX_TEXT_CHARACTERS).join('');
+  if (words === '') return gradient;
+  const letters = {
+    text: `<span foreground="white" insert_hyphens="false">${escaped(words)}</span>`,
+    font: 'sans bold',
+    width: Math.round(width * TEXT_SHARE),
+    height: Math.round(height * TEXT_SHARE),
+    align: 'centre',
+    wrap: 'word-char',
+    rgba: true,
+  } as const;
+  return gradient.composite([{ input: { text: letters } }]).removeAlpha();
 }
 
 /** The hue rotation in degrees, never near 0, so that the edit is visible. */

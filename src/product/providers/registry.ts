@@ -1,3 +1,4 @@
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { areReadersInstalled } from '../../imaging/readers/reading.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
@@ -31,10 +32,11 @@ export function offeredBy(settings: Configured): (provider: ProviderName) => boo
 /** The clients of all offered providers. */
 export function providersOf(options: {
   settings: Configured;
+  imageWorkers: ImageWorkers;
   outbound: Outbound;
   readers: Readers;
 }): Partial<Record<ProviderName, Provider>> {
-  const { settings: set, outbound, readers } = options;
+  const { settings: set, imageWorkers, outbound, readers } = options;
   const isOffered = offeredBy(set);
   const openai = { key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound };
   const gemini = { key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL };
@@ -43,7 +45,7 @@ export function providersOf(options: {
     ...(isOffered('openai') && { openai: createOpenAi(openai) }),
     ...(isOffered('gemini') && { gemini: createGemini(gemini) }),
     ...(isOffered('replicate') && { replicate: createReplicate(replicate) }),
-    ...(isOffered('sandbox') && { sandbox: createSandbox() }),
+    ...(isOffered('sandbox') && { sandbox: createSandbox(imageWorkers) }),
     ...(isOffered('local') && { local: createLocal(readers) }),
   };
 }

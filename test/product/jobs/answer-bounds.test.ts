@@ -36,8 +36,12 @@ t.test(
         message: /more than 10000 values/,
       });
     }
-    // Nothing says that these are lists, so null would do: only the sandbox knows that it makes lists of them.
-    const answer = await submit(server, account.key, analyze(lists({})));
+    // Nothing says that these are lists, so null does.
+    const untyped = await submit(server, account.key, analyze(lists({})));
+    t.match(await ended(server, account.key, untyped.json.data.id), { status: 'COMPLETED' });
+    const texts = { type: 'array', minItems: 100, items: { type: 'string', minLength: 10_000 } };
+    const long = { type: 'object', properties: { texts }, required: ['texts'] };
+    const answer = await submit(server, account.key, analyze(long));
     t.equal(answer.status, 201, JSON.stringify(answer.json));
     const { id } = answer.json.data;
     const [job, readiness] = await Promise.all([

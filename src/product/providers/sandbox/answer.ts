@@ -1,39 +1,43 @@
-import type { Measures } from '../../../../workers/models/protocol.ts';
+import type { ImageFacts } from '../../../../workers/protocol.ts';
+import { isObject } from '../../../platform/values/json.ts';
 import { type Schema, targetsIn } from '../../models/references.ts';
 import { rejected } from '../provider.ts';
 
-/** The most levels of an answer, more than any accepted schema has without references to itself. */
-const MAX_DEPTH = 40;
+/** The most levels of an answer and of the references in its schema. */
+const MAX_LEVELS = 40;
 /** The levels on which properties that are not required are filled as well. */
-const MAX_FULL_DEPTH = 2;
+const MAX_FULL_LEVELS = 2;
 /** The budget of one answer, in bytes, because a small schema can require more than any memory holds. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** What a value or the reading of a property costs of the budget, besides its text. */
+/** What a value, and each part of a schema that is read for it, costs of the budget besides its text. */
 const VALUE_BYTES = 24;
 
 /** The facts of a picture that the sandbox fills in, by the names of properties. */
-export function factsOf(measures: Measures): Schema {
-  const { width, height, dominantColor, hasText } = measures;
-  const tags = tagsOf(measures);
+export function factsOf(image: ImageFacts): Schema {
+  const { width, height, dominantColor } = image;
+  const tags = tagsOf(image);
   const description = `A ${tags.slice(0, 2).join(', ')} picture of ${width} by ${height} pixels, mostly ${dominantColor}.`;
-  return { description, width, height, dominantColor, hasText, tags };
+  return { description, width, height, dominantColor, tags };
 }
 
-function tagsOf({ width, height, brightness, colourfulness, isTransparent }: Measures): string[] {
+function tagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[] {
+  const channels = Buffer.from(averageColor.slice(1), 'hex');
+  const brightness = channels.reduce((sum, channel) => sum + channel, 0) / channels.length;
+  const colourfulness = Math.max(...channels) - Math.min(...channels);
   const shape = width === height ? 'square' : width > height ? 'landscape' : 'portrait';
-  const light = brightness < 0.33 ? 'dark' : brightness > 0.66 ? 'bright' : 'balanced';
-  const colour = colourfulness < 0.05 ? 'grey' : colourfulness > 0.4 ? 'colourful' : 'muted';
-  return [shape, light, colour, ...(isTransparent ? ['transparent'] : [])];
+  const light = brightness < 85 ? 'dark' : brightness > 170 ? 'bright' : 'balanced';
+  const colour = colourfulness < 13 ? 'grey' : colourfulness > 100 ? 'colourful' : 'muted';
+  return [shape, light, colour, ...(isOpaque ? [] : ['transparent'])];
 }
 
 /**
- * An answer for a demonstration: facts for properties of their names, and the smallest value of the declared type for
- * everything else. Of `anyOf` and `oneOf` the first schema counts; conditions and patterns are not read.
- * @throws ProviderFault rejected when the answer is larger than the budget.
+ * An answer for a demonstration: facts for properties of their names, the smallest value of the declared type for
+ * everything else, and null without a type. Of `anyOf` and `oneOf` the first schema counts; conditions and patterns are
+ * not read.
+ * @throws ProviderFault rejected when the answer is larger than the budget, or its schema refers to itself without end.
  */
 export function answerFor(root: Schema, facts: Schema): unknown {
   const targetOf = targetsIn(root);
-  const merged = new Map<unknown, Schema>();
   let leftBytes = MAX_ANSWER_BYTES;
 
   function spend(bytes: number): void {
@@ -41,39 +45,30 @@ export function answerFor(root: Schema, facts: Schema): unknown {
     if (leftBytes < 0) throw tooLarge();
   }
 
-  /** A schema with its references followed and its parts merged. A schema that contains itself adds nothing. */
-  function mergedOf(schema: unknown): Schema {
-    if (typeof schema !== 'object' || schema === null) return {};
-    const known = merged.get(schema);
-    if (known !== undefined) return known;
-    merged.set(schema, {});
-    const { $ref, allOf, anyOf, oneOf, ...own } = schema as Schema;
-    const parts = [
-      ...(typeof $ref === 'string' ? [targetOf($ref)] : []),
-      ...listOf(allOf),
-      ...listOf(anyOf).slice(0, 1),
-      ...listOf(oneOf).slice(0, 1),
-    ];
-    const all = [...parts.map(mergedOf), own];
+  /** The keywords of a schema, together with those of its parts and of what it refers to. */
+  function keywordsOf(schema: unknown, level: number): Schema {
+    if (level > MAX_LEVELS) throw tooLarge();
+    if (!isObject(schema)) return {};
+    const { $ref, allOf, anyOf, oneOf, ...own } = schema;
+    const referred = typeof $ref === 'string' ? [targetOf($ref)] : [];
+    const parts = [...referred, ...listOf(allOf), ...listOf(anyOf).slice(0, 1), ...listOf(oneOf).slice(0, 1)];
+    spend(VALUE_BYTES * (parts.length + Object.keys(own.properties ?? {}).length));
+    const all = [...parts.map((part) => keywordsOf(part, level + 1)), own];
     const properties = Object.assign({}, ...all.map((part) => part.properties));
     const required = all.flatMap((part) => listOf(part.required));
-    spend(VALUE_BYTES * (parts.length + required.length + Object.keys(properties).length));
-    const whole = { ...Object.assign({}, ...all), properties, required };
-    merged.set(schema, whole);
-    return whole;
+    return { ...Object.assign({}, ...all), properties, required };
   }
 
-  function valueFor(part: unknown, name: string, depth: number): unknown {
-    const schema = mergedOf(part);
-    const fact = facts[name];
-    const type = typeOf(schema, depth);
+  function valueFor(part: unknown, name: string, level: number): unknown {
     spend(VALUE_BYTES + name.length);
-    if (depth > MAX_DEPTH) throw tooLarge();
+    const schema = keywordsOf(part, level);
+    const type = typeOf(schema, level);
+    const fact = facts[name];
     if (schema.const !== undefined) return spent(schema.const);
     if (Array.isArray(schema.enum)) return spent(schema.enum[0]);
-    if (type === 'array') return listFor(schema, Array.isArray(fact) ? fact : [], depth);
+    if (type === 'array') return listFor(schema, listOf(fact), level);
     if (fact !== undefined && (type === undefined || isOfType(fact, type))) return spent(fact);
-    if (type === 'object') return objectFor(schema, depth);
+    if (type === 'object') return objectFor(schema, level);
     if (type === 'string') return textFor(schema);
     if (type === 'integer' || type === 'number') return numberFor(schema);
     return type === 'boolean' ? false : null;
@@ -84,23 +79,26 @@ export function answerFor(root: Schema, facts: Schema): unknown {
     return value;
   }
 
-  function objectFor({ properties, required }: Schema, depth: number): unknown {
+  function objectFor({ properties, required }: Schema, level: number): unknown {
     const declared = properties as Schema;
-    const fillsAll = depth < MAX_FULL_DEPTH && leftBytes > MAX_ANSWER_BYTES / 2;
+    const fillsAll = level < MAX_FULL_LEVELS && leftBytes > MAX_ANSWER_BYTES / 2;
     const names = new Set([...(required as string[]), ...(fillsAll ? Object.keys(declared) : [])]);
-    return Object.fromEntries([...names].map((name) => [name, valueFor(declared[name], name, depth + 1)]));
+    return Object.fromEntries([...names].map((name) => [name, valueFor(declared[name], name, level + 1)]));
   }
 
-  function listFor({ items, minItems, maxItems }: Schema, found: unknown[], depth: number): unknown[] {
+  function listFor({ items, minItems = 0, maxItems }: Schema, found: unknown[], level: number): unknown[] {
     const entries = found.slice(0, Number(maxItems ?? found.length));
-    while (entries.length < Number(minItems ?? 0)) entries.push(valueFor(items, '', depth + 1));
-    return entries;
+    const missing = Math.max(0, Number(minItems) - entries.length);
+    if (missing === 0) return entries;
+    const entry = valueFor(items, '', level + 1);
+    spend(missing * JSON.stringify(entry).length);
+    return [...entries, ...Array.from({ length: missing }, () => entry)];
   }
 
-  function textFor({ minLength, maxLength }: Schema): string {
+  function textFor({ minLength = 0, maxLength = Infinity }: Schema): string {
     const text = String(facts.description ?? '');
-    spend(Math.max(text.length, Number(minLength ?? 0)));
-    return [...text.padEnd(Number(minLength ?? 0), '.')].slice(0, Number(maxLength ?? Infinity)).join('');
+    spend(Math.max(text.length, Number(minLength)));
+    return [...text.padEnd(Number(minLength), '.')].slice(0, Number(maxLength)).join('');
   }
 
   return valueFor(root, '', 0);
@@ -112,22 +110,17 @@ function tooLarge(): Error {
   );
 }
 
-function numberFor({ minimum, exclusiveMinimum, maximum, multipleOf }: Schema): number {
-  const least = exclusiveMinimum === undefined ? Number(minimum ?? 0) : Number(exclusiveMinimum) + 1;
-  const value = Math.min(least, Number(maximum ?? Infinity));
+function numberFor({ minimum = 0, exclusiveMinimum, maximum = Infinity, multipleOf }: Schema): number {
+  const least = exclusiveMinimum === undefined ? Number(minimum) : Number(exclusiveMinimum) + 1;
+  const value = Math.min(least, Number(maximum));
   return multipleOf === undefined ? value : Math.ceil(value / Number(multipleOf)) * Number(multipleOf);
 }
 
-/** The declared type, or the one that the keywords imply. The root is an object unless it says otherwise. */
-function typeOf(schema: Schema, depth: number): unknown {
-  const { type, items, minItems, minLength, pattern, minimum, maximum } = schema;
-  if (Array.isArray(type)) return type.find((one) => one !== 'null') ?? 'null';
-  if (type !== undefined) return type;
-  if (depth === 0 || Object.keys(schema.properties ?? {}).length > 0 || listOf(schema.required).length > 0)
-    return 'object';
-  if (items !== undefined || minItems !== undefined) return 'array';
-  if (minLength !== undefined || pattern !== undefined) return 'string';
-  return minimum !== undefined || maximum !== undefined ? 'number' : undefined;
+/** The declared type. The root is an object unless it says otherwise, and so is a schema with properties. */
+function typeOf({ type, properties, required }: Schema, level: number): unknown {
+  if (Array.isArray(type)) return type.find((one) => one !== 'null');
+  const hasProperties = Object.keys(properties ?? {}).length + listOf(required).length > 0;
+  return type ?? (level === 0 || hasProperties ? 'object' : undefined);
 }
 
 function isOfType(fact: unknown, type: unknown): boolean {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SandboxResult, SandboxTask } from '../../../../workers/models/protocol.ts';
+import type { SandboxTask } from '../../../../workers/models/protocol.ts';
+import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { Thread } from '../../../platform/concurrency/thread.ts';
 import {
   type CallContext,
@@ -19,14 +20,16 @@ const SIZE = /^(\d{1,5})x(\d{1,5})$/;
 const SIDE = { min: 64, max: 2_048 };
 const MAX_GROWTH = 2_000;
 const MAX_SEED = 4_294_967_295;
+/** The time that a description has; the deadline of the attempt ends it earlier. */
+const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
  * The sandbox replaces a provider without a key and without a network, and gives the same answer to the same request.
  * Its pictures are real transforms and drawings, its facts are real, and directives in the prompt make it fail as
  * providers do.
  */
-export function createSandbox(): Provider {
-  const thread = new Thread<SandboxTask, SandboxResult>(THREAD);
+export function createSandbox(imageWorkers: ImageWorkers): Provider {
+  const thread = new Thread<SandboxTask, Uint8Array<ArrayBuffer>>(THREAD);
   return {
     async run(request, context) {
       const { prompt = '', itemIndex, attempt } = request;
@@ -43,15 +46,14 @@ export function createSandbox(): Provider {
   async function makeAnswer(
     request: ModelRequest,
     text: string,
-    { signal }: CallContext,
+    { accountId, signal }: CallContext,
   ): Promise<RawAnswer> {
-    if (request.op === 'analyze') {
-      const result = await thread.run({ kind: 'measure', picture: requireInput(request) }, signal);
-      const facts = factsOf((result as { measures: Parameters<typeof factsOf>[0] }).measures);
-      return { kind: 'json', value: answerFor(request.schema ?? {}, facts) };
-    }
-    const result = await thread.run(taskOf(request, text), signal);
-    return { kind: 'image', bytes: (result as { png: Uint8Array<ArrayBuffer> }).png };
+    if (request.op !== 'analyze')
+      return { kind: 'image', bytes: await thread.run(taskOf(request, text), signal) };
+    const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
+    const call = { bytes: requireInput(request), accountId, work: 'job' as const, deadlineMs, signal };
+    const { image } = await imageWorkers.describe(call).result;
+    return { kind: 'json', value: answerFor(request.schema ?? {}, factsOf(image)) };
   }
 }
 
