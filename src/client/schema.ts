@@ -292,113 +292,27 @@ export interface Ops {
 /** What a webhook endpoint receives. */
 export type WebhookEvent = JobCompletedEvent | JobFailedEvent | JobItemCompletedEvent | JobItemFailedEvent | WebhookTestEvent;
 
+/** The query of a list that is read page by page. */
+export interface Paging {
+  /** Page from 0; clamped. */
+  page?: number;
+  /** Rows per page, 1 to 100; clamped. */
+  perPage?: number;
+  /** nextCursor of the previous page, with the same filters; not together with page. */
+  cursor?: string;
+}
+
 /** The calls that take and answer JSON, by their method and path. */
 export interface Calls {
-  'DELETE /api-keys/self': {
-    data: undefined;
-  };
-  'GET /api-keys': {
-    data: ApiKey[];
-  };
-  'POST /api-keys': {
-    body: NewApiKeyBody;
-    data: NewApiKey;
-  };
-  'DELETE /api-keys/{keyId}': {
-    path: { keyId: string };
-    data: undefined;
-  };
-  'POST /auth/sign-in': {
-    body: SignInBody;
-    data: SignedIn;
-  };
-  'POST /auth/cookie': {
-    body: SignInBody;
-    data: CookieSession;
-  };
-  'POST /auth/cookie/link': {
-    body: LinkBody;
-    data: CookieSession;
-  };
-  'POST /auth/sign-out': {
-    data: undefined;
-  };
-  'GET /auth/sessions': {
-    data: Session[];
-  };
-  'DELETE /auth/sessions/{sessionId}': {
-    path: { sessionId: string };
-    data: undefined;
-  };
-  'GET /account': {
-    data: Account;
-  };
-  'GET /requests': {
-    query: {
-      /** A status such as 404, or a class of them such as 4xx. */
-      status?: string;
-      /** Of the error. */
-      errorCode?: "invalid_param" | "invalid_state" | "unsupported_format" | "unauthorized" | "insufficient_credit" | "forbidden" | "asset_not_found" | "job_not_found" | "preset_not_found" | "not_found" | "method_not_allowed" | "not_acceptable" | "idempotency_key_reuse" | "request_in_progress" | "subscription_not_actionable" | "payload_too_large" | "unsupported_media_type" | "asset_count_exceeded" | "resource_limit_exceeded" | "job_not_resumable" | "provider_rejected" | "rate_limited" | "service_misconfigured" | "internal_error" | "provider_unavailable";
-      /** Calls of this name, such as `transformImage`. */
-      operation?: string;
-      /** Calls whose path begins so, such as `/api/v1/jobs`. */
-      path?: string;
-      /** Calls with this id. */
-      requestId?: string;
-      /** Calls with this key; `console` for those of console sessions. */
-      apiKeyId?: string;
-      /** Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC). */
-      from?: string;
-      /** Answered before, in the same forms. */
-      to?: string;
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
-    };
-    data: RequestRecord[];
-  };
-  'GET /requests/errors': {
-    query: {
-      /** A status such as 404, or a class of them such as 4xx. */
-      status?: string;
-      /** Of the error. */
-      errorCode?: "invalid_param" | "invalid_state" | "unsupported_format" | "unauthorized" | "insufficient_credit" | "forbidden" | "asset_not_found" | "job_not_found" | "preset_not_found" | "not_found" | "method_not_allowed" | "not_acceptable" | "idempotency_key_reuse" | "request_in_progress" | "subscription_not_actionable" | "payload_too_large" | "unsupported_media_type" | "asset_count_exceeded" | "resource_limit_exceeded" | "job_not_resumable" | "provider_rejected" | "rate_limited" | "service_misconfigured" | "internal_error" | "provider_unavailable";
-      /** Calls of this name, such as `transformImage`. */
-      operation?: string;
-      /** Calls whose path begins so, such as `/api/v1/jobs`. */
-      path?: string;
-      /** Calls with this id. */
-      requestId?: string;
-      /** Calls with this key; `console` for those of console sessions. */
-      apiKeyId?: string;
-      /** Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC). */
-      from?: string;
-      /** Answered before, in the same forms. */
-      to?: string;
-    };
-    data: RequestErrorGroup[];
-  };
-  'GET /requests/{requestId}': {
-    path: { requestId: string };
-    data: RequestRecord;
-  };
-  'GET /credits': {
-    data: Credits;
-  };
-  'GET /credits/ledger': {
-    query: {
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
-    };
-    data: LedgerEntry[];
-  };
+  'DELETE /api-keys/self': { data: undefined };
+  'GET /api-keys': { data: ApiKey[] };
+  'POST /api-keys': { body: NewApiKeyBody; data: NewApiKey };
+  'DELETE /api-keys/{keyId}': { path: { keyId: string }; data: undefined };
+  'POST /auth/sign-in': { body: SignInBody; data: SignedIn };
+  'POST /auth/sign-out': { data: undefined };
+  'GET /account': { data: Account };
+  'GET /credits': { data: Credits };
+  'GET /credits/ledger': { query: Paging; data: LedgerEntry[] };
   'GET /usage': {
     query: {
       /** YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; 30 days before `to` when left out. */
@@ -420,13 +334,8 @@ export interface Calls {
     };
     data: (OpDefinition | OpName)[];
   };
-  'GET /ops/{op}': {
-    path: { op: string };
-    data: OpDefinition;
-  };
-  'GET /agent-guidelines': {
-    data: Guidelines;
-  };
+  'GET /ops/{op}': { path: { op: string }; data: OpDefinition };
+  'GET /agent-guidelines': { data: Guidelines };
   'GET /ai-models': {
     query: {
       /** What the models make: images (the default), or JSON about an image. */
@@ -434,21 +343,8 @@ export interface Calls {
     };
     data: ModelDTO[];
   };
-  'GET /feedback': {
-    query: {
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
-    };
-    data: Feedback[];
-  };
-  'POST /feedback': {
-    body: FeedbackRequest;
-    data: Feedback;
-  };
+  'GET /feedback': { query: Paging; data: Feedback[] };
+  'POST /feedback': { body: FeedbackRequest; data: Feedback };
   'POST /assets/upload': {
     query: {
       /** 1 to 64 characters; one that does not exist is created. */
@@ -463,12 +359,9 @@ export interface Calls {
     body: UrlUpload;
     data: Asset | Uploaded;
   };
-  'POST /assets': {
-    body: Reservation;
-    data: Reserved;
-  };
+  'POST /assets': { body: Reservation; data: Reserved };
   'GET /assets': {
-    query: {
+    query: Paging & {
       collection?: string;
       status?: "PENDING" | "DONE" | "FAILED";
       origin?: "upload" | "job";
@@ -477,12 +370,6 @@ export interface Calls {
       similarTo?: string;
       /** With similarTo: the most bits in which perceptual hashes may differ; default 6. */
       distance?: number;
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
     };
     data: ListedAsset[];
   };
@@ -499,10 +386,7 @@ export interface Calls {
     };
     data: Asset;
   };
-  'POST /upload-tickets': {
-    body: UploadTicketRequest;
-    data: UploadTicket;
-  };
+  'POST /upload-tickets': { body: UploadTicketRequest; data: UploadTicket };
   'POST /upload-tickets/{assetId}': {
     path: { assetId: string };
     query: {
@@ -514,14 +398,8 @@ export interface Calls {
     };
     data: Asset;
   };
-  'GET /assets/{assetId}': {
-    path: { assetId: string };
-    data: Asset;
-  };
-  'DELETE /assets/{assetId}': {
-    path: { assetId: string };
-    data: undefined;
-  };
+  'GET /assets/{assetId}': { path: { assetId: string }; data: Asset };
+  'DELETE /assets/{assetId}': { path: { assetId: string }; data: undefined };
   'GET /assets/{assetId}/link': {
     path: { assetId: string };
     query: {
@@ -532,54 +410,21 @@ export interface Calls {
     };
     data: Link;
   };
-  'GET /collections': {
-    data: AssetCollection[];
-  };
-  'POST /collections': {
-    body: NewCollection;
-    data: AssetCollection;
-  };
-  'DELETE /collections/{name}': {
-    path: { name: string };
-    data: undefined;
-  };
+  'GET /collections': { data: AssetCollection[] };
+  'POST /collections': { body: NewCollection; data: AssetCollection };
+  'DELETE /collections/{name}': { path: { name: string }; data: undefined };
   'GET /templates': {
-    query: {
+    query: Paging & {
       filter?: "builtin" | "user";
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
     };
     data: TemplateSummary[];
   };
-  'POST /templates': {
-    body: NewTemplate;
-    data: TemplateData;
-  };
-  'POST /templates/import': {
-    body: TemplateEntries;
-    data: TemplateImport;
-  };
-  'GET /templates/{templateId}': {
-    path: { templateId: string };
-    data: TemplateData;
-  };
-  'PUT /templates/{templateId}': {
-    path: { templateId: string };
-    body: TemplateChange;
-    data: TemplateData;
-  };
-  'DELETE /templates/{templateId}': {
-    path: { templateId: string };
-    data: undefined;
-  };
-  'GET /templates/{templateId}/versions': {
-    path: { templateId: string };
-    data: TemplateData[];
-  };
+  'POST /templates': { body: NewTemplate; data: TemplateData };
+  'POST /templates/import': { body: TemplateEntries; data: TemplateImport };
+  'GET /templates/{templateId}': { path: { templateId: string }; data: TemplateData };
+  'PUT /templates/{templateId}': { path: { templateId: string }; body: TemplateChange; data: TemplateData };
+  'DELETE /templates/{templateId}': { path: { templateId: string }; data: undefined };
+  'GET /templates/{templateId}/versions': { path: { templateId: string }; data: TemplateData[] };
   'GET /presets': {
     query: {
       filter?: "builtin" | "user";
@@ -588,14 +433,8 @@ export interface Calls {
     };
     data: PresetData[];
   };
-  'POST /presets': {
-    body: NewPreset;
-    data: PresetData;
-  };
-  'POST /presets/import': {
-    body: PresetEntries;
-    data: PresetImport;
-  };
+  'POST /presets': { body: NewPreset; data: PresetData };
+  'POST /presets/import': { body: PresetEntries; data: PresetImport };
   'GET /presets/{slug}': {
     path: { slug: string };
     query: {
@@ -604,23 +443,10 @@ export interface Calls {
     };
     data: PresetData;
   };
-  'PUT /presets/{slug}': {
-    path: { slug: string };
-    body: PresetChange;
-    data: PresetData;
-  };
-  'DELETE /presets/{slug}': {
-    path: { slug: string };
-    data: undefined;
-  };
-  'DELETE /presets/{slug}/versions/{version}': {
-    path: { slug: string; version: string };
-    data: undefined;
-  };
-  'POST /images/compare': {
-    body: CompareReference;
-    data: Difference;
-  };
+  'PUT /presets/{slug}': { path: { slug: string }; body: PresetChange; data: PresetData };
+  'DELETE /presets/{slug}': { path: { slug: string }; data: undefined };
+  'DELETE /presets/{slug}/versions/{version}': { path: { slug: string; version: string }; data: undefined };
+  'POST /images/compare': { body: CompareReference; data: Difference };
   'POST /images/read-text': {
     query: {
       /** An installed language. */
@@ -629,10 +455,7 @@ export interface Calls {
     body: ImageReference;
     data: TextOfImage;
   };
-  'POST /images/read-codes': {
-    body: ImageReference;
-    data: CodesOfImage;
-  };
+  'POST /images/read-codes': { body: ImageReference; data: CodesOfImage };
   'POST /images/metadata': {
     query: {
       /** Measures the main colours, at most this many. */
@@ -641,81 +464,36 @@ export interface Calls {
     body: ImageReference;
     data: ImageMetadata;
   };
-  'GET /fonts': {
-    data: FontFamily[];
-  };
-  'GET /signing-keys': {
-    data: SigningKey[];
-  };
-  'POST /signing-keys': {
-    body: NewSigningKeyBody;
-    data: NewSigningKey;
-  };
-  'DELETE /signing-keys/{keyId}': {
-    path: { keyId: string };
-    data: undefined;
-  };
-  'POST /delivery-links': {
-    body: NewDeliveryLinks;
-    data: DeliveryLinks;
-  };
-  'GET /webhook-endpoints': {
-    data: WebhookEndpoint[];
-  };
-  'POST /webhook-endpoints': {
-    body: NewWebhookEndpoint;
-    data: WebhookEndpointWithSecret;
-  };
-  'GET /webhook-endpoints/{endpointId}': {
-    path: { endpointId: string };
-    data: WebhookEndpoint;
-  };
+  'GET /fonts': { data: FontFamily[] };
+  'GET /signing-keys': { data: SigningKey[] };
+  'POST /signing-keys': { body: NewSigningKeyBody; data: NewSigningKey };
+  'DELETE /signing-keys/{keyId}': { path: { keyId: string }; data: undefined };
+  'POST /delivery-links': { body: NewDeliveryLinks; data: DeliveryLinks };
+  'GET /webhook-endpoints': { data: WebhookEndpoint[] };
+  'POST /webhook-endpoints': { body: NewWebhookEndpoint; data: WebhookEndpointWithSecret };
+  'GET /webhook-endpoints/{endpointId}': { path: { endpointId: string }; data: WebhookEndpoint };
   'PUT /webhook-endpoints/{endpointId}': {
     path: { endpointId: string };
     body: WebhookEndpointChange;
     data: WebhookEndpoint;
   };
-  'DELETE /webhook-endpoints/{endpointId}': {
-    path: { endpointId: string };
-    data: undefined;
-  };
+  'DELETE /webhook-endpoints/{endpointId}': { path: { endpointId: string }; data: undefined };
   'POST /webhook-endpoints/{endpointId}/rotate-secret': {
     path: { endpointId: string };
     data: WebhookEndpointWithSecret;
   };
-  'POST /webhook-endpoints/{endpointId}/test': {
-    path: { endpointId: string };
-    data: Delivery;
-  };
+  'POST /webhook-endpoints/{endpointId}/test': { path: { endpointId: string }; data: Delivery };
   'GET /webhook-endpoints/{endpointId}/deliveries': {
     path: { endpointId: string };
-    query: {
-      /** DELIVERED and FAILED are final. */
-      status?: "PENDING" | "DELIVERED" | "FAILED";
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
-    };
+    query: Paging;
     data: Delivery[];
-  };
-  'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}': {
-    path: { endpointId: string; deliveryId: string };
-    data: DeliveryWithBody;
-  };
-  'POST /webhook-endpoints/{endpointId}/redeliver': {
-    path: { endpointId: string };
-    body: RedeliverBody;
-    data: Redelivered;
   };
   'POST /webhook-endpoints/{endpointId}/deliveries/{deliveryId}/redeliver': {
     path: { endpointId: string; deliveryId: string };
     data: Delivery;
   };
   'GET /jobs': {
-    query: {
+    query: Paging & {
       /** COMPLETED, FAILED and CANCELLED are final. */
       status?: "PENDING" | "PROCESSING" | "COMPLETED" | "FAILED" | "CANCELLED" | "CANCELLING";
       /** What kind of work it is; a chain has several segments. */
@@ -732,12 +510,6 @@ export interface Calls {
       createdTo?: string;
       /** Names of fields, separated by commas: each job has only these then, also those that are always there. */
       fields?: string;
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
     };
     data: JobSummary[];
   };
@@ -786,15 +558,9 @@ export interface Calls {
   };
   'GET /jobs/{jobId}/items': {
     path: { jobId: string };
-    query: {
+    query: Paging & {
       /** COMPLETED, FAILED and CANCELLED are final. */
       status?: "PENDING" | "PROCESSING" | "COMPLETED" | "FAILED" | "CANCELLED";
-      /** Page from 0; clamped. */
-      page?: number;
-      /** Rows per page, 1 to 100; clamped. */
-      perPage?: number;
-      /** nextCursor of the previous page, with the same filters; not together with page. */
-      cursor?: string;
     };
     data: JobItem[];
   };
@@ -924,20 +690,11 @@ export interface CodesOfImage {
   }[];
 }
 
-export interface CompareReference {
-  /** One of the assets of the account; give this or url. */
-  assetId?: string;
-  /** http or https, public, without redirects; give this or assetId. */
-  url?: string;
+export interface CompareReference extends ImageReference {
   /** The second image, one of the assets; or otherUrl. */
   otherAssetId?: string;
   /** Or otherAssetId. */
   otherUrl?: string;
-}
-
-export interface CookieSession {
-  expiresAt: string;
-  account: Account;
 }
 
 export interface Credits {
@@ -954,7 +711,6 @@ export interface Delivery {
   /** The same on every attempt: the key to deduplicate by. */
   eventId: string;
   eventType: string;
-  /** DELIVERED and FAILED are final. */
   status: "PENDING" | "DELIVERED" | "FAILED";
   attempts: number;
   /** When it was queued for this endpoint. */
@@ -980,22 +736,9 @@ export interface DeliveryLink {
   preset?: string;
 }
 
-export interface DeliveryLinks {
-  url?: string;
-  /** Every rung of a family. */
-  srcset?: string;
-  sizes?: string;
-  /** One `<img>`. */
-  html?: string;
-  /** `slug@version` that was saved for this, or found. */
-  preset?: string;
+export interface DeliveryLinks extends Partial<DeliveryLink> {
   /** In the order of the call. */
   links?: DeliveryLink[];
-}
-
-export interface DeliveryWithBody extends Delivery {
-  /** The event as JSON text: the same bytes at each attempt. */
-  body: string;
 }
 
 export interface Difference {
@@ -1527,11 +1270,6 @@ export interface Link {
   expiresAt: string;
 }
 
-export interface LinkBody {
-  /** What stands behind # in the link. */
-  token: string;
-}
-
 export interface ListMeta {
   total?: number;
   /** Zero-based. */
@@ -1586,14 +1324,7 @@ export interface ModelDTO {
   sandbox?: boolean;
 }
 
-export interface NewApiKey {
-  id: string;
-  name: string;
-  /** The prefix and the last 4 characters. */
-  hint: string;
-  createdAt: string;
-  /** Exact to a minute. */
-  lastUsedAt?: string;
+export interface NewApiKey extends ApiKey {
   /** Shown once. */
   key: string;
 }
@@ -1651,11 +1382,7 @@ export interface NewPreset {
   slug?: string;
 }
 
-export interface NewSigningKey {
-  /** `sgk_…`: the first part of the addresses that it signs. */
-  id: string;
-  name: string;
-  createdAt: string;
+export interface NewSigningKey extends SigningKey {
   /** `sgs_…`, shown once. Its text is the HMAC key. */
   secret: string;
 }
@@ -1706,10 +1433,7 @@ export interface NewWebhookEndpoint {
   enabled?: boolean;
 }
 
-export interface OpDefinition {
-  op: string;
-  kind: "ai" | "deterministic" | "sync";
-  description: string;
+export interface OpDefinition extends OpName {
   params: Record<string, OpParameter>;
   pricing: OpPricing;
   produces: "image" | "json";
@@ -1770,25 +1494,7 @@ export interface OpPricing {
   summary: string;
 }
 
-export interface PresetChange {
-  /** Not blank. */
-  name?: string;
-  /** Run in order. Adjacent deterministic steps are one pass; each AI step is its own segment. */
-  steps?: PresetStep[];
-  /** An empty string on PUT empties it. */
-  description?: string;
-  /** At most 4; a list of steps with subjects needs a generate or edit step. */
-  subjects?: unknown[];
-  /** Ascending: what signed addresses of it may ask for. */
-  widths?: number[];
-  /** Answered by signed addresses of it, with that status, while their source is away. */
-  fallback?: {
-    assetId: string;
-    status: 200 | 404;
-  };
-  /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
-  slug?: string;
-}
+export type PresetChange = Partial<NewPreset>;
 
 export interface PresetData {
   /** `pre_…`; of a built-in `builtin-…`. */
@@ -1882,18 +1588,6 @@ export interface PresetVersionData {
   updatedAt: string;
 }
 
-export interface RedeliverBody {
-  /** Deliveries that were queued at or after: YYYY-MM-DD or an ISO-8601 instant (UTC). */
-  since: string;
-}
-
-export interface Redelivered {
-  /** New deliveries: one for each event. */
-  queued: number;
-  /** Events beyond the 1000 of one call: repeat it. */
-  left: number;
-}
-
 export interface RenderRequest {
   /** Id, slug, or either with @version; a built-in also by its short name, such as social-card. Or send html. */
   templateId?: string;
@@ -1917,74 +1611,6 @@ export interface RenderRequest {
   quality?: number;
   /** Pixels of the picture per pixel of the template; the picture has at most 4096 per edge. 1 when left out. */
   scale?: number;
-}
-
-export interface RequestErrorGroup {
-  method: string;
-  /** The name of the call in generated clients, such as `transformImage`. */
-  operation: string;
-  /** The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`. */
-  route: string;
-  /** The code of the error. */
-  code: string;
-  /** Of the last one. */
-  message: string;
-  /** The parameter at fault. */
-  param?: string;
-  /** The sub-reason, of `details.reason`. */
-  reason?: string;
-  /** The mends that, made in order, let the call pass. */
-  fix?: unknown[];
-  /** How many of the recent calls. */
-  count: number;
-  /** When the first of them was answered. */
-  firstAt: string;
-  /** When the last of them was answered. */
-  lastAt: string;
-  /** The id of the last one. */
-  lastRequestId: string;
-}
-
-export interface RequestRecord {
-  /** The X-Request-Id: several calls may have the same one, if their caller chose it. */
-  id: string;
-  /** When it was answered. */
-  at: string;
-  method: string;
-  /** The name of the call in generated clients, such as `transformImage`. */
-  operation: string;
-  /** The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`. */
-  route: string;
-  /** The path and query as they were sent, without secrets. */
-  path: string;
-  /** Of the answer. */
-  status: number;
-  error?: {
-    /** The code of the error. */
-    code: string;
-    /** As it was answered. */
-    message: string;
-    /** The parameter at fault. */
-    param?: string;
-    /** The sub-reason, of `details.reason`. */
-    reason?: string;
-    /** The mends that, made in order, let the call pass. */
-    fix?: unknown[];
-    /** Whether the same call may succeed later. */
-    retryable: boolean;
-  };
-  /** From the request to the end of its answer. */
-  durationMs: number;
-  /** The parts of Server-Timing, in milliseconds, in their order. */
-  timing?: Record<string, number>;
-  /** Of the body, if the client announced its size. */
-  bytesIn?: number;
-  /** Of the answer; absent for a stream of unknown size. */
-  bytesOut?: number;
-  /** The entries of X-Service-Warnings. */
-  warnings?: string[];
-  /** The key it was made with; absent for a console session. */
-  apiKeyId?: string;
 }
 
 export interface Reservation {
@@ -2029,15 +1655,6 @@ export interface ResumedJob extends Job {
   notRetryableItems?: number[];
 }
 
-export interface Session {
-  id: string;
-  /** When it was signed in. */
-  createdAt: string;
-  expiresAt: string;
-  /** Whether it makes this call. */
-  isCurrent: boolean;
-}
-
 export interface SignInBody {
   email: string;
   password: string;
@@ -2065,34 +1682,7 @@ export interface Subject {
   descriptor?: string;
 }
 
-export interface TemplateChange {
-  /** Not blank. */
-  name?: string;
-  /** Free text, not rendered. An empty string on PUT empties it. */
-  description?: string;
-  /**
-   * At most 262144 bytes of UTF-8. `{{ name }}` is filled escaped, `{{{ name }}}` raw. Scripts never run; only
-   * data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end
-   * are drawn at their end, others before they move.
-   */
-  html?: string;
-  /** At most 131072 bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it. */
-  css?: string;
-  /** Width of the picture, 1 to 4096 px. */
-  width?: number;
-  /** Height of the picture, 1 to 4096 px. */
-  height?: number;
-  /**
-   * Names of the placeholders: letters, digits, `_` and `.`. Derived from html and css when omitted. One that a row
-   * may leave empty is `{"name": "subtitle", "optional": true}`: it gives no `empty_variable` warning.
-   */
-  variables?: (string | {
-    name: string;
-    optional?: boolean;
-  })[];
-  /** Unique in the account. Made from the name when omitted; `builtin-` is reserved. */
-  slug?: string;
-}
+export type TemplateChange = Partial<NewTemplate>;
 
 export interface TemplateData {
   /** `tpl_…`; of a built-in `builtin-template-…`; of one version `<id>@<version>`. */
@@ -2210,20 +1800,7 @@ export interface UploadTicketRequest {
   collection?: string;
 }
 
-export interface Uploaded {
-  id?: string;
-  status?: "PENDING" | "DONE" | "FAILED";
-  name?: string;
-  collection?: string;
-  origin?: "upload" | "job";
-  jobId?: string;
-  itemIndex?: number;
-  image?: ImageObject;
-  /** Tags under their own names, by group (exif, iptc, xmp, icc, png, …); no binary values. */
-  metadata?: Record<string, Record<string, unknown>>;
-  createdAt?: string;
-  /** When it is deleted; absent on one that stays. */
-  expiresAt?: string;
+export interface Uploaded extends Partial<Asset> {
   /** Of several files, instead of the other fields: the asset of each, in their order. */
   assets?: Asset[];
   /** The files of several that are no assets. The others are not affected. */
@@ -2294,18 +1871,7 @@ export interface WebhookEndpoint {
   updatedAt: string;
 }
 
-export interface WebhookEndpointChange {
-  /** https on port 443, on a host whose every address is public. */
-  url?: string;
-  description?: string;
-  /**
-   * Any of job.completed, job.failed, job.item.completed, job.item.failed; job.completed and job.failed when it is
-   * not sent.
-   */
-  events?: ("job.completed" | "job.failed" | "job.item.completed" | "job.item.failed")[];
-  /** A disabled endpoint gets nothing, and no event of that time later. */
-  enabled?: boolean;
-}
+export type WebhookEndpointChange = Partial<NewWebhookEndpoint>;
 
 export interface WebhookEndpointWithSecret extends WebhookEndpoint {
   /** The key of the signatures, `whsec_…`: shown only once. */

@@ -24,7 +24,9 @@ const MAX_LINE = 116;
 /** Components of the calls that answer bytes, and of failures. */
 const ROOTS = ['ErrorCode', 'ImageEstimate', 'RenderRequest', 'ResultLink'];
 /** A component with fewer fields is no base of another. */
-const MIN_INHERITED = 8;
+const MIN_INHERITED = 2;
+/** The parameters of a query by which a list is read page by page. */
+const PAGING = ['page', 'perPage', 'cursor'];
 /** The components that describe one op of a transform, and one parameter that ops share. */
 const OP_COMPONENT = /^Transform_(\w+)$/;
 const SHARED_COMPONENT = /^Pass_(\w+)$/;
@@ -33,6 +35,14 @@ const REFERENCE = /^#\/components\/schemas\/(.+)$/;
 /** The types of the client, as TypeScript: the ops, the calls that take and answer JSON, and what they refer to. */
 export function schemaSource(document: Document): string {
   return new SchemaSource(document).text();
+}
+
+/** A component whose fields another one has too. */
+interface Base {
+  name: string;
+  fields: readonly string[];
+  /** Whether the other one requires none of them. */
+  isPartial: boolean;
 }
 
 class SchemaSource {
@@ -58,26 +68,31 @@ class SchemaSource {
     if (schema.properties === undefined) return `export type ${name} = ${this.#type(schema, '')};\n`;
     const base = this.#baseOf(name, schema);
     if (base === undefined) return `export interface ${name} ${this.#type(schema, '')}\n`;
-    const inherited = Object.keys(propertiesOf(this.#document.components.schemas[base]));
-    const own = Object.entries(propertiesOf(schema)).filter(([field]) => !inherited.includes(field));
-    const type = this.#type({ ...schema, properties: Object.fromEntries(own) }, '');
-    return `export interface ${name} extends ${this.#reference(base)} ${type}\n`;
+    const reference = this.#reference(base.name);
+    const type = base.isPartial ? `Partial<${reference}>` : reference;
+    const own = Object.entries(propertiesOf(schema)).filter(([field]) => !base.fields.includes(field));
+    if (own.length === 0) return `export type ${name} = ${type};\n`;
+    const rest = this.#type({ ...schema, properties: Object.fromEntries(own) }, '');
+    return `export interface ${name} extends ${type} ${rest}\n`;
   }
 
-  /** The largest component all of whose fields another one has too, as JobSummary for Job. */
-  #baseOf(name: string, schema: Node): string | undefined {
-    const contract = (one: Node | undefined, field: string) =>
-      JSON.stringify([propertiesOf(one)[field], ((one?.required ?? []) as string[]).includes(field)]);
-    const candidates = Object.entries(this.#document.components.schemas).filter(([other, base]) => {
+  /** The largest component all of whose fields another one has too, as JobSummary for Job and Asset for Uploaded. */
+  #baseOf(name: string, schema: Node): Base | undefined {
+    const all = propertiesOf(schema);
+    const required = requiredOf(schema);
+    const bases = Object.entries(this.#document.components.schemas).flatMap(([other, base]): Base[] => {
       const fields = Object.keys(propertiesOf(base));
-      const isPart =
-        fields.length >= MIN_INHERITED && fields.length < Object.keys(propertiesOf(schema)).length;
-      return (
-        isPart && other !== name && fields.every((field) => contract(base, field) === contract(schema, field))
+      const isPart = fields.every(
+        (field) => JSON.stringify(propertiesOf(base)[field]) === JSON.stringify(all[field]),
       );
+      if (other === name || fields.length < MIN_INHERITED || !isPart) return [];
+      const isSame = fields.every((field) => requiredOf(base).includes(field) === required.includes(field));
+      const isPartial = !isSame && !fields.some((field) => required.includes(field));
+      // Of two with the same contract, neither is the base of the other.
+      const isBase = isPartial || (isSame && fields.length < Object.keys(all).length);
+      return isBase ? [{ name: other, fields, isPartial }] : [];
     });
-    const sizes = candidates.map(([other, base]) => [other, Object.keys(propertiesOf(base)).length] as const);
-    return sizes.sort(([, one], [, other]) => other - one)[0]?.[0];
+    return bases.sort((one, other) => other.fields.length - one.fields.length)[0];
   }
 
   /** The parameters of each op that runs while the caller waits; those that most ops have stand together. */
@@ -111,7 +126,7 @@ class SchemaSource {
     const own = Object.fromEntries(all.filter((one) => !isShared(one)));
     const missing = shared.filter((name) => !taken.includes(name)).map((name) => `'${name}'`);
     const common = missing.length === 0 ? 'PassParameters' : `Omit<PassParameters, ${missing.join(' | ')}>`;
-    const fields = this.#fields(own, (parameters.required ?? []) as string[], '    ');
+    const fields = this.#fields(own, requiredOf(parameters), '    ');
     const type = [...(taken.length > 0 ? [common] : []), ...(fields === '' ? [] : [`{\n${fields}  }`])];
     return `  ${op}: ${type.join(' & ') || 'Record<never, never>'};\n`;
   }
@@ -124,24 +139,38 @@ class SchemaSource {
     return `/** What a webhook endpoint receives. */\nexport type WebhookEvent = ${bodies.join(' | ')};\n`;
   }
 
-  /** The calls that take and answer JSON, by their method and path. */
+  /** The calls that take and answer JSON, by their method and path; a call on one line where it fits. */
   #calls(): string {
+    let paging = '';
     const lines = Object.entries(this.#document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, operation]) => {
         // PATCH is another name of PUT.
         if (!path.startsWith(`${PREFIX}/`) || method === 'patch' || answersBytes(operation)) return [];
         const name = `${method.toUpperCase()} ${path.slice(PREFIX.length)}`;
-        return [`  '${name}': {\n${this.#call(operation)}  };\n`];
+        const query = queryOf(operation);
+        if (isPaged(query)) paging ||= this.#fields(picked(query, PAGING), [], '  ');
+        const parts = this.#call(operation, query);
+        const line = `  '${name}': { ${parts.join('; ')} };\n`;
+        if (line.length <= MAX_LINE && !line.slice(0, -1).includes('\n')) return [line];
+        return [`  '${name}': {\n${parts.map((part) => `    ${part};\n`).join('')}  };\n`];
       }),
     );
-    return `/** The calls that take and answer JSON, by their method and path. */\nexport interface Calls {\n${lines.join('')}}\n`;
+    return [
+      '/** The query of a list that is read page by page. */',
+      `export interface Paging {\n${paging}}`,
+      '',
+      '/** The calls that take and answer JSON, by their method and path. */',
+      `export interface Calls {\n${lines.join('')}}\n`,
+    ].join('\n');
   }
 
-  #call({ parameters = [], requestBody, responses }: Operation): string {
+  /** The parts of a call, such as `path: { jobId: string }`. */
+  #call({ parameters = [], requestBody, responses }: Operation, query: Record<string, Node>): string[] {
     const path = parameters.filter((one) => one.in === 'path').map(({ name }) => `${name}: string`);
-    const query = parameters.filter((one) => one.in === 'query');
-    const schemas = query.map(({ name, schema, description }) => [name, { description, ...schema }]);
-    const required = query.filter((one) => one.required).map(({ name }) => name);
+    const required = parameters.flatMap(({ name, required }) => (required ? [name] : []));
+    const own = Object.keys(query).filter((name) => !isPaged(query) || !PAGING.includes(name));
+    const fields = this.#fields(picked(query, own), required, '      ');
+    const types = [...(isPaged(query) ? ['Paging'] : []), ...(own.length > 0 ? [`{\n${fields}    }`] : [])];
     const sent = requestBody?.content[JSON_TYPE]?.schema;
     const data = new Set<string>();
     for (const [status, { content }] of Object.entries(responses)) {
@@ -151,13 +180,11 @@ class SchemaSource {
       if (envelope.meta !== undefined) this.#named.add('ListMeta');
     }
     return [
-      ...(path.length > 0 ? [`    path: { ${path.join('; ')} };\n`] : []),
-      ...(query.length > 0
-        ? [`    query: {\n${this.#fields(Object.fromEntries(schemas), required, '      ')}    };\n`]
-        : []),
-      ...(sent === undefined ? [] : [`    body: ${this.#type(sent, '    ')};\n`]),
-      `    data: ${[...data].join(' | ')};\n`,
-    ].join('');
+      ...(path.length > 0 ? [`path: { ${path.join('; ')} }`] : []),
+      ...(types.length > 0 ? [`query: ${types.join(' & ')}`] : []),
+      ...(sent === undefined ? [] : [`body: ${this.#type(sent, '    ')}`]),
+      `data: ${[...data].join(' | ')}`,
+    ];
   }
 
   #type(schema: Node, indent: string): string {
@@ -176,8 +203,7 @@ class SchemaSource {
     if (type === 'string' || type === 'boolean' || type === 'null') return type;
     if (type === 'array') return this.#list(items as Node | undefined, indent);
     if (properties !== undefined) {
-      const required = (schema.required ?? []) as string[];
-      return `{\n${this.#fields(propertiesOf(schema), required, `${indent}  `)}${indent}}`;
+      return `{\n${this.#fields(propertiesOf(schema), requiredOf(schema), `${indent}  `)}${indent}}`;
     }
     if (type !== 'object') return 'unknown';
     return `Record<string, ${typeof others === 'object' ? this.#type(others as Node, indent) : 'unknown'}>`;
@@ -206,6 +232,24 @@ class SchemaSource {
 
 function propertiesOf(schema: Node | undefined): Record<string, Node> {
   return (schema?.properties ?? {}) as Record<string, Node>;
+}
+
+function requiredOf(schema: Node | undefined): readonly string[] {
+  return (schema?.required ?? []) as string[];
+}
+
+/** The parameters of a query, by their names. */
+function queryOf({ parameters = [] }: Operation): Record<string, Node> {
+  const query = parameters.filter((one) => one.in === 'query');
+  return Object.fromEntries(query.map(({ name, schema, description }) => [name, { description, ...schema }]));
+}
+
+function isPaged(query: Record<string, Node>): boolean {
+  return PAGING.every((name) => name in query);
+}
+
+function picked(fields: Record<string, Node>, names: readonly string[]): Record<string, Node> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
 }
 
 function nameIn(reference: unknown): string {
