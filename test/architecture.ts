@@ -73,7 +73,6 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   Transforms: 'what a slice offers: its routes in two groups',
   EmbeddedCoordination: 'a port with one more method; wrappers enumerate the methods of a port',
   StoresToCopy: 'two ports, and how they are closed',
-  Outbound: 'traced.ts implements it too',
   Archive: 'a stream that is made once, with what is known of it',
   Multipart: 'a body that is read once; its parser calls closures',
   HandedConnections: 'listeners of one worker process, and how they end',

@@ -7,7 +7,7 @@ import { ASSETS } from '../product/assets/store.ts';
 import { LEDGER_ROWS, RUN_MOVEMENTS } from '../product/billing/store.ts';
 import { USAGE_DAYS, USAGE_HOURS } from '../product/billing/usage-store.ts';
 import { SIGNING_KEYS } from '../product/delivery/keys/store.ts';
-import { OUTBOX } from '../product/events/outbox.ts';
+import { OUTBOX } from '../product/events/open.ts';
 import { FEEDBACK } from '../product/feedback/store.ts';
 import { JOB_ITEMS } from '../product/jobs/items-store.ts';
 import { JOB_DEFINITIONS, JOBS } from '../product/jobs/store.ts';

@@ -11,8 +11,7 @@ import { openSignatures } from '../platform/http/signatures.ts';
 import type { Slice } from '../platform/http/slice.ts';
 import { createMail } from '../platform/mail.ts';
 import type { Meters } from '../platform/metrics/meters.ts';
-import { createOutbound } from '../platform/outbound/outbound.ts';
-import { tracedOutbound } from '../platform/outbound/traced.ts';
+import { createOutbound, tracedOutbound } from '../platform/outbound/outbound.ts';
 import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { MEGABYTE } from '../platform/values/units.ts';
@@ -61,17 +60,16 @@ export interface Platform extends Omit<Stores, 'close'> {
 /** The time at which this release was unpacked, as the date of the guidelines. */
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
+/** The pools of a process that work on images. */
+interface Imaging {
+  imageWorkers: ImageWorkers;
+  readers: Readers;
+  renders: Renders;
+  fonts: Fonts;
+}
+
 /** Opens the slices, one statement each. Each is opened after the slices that it needs. */
-export async function openSlices(
-  settings: Settings,
-  platform: Platform,
-  {
-    imageWorkers,
-    readers,
-    renders,
-    fonts,
-  }: { imageWorkers: ImageWorkers; readers: Readers; renders: Renders; fonts: Fonts },
-) {
+export async function openSlices(settings: Settings, platform: Platform, imaging: Imaging) {
   const { documents, publicUrl, log } = platform;
   const all: Slice[] = [];
   const added = <S extends Slice>(slice: S): S => {
@@ -88,20 +86,6 @@ export async function openSlices(
     typicalSeconds: (op: string, model: string) => jobs.typicalSeconds(op, model),
   };
 
-  const plans = readPlans();
-  const plan = (id: string) => planNamed(plans, id);
-  const models = offeredModels(readModels(), offeredBy(settings.providers));
-  const topUpUrl = () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`;
-  const signatures = await openSignatures(documents);
-  const outbound = tracedOutbound(
-    createOutbound({
-      allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
-      allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
-    }),
-    platform.tracing,
-  );
-  const answerSchemas = new AnswerSchemas();
-
   const accounts: Accounts = added(
     await openAccounts({
       ...platform,
@@ -111,12 +95,28 @@ export async function openSlices(
   );
   const { gate } = accounts;
   const requests = added(await Requests.open({ ...platform, gate }));
+  const plans = readPlans();
+  /** What several slices take. */
+  const shared = {
+    ...platform,
+    ...imaging,
+    gate,
+    plan: (id: string) => planNamed(plans, id),
+    models: offeredModels(readModels(), offeredBy(settings.providers)),
+    topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
+    signatures: await openSignatures(documents),
+    outbound: tracedOutbound(
+      createOutbound({
+        allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
+        allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
+      }),
+      platform.tracing,
+    ),
+    answerSchemas: new AnswerSchemas(),
+  };
   const billing: Billing = added(
     await openBilling({
-      ...platform,
-      gate,
-      plan,
-      topUpUrl,
+      ...shared,
       accounts: accounts.store,
       countAssets: later.countAssets,
       usageSources: later.usageSources,
@@ -128,62 +128,34 @@ export async function openSlices(
       },
     }),
   );
-  const catalogue = added(
-    openCatalogue({ plans, models, installedAt: INSTALLED_AT, typicalSeconds: later.typicalSeconds }),
-  );
-  added(openModels({ models }));
-  added(await openFeedback({ ...platform, gate }));
+  const { typicalSeconds } = later;
+  const catalogue = added(openCatalogue({ ...shared, plans, installedAt: INSTALLED_AT, typicalSeconds }));
+  added(openModels(shared));
+  added(await openFeedback(shared));
   const assets: Assets = added(
-    await openAssets({
-      ...platform,
-      gate,
-      imageWorkers,
-      outbound,
-      signatures,
-      storedAssets: (id) => plan(id).storedAssets,
-      topUpUrl,
-    }),
+    await openAssets({ ...shared, storedAssets: (id) => shared.plan(id).storedAssets }),
   );
-  const templates = added(await openTemplates({ ...platform, gate }));
-  const presets = added(
-    await openPresets({
-      ...platform,
-      gate,
-      models,
-      answerSchemas,
-      missingAssets: assets.missingAssets,
-      usageOf: later.usageOfPresets,
-    }),
-  );
+  const templates = added(await openTemplates(shared));
+  const { missingAssets } = assets;
+  const presets = added(await openPresets({ ...shared, missingAssets, usageOf: later.usageOfPresets }));
+  const { allowance } = billing;
   const transforms = added(
     openTransforms({
-      ...platform,
-      gate,
-      imageWorkers,
-      readers,
-      renders,
-      fonts,
-      outbound,
-      signatures,
+      ...shared,
       templates,
-      models,
       presets,
-      allowance: billing.allowance,
+      allowance,
       assets: assets.reader,
       settings: { ...settings.images, ...settings.renders },
     }),
   );
   const delivery = added(
     await Delivery.open({
-      ...platform,
-      gate,
+      ...shared,
       accounts: accounts.store,
       assets,
       presets,
-      models,
-      imageWorkers,
-      outbound,
-      allowance: billing.allowance,
+      allowance,
       engine: packageJson.version,
       settings: { ...settings.stores, ...settings.delivery, ...settings.images },
     }),
@@ -192,44 +164,24 @@ export async function openSlices(
   // The webhooks stop after the jobs: the last events of jobs still become deliveries.
   added(
     await openWebhooks({
-      ...platform,
-      gate,
+      ...shared,
       events,
-      outbound,
       sendMail: createMail({ settings: settings.mail, log }),
       findEmail: async (id) => (await accounts.store.find(id))?.email ?? null,
       settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),
   );
-  const providers = new ModelProviders({
-    ...platform,
-    models,
-    imageWorkers,
-    readers,
-    outbound,
-    answerSchemas,
-    settings: settings.providers,
-  });
+  const providers = new ModelProviders({ ...shared, settings: settings.providers });
   const jobs: Jobs = added(
     await openJobs({
-      ...platform,
-      gate,
-      models,
-      imageWorkers,
-      readers,
-      renders,
-      fonts,
-      signatures,
+      ...shared,
       presets,
       templates,
-      answerSchemas,
       events,
-      plan,
       assets: assets.jobs,
       countAssets: assets.countAssets,
       holds: billing.holds,
       providers: tracedProviders(providers, platform.tracing),
-      topUpUrl,
       keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE,
     }),
   );

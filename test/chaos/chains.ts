@@ -4,10 +4,10 @@ import type { ModelSegment, PassSegment, Segment } from '../../src/product/catal
 import type { EndedJob, ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
 import type { Order } from '../../src/product/jobs/order.ts';
 import {
-  type Input,
   type ItemCall,
   ItemFailure,
   ItemWork,
+  type ReadInput,
   type SegmentResult,
 } from '../../src/product/jobs/work/perform.ts';
 import {
@@ -134,7 +134,7 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
       if (life.isDead || isNow) await life.die();
     }
 
-    async function work({ item }: ItemCall, { index }: Segment, input: Input): Promise<SegmentResult> {
+    async function work({ item }: ItemCall, { index }: Segment, input: ReadInput): Promise<SegmentResult> {
       await dieIf('asked', item.index, index);
       const bytes = (await input()) ?? new Uint8Array();
       refuse(segments[index]?.[0], item);

@@ -2,7 +2,7 @@ import type { ImageWorkers } from '../../src/imaging/images/image-workers.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
 import type { Outputs } from '../../src/product/assets/uploads/outputs.ts';
 import type { PassSegment } from '../../src/product/catalogue/plan/plan.ts';
-import type { Definitions } from '../../src/product/jobs/definitions/definitions.ts';
+import type { Definitions } from '../../src/product/jobs/definitions.ts';
 import type { Perform, WorkResult } from '../../src/product/jobs/item-work.ts';
 import type { ItemsStore } from '../../src/product/jobs/items-store.ts';
 import type { Claimed, JobDocument } from '../../src/product/jobs/job.ts';

@@ -1,10 +1,11 @@
+import { isoBox, isoBrands } from '../formats/boxes.ts';
+import { Bytes } from '../formats/bytes.ts';
 import type { RawPixels, Readings } from '../protocol.ts';
 import { withAvifColours } from './colour/avif-colours.ts';
 import { type ColouredFile, withPngProfile } from './colour/png-colours.ts';
 import { withPlainSamples } from './colour/tiff-colours.ts';
 import { withEndOfImage } from './end-of-image.ts';
 import { withoutBulkyTexts } from './metadata/png-guard.ts';
-import { withStillBrand } from './still-brand.ts';
 
 /** A file that libvips reads correctly. */
 export interface ReadableFile extends ColouredFile {
@@ -59,4 +60,18 @@ export async function readableFile(
     default:
       return { input, described: input, isConverted: false, isHdr: false };
   }
+}
+
+/**
+ * Makes the still picture of an AVIF sequence readable. Such a file has the brand `avis`, which libvips does not open,
+ * though it contains a still picture for viewers that show no animation. Returns the same bytes, or a copy with the
+ * brand `avif`.
+ */
+function withStillBrand(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const bytes = new Bytes(input);
+  const brands = isoBox(bytes, { start: 0, end: bytes.length }, 'ftyp');
+  if (brands === undefined || isoBrands(bytes)[0] !== 'avis') return input;
+  const copy = new Uint8Array(input);
+  copy.set(Buffer.from('avif', 'latin1'), brands.start);
+  return copy;
 }

@@ -13,10 +13,10 @@ sharp.cache(false);
 const BACKGROUND_TOLERANCE = 32;
 
 /** Performs one task with real image processing. The same task always gives the same bytes of a PNG. */
-export default function run(task: SandboxTask): Promise<Uint8Array<ArrayBuffer>> {
+export default async function run(task: SandboxTask): Promise<Uint8Array<ArrayBuffer>> {
   switch (task.kind) {
     case 'draw':
-      return encodePng(drawn(task));
+      return encodePng(await drawn(task));
     case 'recolour':
       return encodePng(sharp(task.picture).modulate({ hue: hueOf(task.seed), saturation: 1.15 }));
     case 'enlarge':
@@ -35,25 +35,24 @@ const MAX_TEXT_CHARACTERS = 400;
 const MAX_GROUND_TONE = 150;
 /** The part of the width and of the height that the text may fill. */
 const TEXT_SHARE = 0.8;
+/** A text without any of these has nothing to draw. */
+const VISIBLE = /[^\s\p{Cf}]/u;
 
 /** The text in white, as large as it fits, on a gradient of two colours that the seed decides. */
-function drawn({ text, seed, width, height }: Extract<SandboxTask, { kind: 'draw' }>): Sharp {
+async function drawn({ text, seed, width, height }: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
   const random = seeded(seed);
   const ends = Uint8Array.from({ length: 6 }, () => MAX_GROUND_TONE * random());
   const ground = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
   const gradient = ground.resize(width, height, { fit: 'fill', kernel: 'linear' });
   const words = [...printable(text).trim()].slice(0, MAX_TEXT_CHARACTERS).join('');
-  if (words === '') return gradient;
-  const letters = {
-    text: `<span foreground="white" insert_hyphens="false">${escaped(words)}</span>`,
-    font: 'sans bold',
-    width: Math.round(width * TEXT_SHARE),
-    height: Math.round(height * TEXT_SHARE),
-    align: 'centre',
-    wrap: 'word-char',
-    rgba: true,
-  } as const;
-  return gradient.composite([{ input: { text: letters } }]).removeAlpha();
+  if (!VISIBLE.test(words)) return gradient;
+  const room = { width: Math.round(width * TEXT_SHARE), height: Math.round(height * TEXT_SHARE) };
+  const markup = `<span foreground="white" insert_hyphens="false">${escaped(words)}</span>`;
+  const layout = { font: 'sans bold', align: 'centre', wrap: 'word-char', rgba: true } as const;
+  const letters = sharp({ text: { text: markup, ...room, ...layout } });
+  // A single letter becomes larger than its room.
+  const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
+  return gradient.composite([{ input: await encodePng(fitted) }]).removeAlpha();
 }
 
 /** The hue rotation in degrees, never near 0, so that the edit is visible. */

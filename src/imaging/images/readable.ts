@@ -1,8 +1,8 @@
 import { MAX_PIXELS, type Pass } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { fewerFrames } from './alternatives.ts';
 import { framesOf } from './estimates/following.ts';
 import { unsupportedFormat } from './failures.ts';
-import { fewerFrames } from './fewer-frames.ts';
 import { type Header, readHeader } from './header/header.ts';
 import { unsupportedFile } from './unsupported-formats.ts';
 

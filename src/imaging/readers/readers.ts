@@ -1,4 +1,4 @@
-import type { CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
+import type { Box, CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Thread } from '../../platform/concurrency/thread.ts';
 import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
@@ -8,7 +8,6 @@ import { readHeader } from '../images/header/header.ts';
 import type { ImageCall, Queued, Work } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
 import { isStored } from '../images/stored-file.ts';
-import { ANGLES, type Angle, originalBox, type Size } from './boxes.ts';
 import { areReadersInstalled, type ReadCodes, type Reading, type ReadText } from './reading.ts';
 import { TextReader } from './text.ts';
 import { Turns } from './turns.ts';
@@ -188,3 +187,44 @@ function readingTookTooLong({ kind }: Reading): ApiError {
 }
 
 function ignore(): void {}
+
+/** The size of a picture, in pixels. */
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** How far a picture was turned before it was read, clockwise, in degrees. */
+const ANGLES = [0, 90, 270, 180] as const;
+type Angle = (typeof ANGLES)[number];
+
+/**
+ * The same box in the picture before it was turned and scaled.
+ * @param read the size of the picture that was read.
+ * @param original that of the picture before.
+ */
+function originalBox(box: Box, angle: Angle, read: Size, original: Size): Box {
+  const turned = turnedBack(box, angle, read);
+  const upright = angle === 90 || angle === 270 ? { width: read.height, height: read.width } : read;
+  const [byX, byY] = [original.width / upright.width, original.height / upright.height];
+  const [left, top] = [Math.floor(turned.x * byX), Math.floor(turned.y * byY)];
+  return {
+    x: left,
+    y: top,
+    width: Math.min(original.width, Math.ceil((turned.x + turned.width) * byX)) - left,
+    height: Math.min(original.height, Math.ceil((turned.y + turned.height) * byY)) - top,
+  };
+}
+
+function turnedBack({ x, y, width, height }: Box, angle: Angle, read: Size): Box {
+  switch (angle) {
+    case 0:
+      return { x, y, width, height };
+    case 90:
+      return { x: y, y: read.width - x - width, width: height, height: width };
+    case 180:
+      return { x: read.width - x - width, y: read.height - y - height, width, height };
+    case 270:
+      return { x: read.height - y - height, y: x, width: height, height: width };
+  }
+}

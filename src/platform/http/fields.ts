@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import type { FastifyRequest } from 'fastify';
 
 /** Fields of schemas, each with the sentence that describes it. */
 export const text = (description: string) => Type.String({ description });
@@ -13,3 +14,43 @@ export const anyObject = (description: string) =>
 export const anything = (description: string) => Type.Unsafe<unknown>({ description });
 export const oneOf = <T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], description });
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const INSTANT = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
+
+/** The first instant of a day in UTC; null for other texts and for dates that do not exist, such as February 30. */
+export function readDate(text: string): Date | null {
+  if (!DATE.test(text)) return null;
+  const start = new Date(`${text}T00:00:00.000Z`);
+  // A date that does not exist becomes another one when it is formatted again.
+  return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(text) ? start : null;
+}
+
+/**
+ * Parses an instant of RFC 3339 with optional seconds; null for anything else, such as "March 3", which JavaScript
+ * would parse in the time zone of the host.
+ * @param zone the zone of an instant without one; if absent, instants must have a zone.
+ */
+export function readInstant(text: string, zone?: 'Z'): Date | null {
+  const [, day, , , , itsZone = zone] = INSTANT.exec(text) ?? [];
+  if (day === undefined || itsZone === undefined || readDate(day) === null) return null;
+  const instant = new Date(text.endsWith(itsZone) ? text.toUpperCase() : `${text.toUpperCase()}${itsZone}`);
+  return Number.isNaN(instant.getTime()) ? null : instant;
+}
+
+/** The names of the query field by which a call is only checked and priced. */
+export const DRY_RUN_NAMES = ['dryRun', 'dry_run'] as const;
+
+/** The query fields of a dry run. @param description says what it does. */
+export function dryRunFields(description: string) {
+  return {
+    dryRun: Type.Optional(flag(description)),
+    dry_run: Type.Optional(flag('The same as dryRun.')),
+  };
+}
+
+/** Whether a call is only checked and priced. It may be asked before validation, when values of a query are text. */
+export function isDryRun({ query }: Pick<FastifyRequest, 'query'>): boolean {
+  const sent = query as Record<string, unknown>;
+  return DRY_RUN_NAMES.some((name) => String(sent[name]).toLowerCase() === 'true');
+}

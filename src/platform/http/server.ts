@@ -17,15 +17,12 @@ import { installUnknownRoutes } from './errors/unknown-routes.ts';
 import { findPathRefusal, installUnreadablePaths } from './errors/unreadable-paths.ts';
 import { installValidation } from './errors/validation.ts';
 import { installAccessLog } from './hooks/access-log.ts';
-import { installCaching } from './hooks/caching.ts';
-import { installClampedFields } from './hooks/clamped-fields.ts';
+import { installCaching, installNotModified } from './hooks/caching.ts';
 import { installCompression } from './hooks/compression.ts';
 import { installCors } from './hooks/cors.ts';
-import { installIgnoredFields } from './hooks/ignored-fields.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
-import { installNotModified } from './hooks/not-modified.ts';
-import { installRequestIds, requestIdOf } from './hooks/request-ids.ts';
-import { RequestLog } from './hooks/request-log.ts';
+import { installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.ts';
+import { installClampedFields, installIgnoredFields } from './hooks/warnings.ts';
 import { lazy } from './lazy.ts';
 
 /** Creates a server without routes, with the hooks of all routes and refusals. */

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, register } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, register } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
 import { OpMeter } from './ops.ts';
 import { PoolMeter } from './pools.ts';
@@ -50,4 +50,19 @@ export function createMeters(tracing: Tracing): Meters {
     ops: new OpMeter(tracing),
     stores: new StoreMeter(tracing),
   };
+}
+
+/**
+ * Declares the metric of the shared clock.
+ * @param differenceMs returns its difference from the clock of this host; called at every scrape.
+ */
+export function meterClock(differenceMs: () => number): void {
+  new Gauge({
+    name: 'darkroom_clock_difference_seconds',
+    help: 'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',
+    aggregator: 'max',
+    collect() {
+      this.set(Math.abs(differenceMs()) / 1_000);
+    },
+  });
 }

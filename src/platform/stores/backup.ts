@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { copyDatabase } from './documents/embedded/copy.ts';
-import { isMissing, TEMPORARY } from './objects/file-layout.ts';
+import { isMissing, TEMPORARY } from './objects/files.ts';
 import { CopyProgress } from './progress.ts';
 
 export interface Backup {

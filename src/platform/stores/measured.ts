@@ -1,5 +1,4 @@
-import { storeTimeOfRequest } from '../metrics/store-time.ts';
-import type { QueryObserver, StoreMeter } from '../metrics/stores.ts';
+import { type QueryObserver, type StoreMeter, storeTimeOfRequest } from '../metrics/stores.ts';
 import type { Stores } from './open.ts';
 import { type Around, wrapped, wrappedDocuments } from './wrapped.ts';
 

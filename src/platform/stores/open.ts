@@ -7,12 +7,13 @@ import type { storesSettings } from './config.ts';
 import type { ListenerLog } from './coordination/listeners.ts';
 import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
 import type { Coordination } from './coordination/port.ts';
-import { documentsOverChannel, provideDocuments } from './documents/over-channel.ts';
 import type { Documents, ListedDocuments } from './documents/port.ts';
+import { documentsOverChannel, provideDocuments } from './documents/remote.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { DataDirectory } from './embedded/data-directory.ts';
 import { openFileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
+import { DiskReserve, readSpace } from './objects/reserve.ts';
 import { StoreTimeout, timed, timedDocuments } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
@@ -157,4 +158,19 @@ export function combineStores(documents: Documents, coordination: Coordination, 
       await Promise.all([documents.close(), objects.close()]);
     },
   };
+}
+
+/**
+ * Creates the check of free disk space. Embedded documents are on the disk of DATA_DIR, as are the objects unless they
+ * are in a bucket. The disks of MongoDB and of a bucket are not checked.
+ * @returns a function that throws StorageFullError while only the reserve of the disk is left.
+ */
+export function createFreeSpaceCheck(
+  settings: StoresSettings,
+  { objects }: Pick<Stores, 'objects'>,
+): () => Promise<void> {
+  if (!isEmbedded(settings) || settings.S3_BUCKET === '') return () => objects.checkFreeSpace();
+  const reserveBytes = settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE;
+  const reserve = new DiskReserve(reserveBytes, () => readSpace(settings.DATA_DIR));
+  return () => reserve.check();
 }

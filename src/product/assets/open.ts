@@ -16,19 +16,17 @@ import type { AssetStatus } from './asset.ts';
 import { AssetQuota } from './asset-quota.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
-import { type ChecksumOf, createChecksums } from './content/checksums.ts';
 import { Links } from './content/links.ts';
 import { Previews } from './content/preview.ts';
 import { AssetReader } from './content/reader.ts';
-import { openContent } from './content/reading.ts';
+import { type ChecksumOf, createChecksums, openContent } from './content/reading.ts';
 import { contentRoutes } from './content/routes.ts';
 import { JobQuota } from './job-quota.ts';
-import { MAX_UPLOAD_BYTES, MAX_URL_BYTES } from './limits.ts';
+import { MAX_UPLOAD_BYTES, MAX_URL_BYTES, UNFINISHED_MS } from './limits.ts';
 import { AssetRecords } from './records.ts';
 import { Removal } from './removal.ts';
 import { assetRoutes } from './routes.ts';
 import { type AssetSelection, AssetsStore } from './store.ts';
-import { createAssetSweeps } from './sweeps.ts';
 import { IncomingImages } from './uploads/incoming.ts';
 import { Intake } from './uploads/intake.ts';
 import { Outputs } from './uploads/outputs.ts';
@@ -175,4 +173,58 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
     sweeps: createAssetSweeps({ storesOpenedAt: options.storesOpenedAt, store, quota, removal, uploads }),
     stop: async () => records.close(),
   };
+}
+
+interface AssetSweepsOptions {
+  store: AssetsStore;
+  quota: AssetQuota;
+  removal: Removal;
+  uploads: Uploads;
+  /**
+   * The time at which stores that no other host shares were opened: an upload that began before it has lost its
+   * process. Absent for shared stores, where an upload of another host may still be running, for at most UNFINISHED_MS.
+   */
+  storesOpenedAt?: Date | undefined;
+}
+
+const SWEEP_BATCH_SIZE = 100;
+
+/** The sweeps of assets that expired or were left by dead processes. Each may run in several processes at once. */
+function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
+  const { store, quota, removal, uploads, storesOpenedAt } = options;
+  /** An unfinished asset from before this instant has lost its process. */
+  const before = (now: Date) =>
+    new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
+
+  /** Removes outputs past their retention, failed assets, and reserved assets whose upload URL expired unused. */
+  async function expired(now: Date): Promise<number> {
+    return removal.removeAll(await store.expired(now, SWEEP_BATCH_SIZE));
+  }
+
+  /** Removes the objects and documents of unfinished uploads and unfinished deletions. */
+  async function unfinished(now: Date): Promise<number> {
+    const assets = await store.unfinished(before(now), SWEEP_BATCH_SIZE);
+    await removal.finishAll(assets);
+    return assets.length;
+  }
+
+  /**
+   * Resolves the marks on the counters of accounts. Assets that are neither kept nor deleted are left to `unfinished`.
+   */
+  async function leftOverMarks(now: Date): Promise<number> {
+    let cleared = 0;
+    for (const { accountId, assetId } of await quota.leftOver(before(now))) {
+      const asset = await store.findAny(accountId, assetId);
+      if (asset !== null && asset.state !== 'kept') continue;
+      await (asset === null ? quota.giveBack(accountId, assetId) : uploads.confirm(asset));
+      cleared += 1;
+    }
+    return cleared;
+  }
+
+  return [
+    { name: 'expired assets', sweep: expired },
+    { name: 'unfinished assets', sweep: unfinished },
+    { name: 'places of assets', sweep: leftOverMarks },
+  ];
 }

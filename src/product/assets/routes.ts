@@ -1,16 +1,16 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import { assetOf } from './asset.ts';
+import { type AssetDocument, assetOf } from './asset.ts';
 import type { Links } from './content/links.ts';
 import { findAsset, findDone } from './content/reading.ts';
 import { assetNotFound } from './errors.ts';
+import { DEFAULT_DISTANCE } from './likeness.ts';
 import type { Removal } from './removal.ts';
 import { linkEnd } from './rules.ts';
 import { Asset, AssetListQuery, AssetParams, Link, LinkQuery, ListedAsset } from './schema.ts';
-import { similarAssets, similarOf } from './similar.ts';
 import type { AssetsStore } from './store.ts';
 
 interface AssetRoutesOptions {
@@ -109,4 +109,40 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
 function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo' | 'distance'>): void {
   if (distance === undefined || similarTo !== undefined) return;
   throw invalidParam('distance', 'distance goes with similarTo: name an asset, or leave it out.');
+}
+
+/** An asset with the number of bits in which its perceptual hash differs from that of another. */
+type SimilarAsset = AssetDocument & { distance: number };
+
+/** The fields of a listing that have no meaning beside similarTo. */
+const EXCLUDED = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
+
+/**
+ * One page of the assets that look like another one, nearest first, without itself.
+ * @throws ApiError asset_not_found and invalid_state on similarTo; invalid_param on a field that does not go with it.
+ */
+async function similarAssets(store: AssetsStore, accountId: string, assetId: string, query: AssetListQuery) {
+  const field = EXCLUDED.find((name) => query[name] !== undefined);
+  if (field !== undefined) {
+    const message = `${field} does not go with similarTo, which lists similar assets of every kind by page: leave it out.`;
+    throw invalidParam(field, message);
+  }
+  const asset = await findDone(store, accountId, assetId).catch((error: unknown) => {
+    throw error instanceof ApiError ? ofSimilarTo(error) : error;
+  });
+  const { perceptualHash } = asset.image;
+  if (perceptualHash === undefined) {
+    const message = 'This asset was stored before likeness was measured: delete it and upload it again.';
+    throw new ApiError('invalid_state', message, { param: 'similarTo' });
+  }
+  return store.similar(asset, perceptualHash, query.distance ?? DEFAULT_DISTANCE, query);
+}
+
+/** The asset as the API shows it, with its distance. */
+function similarOf(asset: SimilarAsset) {
+  return { ...assetOf(asset), distance: asset.distance };
+}
+
+function ofSimilarTo({ code, message, details }: ApiError): ApiError {
+  return new ApiError(code, message, { param: 'similarTo', details });
 }

@@ -11,8 +11,7 @@ import { Movements } from './movements.ts';
 import type { Plan } from './plans.ts';
 import { billingRoutes } from './routes.ts';
 import { BillingStore } from './store.ts';
-import { SyncRuns } from './sync-runs.ts';
-import { syncUsage } from './sync-usage.ts';
+import { SyncRuns, syncUsage } from './sync-runs.ts';
 import type { UsageSource } from './usage.ts';
 
 interface BillingOptions {

@@ -7,8 +7,7 @@ import { creditsOf, entryOf } from './responses.ts';
 import { LedgerEntry, LedgerQuery, Usage, UsageQuery } from './schema.ts';
 import type { BillingStore } from './store.ts';
 import { MAX_FLUSH_DELAY_MS, type SyncRuns } from './sync-runs.ts';
-import { readUsage, type UsageSource } from './usage.ts';
-import { readWindow } from './usage-window.ts';
+import { readUsage, readWindow, type UsageSource } from './usage.ts';
 
 interface BillingRoutesOptions {
   store: BillingStore;

@@ -3,7 +3,8 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { periodOf } from './period.ts';
 import type { PlanTerms } from './plans.ts';
 import type { BillingStore } from './store.ts';
-import type { MinuteCount } from './usage-store.ts';
+import { CONSOLE_KEY, cutWindow, type UsageSource, type UsageWindow } from './usage.ts';
+import type { MinuteCount, UsageHour, UsageStore } from './usage-store.ts';
 
 /** The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. */
 const FLUSH_AFTER_MS = 500;
@@ -193,4 +194,36 @@ export class SyncRuns {
 /** True after 8, 16, 32 … attempts: once per outage, and occasionally while it lasts. */
 function isReported(tries: number): boolean {
   return tries >= REPORTED_AFTER_TRIES && Number.isInteger(Math.log2(tries));
+}
+
+const FIELD_OF_GROUPING = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
+
+/**
+ * The counted synchronous calls of a window. Whole days are read from the counts of days, whole hours at its ends from
+ * the counts of hours, and single minutes from the hours of its beginning and its end.
+ */
+export function syncUsage(usage: UsageStore): UsageSource {
+  return async (accountId, window) => {
+    const field = FIELD_OF_GROUPING[window.groupBy];
+    const parts = cutWindow(window);
+    const [byDay, byHour, cut] = await Promise.all([
+      usage.callsOfDays(accountId, parts.days, field),
+      Promise.all(parts.hours.map((range) => usage.callsOfHours(accountId, range, field))),
+      usage.findHours(accountId, parts.cutHours),
+    ]);
+    const minutes = cut.map((hour) => ({ key: hour[field], sync: callsWithin(hour, window) }));
+    return [...byDay, ...byHour.flat(), ...minutes]
+      .map(({ key, sync }) => ({ key: key ?? CONSOLE_KEY, sync }))
+      .filter(({ sync }) => sync > 0);
+  };
+}
+
+/** The calls of those minutes of an hour that are within the window. */
+function callsWithin({ hour, minutes }: UsageHour, { from, to }: UsageWindow): number {
+  let calls = 0;
+  for (const [name, count] of Object.entries(minutes)) {
+    const minute = new Date(`${hour}:${name.slice(1)}:00Z`);
+    if (minute >= from && minute < to) calls += count;
+  }
+  return calls;
 }

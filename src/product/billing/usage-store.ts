@@ -8,7 +8,7 @@ import {
   order,
 } from '../../platform/stores/documents/port.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
-import type { Range } from './usage-window.ts';
+import type { Range } from './usage.ts';
 
 /**
  * Counted calls of one account, op and API key within one hour or one day. The size of the store grows with the number

@@ -1,5 +1,7 @@
-import type { Usage, UsageBucket, UsageTotal } from './schema.ts';
-import type { UsageWindow } from './usage-window.ts';
+import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { readDate, readInstant } from '../../platform/http/fields.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
+import type { Usage, UsageBucket, UsageQuery, UsageTotal } from './schema.ts';
 
 /** The sums of one kind of work, by the keys of a window, in any order. Missing sums are 0. */
 export type UsageSource = (
@@ -43,4 +45,107 @@ function add(sum: UsageTotal, { jobs = 0, credits = 0, items = 0, sync = 0 }: Pa
   sum.credits += credits;
   sum.items += items;
   sum.sync += sync;
+}
+
+const MINUTE_MS = 60_000;
+const DEFAULT_DAYS = 30;
+const MAX_DAYS = 366;
+const GROUPINGS = ['op', 'key', 'day'] as const;
+
+export type Grouping = (typeof GROUPINGS)[number];
+
+/** The window of GET /usage: from inclusive, to exclusive, both whole minutes. */
+export interface UsageWindow {
+  from: Date;
+  to: Date;
+  groupBy: Grouping;
+}
+
+/**
+ * Reads the window that a query names. Usage is kept by the minute: both ends are rounded down to whole ones, and a
+ * missing `to` is the end of the present minute.
+ * @throws ApiError invalid_param on groupBy, on from or to (no date or instant), or on from (not before to, or too
+ *   far).
+ */
+export function readWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
+  const grouping = GROUPINGS.find((known) => known === groupBy);
+  if (grouping === undefined) {
+    throw invalidParam('groupBy', `groupBy must be one of ${GROUPINGS.join(', ')}.`, { allowed: GROUPINGS });
+  }
+  const nextMinute = new Date(floor(now, MINUTE_MS).getTime() + MINUTE_MS);
+  const end = to === undefined ? nextMinute : readBound('to', to);
+  const start =
+    from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : readBound('from', from);
+  if (start >= end) {
+    throw invalidParam('from', 'from must be before to, both rounded down to whole minutes.');
+  }
+  if (end.getTime() - start.getTime() > MAX_DAYS * DAY_MS) {
+    const message = `The window spans more than ${MAX_DAYS} days: move from closer to to.`;
+    throw invalidParam('from', message, { limit: MAX_DAYS });
+  }
+  return { from: start, to: end, groupBy: grouping };
+}
+
+/** Parses an instant, or a date as its first instant in UTC, and rounds it down to its minute. */
+function readBound(param: 'from' | 'to', text: string): Date {
+  const instant = readDate(text) ?? readInstant(text);
+  if (instant !== null) return floor(instant, MINUTE_MS);
+  throw invalidParam(
+    param,
+    `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`,
+  );
+}
+
+/** A range of times as sortable texts: from inclusive, to exclusive. */
+export interface Range {
+  from: string;
+  to: string;
+}
+
+/**
+ * A window in the units of the store: whole days, whole hours around them, and the hours that are only partly in it.
+ */
+interface CutWindow {
+  /** `YYYY-MM-DD`. */
+  days: Range;
+  /** `YYYY-MM-DDTHH`. */
+  hours: Range[];
+  /** `YYYY-MM-DDTHH`; only some of its minutes are in the window. */
+  cutHours: string[];
+}
+
+/** Divides a window so that each minute is in one part. */
+export function cutWindow({ from, to }: UsageWindow): CutWindow {
+  const [firstDay, lastDay] = [ceiling(from, DAY_MS), floor(to, DAY_MS)];
+  const [firstHour, lastHour] = [ceiling(from, HOUR_MS), floor(to, HOUR_MS)];
+  const hasDays = firstDay < lastDay;
+  const hours = hasDays
+    ? [hourRange(firstHour, firstDay), hourRange(lastDay, lastHour)]
+    : [hourRange(firstHour, lastHour)];
+  const cut = [...(firstHour > from ? [hourName(from)] : []), ...(lastHour < to ? [hourName(to)] : [])];
+  return {
+    days: { from: dayName(firstDay), to: dayName(hasDays ? lastDay : firstDay) },
+    hours: hours.filter((range) => range.from < range.to),
+    cutHours: [...new Set(cut)],
+  };
+}
+
+function hourRange(from: Date, to: Date): Range {
+  return { from: hourName(from), to: hourName(to) };
+}
+
+function dayName(instant: Date): string {
+  return instant.toISOString().slice(0, 10);
+}
+
+function hourName(instant: Date): string {
+  return instant.toISOString().slice(0, 13);
+}
+
+function floor(instant: Date, unitMs: number): Date {
+  return new Date(Math.floor(instant.getTime() / unitMs) * unitMs);
+}
+
+function ceiling(instant: Date, unitMs: number): Date {
+  return new Date(Math.ceil(instant.getTime() / unitMs) * unitMs);
 }

@@ -1,3 +1,5 @@
+import type { Within } from '../../platform/http/errors/violations.ts';
+import { nearest } from '../../platform/ids/nearest.ts';
 import type { Op } from './op.ts';
 import { adjust } from './ops/adjust.ts';
 import { analyze } from './ops/analyze.ts';
@@ -103,3 +105,13 @@ export function findOp(name: string): Op | undefined {
 
 /** Every op's name, in the catalogue's order. */
 export const OP_NAMES = Object.keys(OPS) as OpName[];
+
+/** Fields beside an op that its parameters take. */
+export const IN_PARAMETERS: Within = {
+  field: 'parameters',
+  names({ op: sent }) {
+    const name = String(sent);
+    const op = findOp(name) ?? findOp(nearest(name, OP_NAMES) ?? '');
+    return Object.keys(op?.parameters.properties ?? {});
+  },
+};

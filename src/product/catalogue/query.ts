@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { parsedJson } from '../../platform/values/json.ts';
 import type { Op } from './op.ts';
 
 const WHOLE_NUMBER = /^-?\d+$/;
@@ -48,16 +49,8 @@ function read(type: string | undefined, text: string): unknown {
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':
-      return parsed(text);
+      return parsedJson(text);
     default:
       return undefined;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { disposition, fileNameOf } from '../assets/content/content.ts';
+import { disposition, fileNameOf } from '../assets/content/sending.ts';
 import type { Address } from './address.ts';
 import { type Ordered, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './orders.ts';
 import type { Picture } from './pictures.ts';

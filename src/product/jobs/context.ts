@@ -5,7 +5,7 @@ import type { Log } from '../../platform/tracing/log.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { Events } from '../events/open.ts';
-import { Definitions } from './definitions/definitions.ts';
+import { Definitions } from './definitions.ts';
 import type { WorkKind } from './engine/active-job.ts';
 import { ItemsStore } from './items-store.ts';
 import type { JobDocument } from './job.ts';

@@ -1,5 +1,5 @@
 import type { Holds } from '../billing/holds.ts';
-import { creditsOf, sandboxModelsOf } from './definitions/definition.ts';
+import { creditsOf, sandboxModelsOf } from './definitions.ts';
 import { fontMessageOf, type StepFontWarning } from './font-warnings.ts';
 import { type Order, refuseAbove } from './order.ts';
 import type { JobEstimate } from './schema.ts';

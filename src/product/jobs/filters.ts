@@ -1,5 +1,5 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { readDate, readInstant } from '../../platform/http/instants.ts';
+import { readDate, readInstant } from '../../platform/http/fields.ts';
 import { parseReference } from '../../platform/ids/slugs.ts';
 import { present } from '../../platform/values/present.ts';
 import { DAY_MS } from '../../platform/values/units.ts';

@@ -1,6 +1,6 @@
 import type { Fonts, FontWarning } from '../../imaging/fonts/fonts.ts';
 import { textOf } from '../transforms/fonts.ts';
-import type { DefinedVariant } from './definitions/definition.ts';
+import type { DefinedVariant } from './definitions.ts';
 
 /** The fonts that jobs ask for what they lack. */
 export interface JobFonts {

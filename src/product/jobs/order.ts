@@ -1,6 +1,6 @@
 import type { JobNeed } from '../billing/holds.ts';
 import type { StepWarning } from '../catalogue/checks/warnings.ts';
-import type { Definition } from './definitions/definition.ts';
+import type { Definition } from './definitions.ts';
 import { aboveMaxCredits } from './errors.ts';
 import type { ItemDocument, JobDocument } from './job.ts';
 

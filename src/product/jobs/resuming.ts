@@ -4,7 +4,7 @@ import { present } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { AssetStatus } from '../assets/asset.ts';
 import type { JobsContext } from './context.ts';
-import { creditsOf, type Definition, runsOf } from './definitions/definition.ts';
+import { creditsOf, type Definition, runsOf } from './definitions.ts';
 import {
   assetsMissing,
   beingResumed,

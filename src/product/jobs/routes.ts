@@ -2,24 +2,33 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../platform/http/created.ts';
-import { isDryRun } from '../../platform/http/dry-run.ts';
 import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { clampedTo } from '../../platform/http/hooks/clamped-fields.ts';
+import { isDryRun } from '../../platform/http/fields.ts';
 import { keyOf } from '../../platform/http/hooks/idempotency.ts';
-import { addWarnings } from '../../platform/http/hooks/warnings.ts';
+import { addWarnings, clampedTo } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { Presets } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
-import { sandboxModelsOf } from './definitions/definition.ts';
+import { sandboxModelsOf } from './definitions.ts';
 import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import { findFontWarnings, type JobFonts, type StepFontWarning } from './font-warnings.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
-import { itemOf, jobOf, messageOf, summaryOf } from './responses.ts';
+import {
+  inView,
+  itemOf,
+  type JobView,
+  jobOf,
+  messageOf,
+  needsSummaryOnly,
+  readListView,
+  readView,
+  summaryOf,
+} from './responses.ts';
 import {
   Job,
   JobCount,
@@ -40,7 +49,6 @@ import {
   WAIT_SECONDS,
 } from './schema.ts';
 import type { Checking } from './submit/checking.ts';
-import { inView, type JobView, needsSummaryOnly, readListView, readView } from './view.ts';
 import type { Waits } from './waits.ts';
 
 interface JobRoutesOptions extends JobFonts {

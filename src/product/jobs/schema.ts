@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
-import { dryRunFields } from '../../platform/http/dry-run.ts';
 import {
   anyObject,
   anything,
+  dryRunFields,
   flag,
   instant,
   int32,
@@ -12,10 +12,10 @@ import {
   oneOf,
   text,
 } from '../../platform/http/fields.ts';
-import type { Clamped } from '../../platform/http/hooks/clamped-fields.ts';
+import type { Clamped } from '../../platform/http/hooks/warnings.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { IN_PARAMETERS } from '../catalogue/index.ts';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
-import { IN_PARAMETERS } from '../catalogue/within-parameters.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 import { IN_THE_QUERY, SENT_ELSEWHERE } from './sent-elsewhere.ts';
 

@@ -1,6 +1,9 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import data from '../../../config/models.json' with { type: 'json' };
 import { checkedData, exactObject } from '../../platform/checked-data.ts';
+import type { SentField } from '../../platform/http/errors/sent-field.ts';
+import { meantWord } from '../../platform/http/errors/violations.ts';
+import { present } from '../../platform/values/present.ts';
 
 /** The kind of work that a model does. Each AI op has the name of its kind. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
@@ -132,4 +135,65 @@ export function modelsFor({ models }: Models, category: string): Model[] {
  */
 export function defaultModelFor(models: Models, category: string): Model | undefined {
   return modelsFor(models, category).find(({ provider }) => provider !== 'local');
+}
+
+/**
+ * Chooses the model of a job or a step: the named one, else the op's default.
+ * @param named the name that was sent, if any.
+ * @param category the category of models that the op needs.
+ * @param field the field with the name, such as `model` or `steps[1].model`.
+ * @throws ApiError invalid_param with the names of suitable models in details.allowed.
+ */
+export function chosenModel(
+  models: Models,
+  named: string | undefined,
+  category: string,
+  field: SentField,
+): Model {
+  const fitting = modelsFor(models, category);
+  const model =
+    named === undefined ? defaultModelFor(models, category) : fitting.find(({ id }) => id === named);
+  if (model !== undefined) return model;
+  const allowed = fitting.map(({ id }) => id);
+  const verb = category.replaceAll('_', ' ');
+  const problem =
+    named === undefined
+      ? `${field.name} is missing, and no model is offered by default to ${verb}`
+      : `${field.name} is ${JSON.stringify(named)}, which is not offered to ${verb}`;
+  const fix =
+    allowed.length === 0
+      ? 'the operator of this service has configured no provider for it'
+      : `use one of ${allowed.join(', ')}`;
+  const { hint, mends } = meantWord(named ?? '', allowed, field.path);
+  throw field.refuse(`${problem}: ${fix}.${hint}`, { ...present({ received: named }), allowed }, mends);
+}
+
+const contracts = new WeakMap<Model, TObject>();
+
+/**
+ * The contract of the parameters that a model lists; all others go to it as they are sent. It is made once for each
+ * model, because the validator of a contract is kept.
+ */
+export function contractOf(model: Model): TObject {
+  const known = contracts.get(model);
+  if (known !== undefined) return known;
+  const properties = model.parameters.map((parameter) => [parameter.key, Type.Optional(schemaOf(parameter))]);
+  const made = Type.Object(Object.fromEntries(properties), { additionalProperties: true });
+  contracts.set(model, made);
+  return made;
+}
+
+function schemaOf({
+  type,
+  options,
+  min,
+  max,
+  pattern,
+  defaultValue,
+}: Static<typeof ModelParameter>): TSchema {
+  return Type.Unsafe({
+    type,
+    ...present({ enum: options, minimum: min, maximum: max, pattern }),
+    ...(pattern !== undefined && { examples: [defaultValue] }),
+  });
 }

@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { type ModelMode, type Models, modelsOf } from './models.ts';
-import { modelOf } from './responses.ts';
+import { present } from '../../platform/values/present.ts';
+import { isSandboxModel, type Model, type ModelMode, type Models, modelsOf } from './models.ts';
+import { imageModelPrice } from './prices.ts';
 import { ModelDTO } from './schema.ts';
 
 const ModelsQuery = Type.Object({
@@ -35,4 +36,31 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
       );
     },
   );
+}
+
+/** A model as the API shows it. */
+export function modelOf(models: Models, model: Model): ModelDTO {
+  const { priceRange, providerPrice, providerPriceRange } = imageModelPrice(models, model);
+  const { id, name, description, series, mode, categories, parameters } = model;
+  return {
+    ...{ id, name, description, series, mode, categories },
+    image_price_range: priceRange,
+    provider_price: providerPrice,
+    ...present({
+      provider_price_range: providerPriceRange,
+      prompt_price: model.promptPrice,
+      completion_price: model.completionPrice,
+      context_length: model.contextLength,
+    }),
+    created: model.created,
+    image_required: model.imageRequired,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    ...present({ max_input_edge: model.maxInputEdge }),
+    max_input_images: model.maxInputImages,
+    parameters,
+    support_structured_output: model.structuredOutput,
+    supported_parameters: parameters.map(({ key }) => key),
+    ...(isSandboxModel(id) && { sandbox: true }),
+  };
 }

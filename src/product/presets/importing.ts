@@ -1,6 +1,6 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import { readInstant } from '../../platform/http/instants.ts';
+import { readInstant } from '../../platform/http/fields.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { SentSchema } from '../catalogue/plan/compile.ts';
 import type { Models } from '../models/models.ts';

@@ -4,8 +4,8 @@ import { isReservedSlug, SLUG_PATTERN, slugRefusal } from '../../platform/ids/sl
 import { present } from '../../platform/values/present.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/plan/compile.ts';
+import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentSteps } from '../catalogue/plan/sent-step.ts';
-import { checkStepSizes } from '../catalogue/plan/sizes.ts';
 import { readSubjects } from '../catalogue/plan/subjects.ts';
 import type { Models } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';

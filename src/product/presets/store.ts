@@ -11,9 +11,9 @@ import {
   insertNamed,
   NAMED_INDEXES,
   type Named,
+  type ResourceKind,
   updateNamed,
 } from '../versioned-resources/documents.ts';
-import type { ResourceKind } from '../versioned-resources/errors.ts';
 import { tooManyVersions } from './errors.ts';
 import { currentVersion, type Preset, type PresetContent, type PresetVersion } from './preset.ts';
 import { MAX_VERSIONS } from './schema.ts';

@@ -3,14 +3,13 @@ import https from 'node:https';
 import { CodingError, readBody } from '../../platform/outbound/codings.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
 import { refuseOtherResponses } from '../../platform/outbound/exchange.ts';
+import { parsedJson } from '../../platform/values/json.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import { faultOf, redacted } from './error-class.ts';
-import { readJson } from './json.ts';
-import { misconfigured, ProviderFault, unavailable } from './provider.ts';
-import { retryAfterMsOf } from './retrying.ts';
+import { readJson } from './answers.ts';
+import { faultOf, misconfigured, ProviderFault, redacted, unavailable } from './provider.ts';
 
 /** The address of a provider. The operator chooses it, so http and private addresses are allowed. */
-export interface Endpoint {
+export interface ProviderEndpoint {
   /** Without a slash at its end. */
   baseUrl: string;
   /** Sent with every call. Redirects are not followed, so only this host receives them. */
@@ -52,7 +51,7 @@ export interface EndpointRequest {
  *   aborted.
  */
 export async function ask(
-  { baseUrl, headers, secrets }: Endpoint,
+  { baseUrl, headers, secrets }: ProviderEndpoint,
   call: EndpointRequest,
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -107,7 +106,7 @@ export function isOk({ statusCode = 0 }: IncomingMessage): boolean {
 
 async function writeHttpRequest(
   { method = 'POST', json, form }: EndpointRequest,
-  own: Endpoint['headers'],
+  own: ProviderEndpoint['headers'],
 ): Promise<HttpRequest> {
   const headers = { accept: 'application/json', ...own };
   const ofType = (type: string) => ({ ...headers, 'content-type': type });
@@ -166,7 +165,7 @@ async function readRefusal(
 
 /** The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind. */
 function parseRefusal(text: string): { message: string; kind: string } {
-  const body = objectOf(parsed(text));
+  const body = objectOf(parsedJson(text));
   const error = objectOf(body.error);
   const message = [error.message, body.error, body.detail, body.message].find(
     (one) => typeof one === 'string',
@@ -182,10 +181,9 @@ export function objectOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Parses a Retry-After header (seconds or a date) to milliseconds from `nowMs`. */
+export function retryAfterMsOf(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));
 }

@@ -1,6 +1,6 @@
-import { pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
-import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
+import { ask, endpointUrl, objectOf, type ProviderEndpoint } from './exchange.ts';
+import { pictureInBase64 } from './pictures.ts';
 import {
   type ModelRequest,
   type Provider,
@@ -28,7 +28,7 @@ const CONTENT_POLICY_WORDS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_
  * package, for the reasons given in openai.ts. Reference: https://ai.google.dev/api/generate-content
  */
 export function createGemini({ key, baseUrl }: { key: string; baseUrl: string }): Provider {
-  const endpoint: Endpoint = {
+  const endpoint: ProviderEndpoint = {
     baseUrl: endpointUrl(baseUrl, 'https://generativelanguage.googleapis.com/v1beta'),
     headers: key === '' ? {} : { 'x-goog-api-key': key },
     secrets: [key],

@@ -1,3 +1,4 @@
+import { Counter, Histogram, register } from 'prom-client';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { ApiError, type ErrorCode } from '../../platform/http/errors/errors.ts';
@@ -10,7 +11,6 @@ import { pricedParameters } from '../models/prices.ts';
 import type { AnswerSchemas } from './answer-schemas.ts';
 import { checkedAnswer, type ModelAnswer } from './answers.ts';
 import type { providersSettings } from './config.ts';
-import { createProviderMeter } from './meter.ts';
 import { preparedPicture } from './pictures.ts';
 import {
   type CallContext,
@@ -21,7 +21,6 @@ import {
   unavailable,
 } from './provider.ts';
 import { providersOf } from './registry.ts';
-import { nextTryMs } from './retrying.ts';
 import { ProviderSlots } from './slots.ts';
 
 /** One attempt of one item on a model. */
@@ -218,4 +217,57 @@ async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
 
 function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
   return { kind: 'failure', code, message, ...present({ retryAfterMs }) };
+}
+
+/** A longer Retry-After fails the item at once, because that serves its caller better than waiting. */
+const MAX_WAIT_MS = 5 * 60_000;
+
+/**
+ * The time of the next attempt after a failure that may pass.
+ * @param attempt the number of the failed attempt, from 1.
+ * @param waitsMs the wait before each further attempt.
+ * @param retryAfterMs the wait that the provider asked for; it can only delay the next attempt.
+ * @returns milliseconds from now; undefined when no attempt is left, or the provider asks for too long a wait.
+ */
+export function nextTryMs(attempt: number, waitsMs: readonly number[], retryAfterMs = 0): number | undefined {
+  const planned = waitsMs[attempt - 1];
+  if (planned === undefined || retryAfterMs > MAX_WAIT_MS) return undefined;
+  return Math.max(planned, retryAfterMs);
+}
+
+/**
+ * Counts and times the attempts of model calls, by provider and outcome (the label `verdict`). No label identifies a
+ * caller.
+ */
+type ProviderMeter = (provider: ProviderName, outcome: string, elapsedMs: number) => void;
+
+const DURATION_METRIC = 'darkroom_provider_call_seconds';
+const CALLS = 'darkroom_provider_calls_total';
+/** What an alert names, and what it compares with. */
+const ALERTED_VERDICTS = ['answered', 'provider_unavailable', 'service_misconfigured'];
+const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
+
+/**
+ * Declares the metrics at the start; a process has one meter for its models.
+ * @param offered the names of the providers with models that are offered.
+ */
+function createProviderMeter(offered: readonly string[]): ProviderMeter {
+  for (const name of [DURATION_METRIC, CALLS]) register.removeSingleMetric(name);
+  const durations = new Histogram({
+    name: DURATION_METRIC,
+    help: 'Time of one try of a model call.',
+    labelNames: ['provider'],
+    buckets: BUCKETS_SECONDS,
+  });
+  const calls = new Counter({
+    name: CALLS,
+    help: 'Tries of model calls, by how they ended: answered, or the code of the failure.',
+    labelNames: ['provider', 'verdict'],
+  });
+  // Starting at zero lets an alert see the first failure as an increase.
+  for (const provider of offered) for (const verdict of ALERTED_VERDICTS) calls.inc({ provider, verdict }, 0);
+  return (provider, outcome, elapsedMs) => {
+    durations.observe({ provider }, elapsedMs / 1_000);
+    calls.inc({ provider, verdict: outcome });
+  };
 }

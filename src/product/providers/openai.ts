@@ -1,10 +1,15 @@
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { pictureAt, pictureInBase64 } from './answered-pictures.ts';
 import { jsonIn } from './answers.ts';
-import { redacted } from './error-class.ts';
-import { ask, type Endpoint, endpointUrl, objectOf } from './exchange.ts';
-import { dataUrl } from './pictures.ts';
-import { type ModelRequest, type Provider, type RawAnswer, rejected, sentParameters } from './provider.ts';
+import { ask, endpointUrl, objectOf, type ProviderEndpoint } from './exchange.ts';
+import { dataUrl, pictureAt, pictureInBase64 } from './pictures.ts';
+import {
+  type ModelRequest,
+  type Provider,
+  type RawAnswer,
+  redacted,
+  rejected,
+  sentParameters,
+} from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call, and no streaming. */
 const RESERVED_PARAMETERS = [
@@ -26,7 +31,7 @@ const RESERVED_PARAMETERS = [
  */
 export function createOpenAi(settings: { key: string; baseUrl: string; outbound: Outbound }): Provider {
   const { key, outbound } = settings;
-  const endpoint: Endpoint = {
+  const endpoint: ProviderEndpoint = {
     baseUrl: endpointUrl(settings.baseUrl, 'https://api.openai.com/v1'),
     headers: key === '' ? {} : { authorization: `Bearer ${key}` },
     secrets: [key],
@@ -82,7 +87,7 @@ function chatOf({ providerModel: model, prompt = '', pictures, schema = {} }: Mo
   };
 }
 
-function readChat(answer: unknown, { secrets }: Endpoint): RawAnswer {
+function readChat(answer: unknown, { secrets }: ProviderEndpoint): RawAnswer {
   const { choices } = objectOf(answer);
   const choice = objectOf(Array.isArray(choices) ? choices[0] : undefined);
   const { content, refusal } = objectOf(choice.message);

@@ -1,14 +1,13 @@
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
-import { areReadersInstalled } from '../../imaging/readers/reading.ts';
+import { areReadersInstalled, DEFAULT_LANGUAGE } from '../../imaging/readers/reading.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { ProviderName } from '../models/models.ts';
 import type { providersSettings } from './config.ts';
 import { createGemini } from './gemini.ts';
-import { createLocal } from './local.ts';
 import { createOpenAi } from './openai.ts';
-import type { Provider } from './provider.ts';
+import { type Provider, rejected } from './provider.ts';
 import { createReplicate } from './replicate.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 
@@ -52,4 +51,23 @@ export function providersOf(options: {
 
 function isSet(...values: readonly string[]): boolean {
   return values.some((value) => value !== '');
+}
+
+/** The time that a reader has for a picture; the deadline of the attempt ends it earlier. */
+const TIMEOUT_MS = 60_000;
+
+/** The models that run on this machine: one reads text, the other reads bar codes and QR codes. */
+function createLocal(readers: Readers): Provider {
+  return {
+    async run({ providerModel, pictures: [picture] }, { accountId, signal }) {
+      if (picture === undefined) throw rejected('A picture is needed to read from.');
+      const reading =
+        providerModel === 'text'
+          ? { kind: 'text' as const, language: DEFAULT_LANGUAGE }
+          : { kind: 'codes' as const };
+      const deadlineMs = Date.now() + TIMEOUT_MS;
+      const call = { bytes: picture.bytes, reading, accountId, signal, deadlineMs, work: 'job' as const };
+      return { kind: 'json', value: (await readers.read(call).result).output };
+    },
+  };
 }

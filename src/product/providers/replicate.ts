@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { pictureAt } from './answered-pictures.ts';
-import { redacted } from './error-class.ts';
-import { ask, type Endpoint, type EndpointRequest, endpointUrl, objectOf } from './exchange.ts';
-import { dataUrl } from './pictures.ts';
+import { ask, type EndpointRequest, endpointUrl, objectOf, type ProviderEndpoint } from './exchange.ts';
+import { dataUrl, pictureAt } from './pictures.ts';
 import {
   type CallContext,
   type ModelRequest,
   type Provider,
   ProviderFault,
   type RawAnswer,
+  redacted,
   rejected,
   sentParameters,
   unavailable,
@@ -32,7 +31,7 @@ const MAX_FAILED_POLLS = 5;
  */
 export function createReplicate(settings: { token: string; baseUrl: string; outbound: Outbound }): Provider {
   const { token, outbound } = settings;
-  const endpoint: Endpoint = {
+  const endpoint: ProviderEndpoint = {
     baseUrl: endpointUrl(settings.baseUrl, 'https://api.replicate.com/v1'),
     headers: token === '' ? {} : { authorization: `Bearer ${token}` },
     secrets: [token],

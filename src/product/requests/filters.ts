@@ -1,5 +1,5 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { readDate, readInstant } from '../../platform/http/instants.ts';
+import { readDate, readInstant } from '../../platform/http/fields.ts';
 import { present } from '../../platform/values/present.ts';
 import type { RequestFilterQuery, RequestRecord } from './schema.ts';
 

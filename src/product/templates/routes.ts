@@ -6,12 +6,18 @@ import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
 import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
 import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
+import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
 import { templateNotFound } from './errors.ts';
-import { checkEntries } from './importing.ts';
-import { listTemplates, readHistory } from './listing.ts';
-import { findTemplate, knownNames, readTemplate, refuseBuiltIn } from './reading.ts';
+import {
+  findTemplate,
+  knownNames,
+  listTemplates,
+  readHistory,
+  readTemplate,
+  refuseBuiltIn,
+} from './reading.ts';
 import { templateDataOf } from './responses.ts';
-import { changedContent, checkSlug, newContent } from './rules.ts';
+import { changedContent, checkSlug, importedContent, newContent } from './rules.ts';
 import {
   NewTemplate,
   TemplateChange,
@@ -21,7 +27,7 @@ import {
   TemplateParams,
   TemplateSummary,
 } from './schema.ts';
-import type { TemplatesStore } from './store.ts';
+import { TEMPLATE, type TemplateDraft, type TemplatesStore } from './store.ts';
 import type { Template } from './template.ts';
 
 export interface TemplateRoutesOptions {
@@ -198,4 +204,20 @@ function readChange(current: Template, change: TemplateChange) {
   const { slug = current.slug } = change;
   if (change.slug !== undefined) checkSlug(slug);
   return { ...changedContent(current, change), slug };
+}
+
+/**
+ * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
+ * reason. Each entry is checked like a new template. Slug, version and history are not imported.
+ * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
+ */
+export async function checkEntries(
+  entries: readonly unknown[],
+): Promise<{ drafts: TemplateDraft[]; errors: string[] }> {
+  checkEntryCount(TEMPLATE, entries.length);
+  const { accepted, refused } = await partition(entries.entries(), importedContent);
+  return {
+    drafts: accepted.map(([, content]) => ({ content })),
+    errors: refused.map(({ index, error }) => `[${index}] ${error.message}`),
+  };
 }

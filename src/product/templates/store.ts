@@ -12,9 +12,9 @@ import {
   insertNamed,
   NAMED_INDEXES,
   type Named,
+  type ResourceKind,
   updateNamed,
 } from '../versioned-resources/documents.ts';
-import type { ResourceKind } from '../versioned-resources/errors.ts';
 import type { TemplateContent } from './rules.ts';
 import {
   type StoredSummary,

@@ -16,7 +16,7 @@ import { type Instead, undeclared } from '../../platform/http/errors/violations.
 import { isObject } from '../../platform/values/json.ts';
 import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import { IN_PARAMETERS } from '../catalogue/within-parameters.ts';
+import { IN_PARAMETERS } from '../catalogue/index.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
 export const MAX_IMAGE_BYTES = 25 * MEGABYTE;

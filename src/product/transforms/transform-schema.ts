@@ -6,13 +6,12 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
-import { dryRunFields } from '../../platform/http/dry-run.ts';
+import { dryRunFields } from '../../platform/http/fields.ts';
 import { distinct } from '../../platform/values/distinct.ts';
-import { OPS } from '../catalogue/index.ts';
+import { IN_PARAMETERS, OPS } from '../catalogue/index.ts';
 import { isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
-import { IN_PARAMETERS } from '../catalogue/within-parameters.ts';
 
 /** Ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { freeSlug } from '../../platform/ids/slugs.ts';
 import {
   type Collection,
@@ -7,7 +8,6 @@ import {
   type IndexSpec,
   order,
 } from '../../platform/stores/documents/port.ts';
-import { type ResourceKind, slugTaken, tooContended, tooMany } from './errors.ts';
 
 /**
  * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
@@ -144,4 +144,43 @@ function freeSlots(limit: number, taken: ReadonlySet<number>): number[] {
   const offset = randomInt(limit);
   const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);
   return slots.filter((slot) => !taken.has(slot));
+}
+
+/** A kind of named documents. */
+export interface ResourceKind {
+  noun: 'preset' | 'template';
+  /** The most of them that an account may have. */
+  limit: number;
+  /** The field that every save changes. A save counts only if the field still has the value that it began with. */
+  guard: 'revision' | 'version';
+}
+
+/** 400: another document of the account has this slug. */
+function slugTaken({ noun }: ResourceKind, slug: string): ApiError {
+  const message = `slug "${slug}" is already one of your ${noun}s': send another, or leave it out to have one made.`;
+  return invalidParam('slug', message);
+}
+
+/** 422: the account would exceed its number of documents. */
+function tooMany({ noun, limit }: ResourceKind, left: number): ApiError {
+  const message = `An account holds at most ${limit} ${noun}s and ${left} are left: delete some, or send fewer.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
+}
+
+/** 422: an import has far more entries than an account can hold. None of them is checked. */
+export function tooManyEntries(limit: number, received: number): ApiError {
+  const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
+  return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
+}
+
+/** 500, retryable: concurrent writes to the same document were faster in every attempt. */
+function tooContended({ noun }: ResourceKind): ApiError {
+  return new ApiError(
+    'internal_error',
+    `Too many calls changed the same ${noun} at once: repeat the same call.`,
+    {
+      details: { reason: 'contention' },
+      retryAfterSeconds: 1,
+    },
+  );
 }

@@ -1,6 +1,6 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { type ResourceKind, tooManyEntries } from './errors.ts';
+import { type ResourceKind, tooManyEntries } from './documents.ts';
 
 /** An entry of an import that was refused, with its index as sent. */
 export interface RefusedEntry {

@@ -5,8 +5,8 @@ import t from 'tap';
 import { estimatedMs as estimatedMsOf } from '../../../src/imaging/images/estimates/duration.ts';
 import { estimatedBytes } from '../../../src/imaging/images/estimates/memory.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
-import { CpuMeter } from '../../../src/imaging/images/pools/cpu-meter.ts';
 import { Pace } from '../../../src/imaging/images/pools/pace.ts';
+import { CpuMeter } from '../../../src/imaging/images/pools/threads.ts';
 import type { Pass, Step } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { SLOW_FOR_MS, SlowAccounts } from '../../../src/imaging/renders/slow-accounts.ts';
+import { SLOW_FOR_MS, SlowAccounts } from '../../../src/imaging/renders/renders.ts';
 import { manualClock } from '../../support/clock.ts';
 
 t.test('an account is slow for a minute from its last mark, and no other is', async (t) => {

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { UsualTime } from '../../../src/imaging/renders/usual-time.ts';
+import { UsualTime } from '../../../src/imaging/renders/pool.ts';
 
 t.test('the usual time is the median of the accounts, each of which counts once', async (t) => {
   const usual = new UsualTime();

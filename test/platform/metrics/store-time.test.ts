@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { StoreTime, storeTimeOfRequest, withinRequest } from '../../../src/platform/metrics/store-time.ts';
+import { StoreTime, storeTimeOfRequest, withinRequest } from '../../../src/platform/metrics/stores.ts';
 
 t.test('queries side by side count once, and one that still runs counts up to now', async (t) => {
   let nowMs = 0;

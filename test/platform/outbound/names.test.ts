@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { addressesIn, resolveName } from '../../../src/platform/outbound/names.ts';
+import { addressesIn, resolveName } from '../../../src/platform/outbound/outbound.ts';
 
 const HOSTS = `
 # the host's own names

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import { documentsOverChannel } from '../../../src/platform/stores/documents/over-channel.ts';
+import { documentsOverChannel } from '../../../src/platform/stores/documents/remote.ts';
 import { channelToPrimary } from '../../../src/platform/stores/embedded/channel-client.ts';
 import { Allowance } from '../../../src/product/billing/allowance.ts';
 import { Movements } from '../../../src/product/billing/movements.ts';

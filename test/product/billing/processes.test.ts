@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { provideDocuments } from '../../../src/platform/stores/documents/over-channel.ts';
+import { provideDocuments } from '../../../src/platform/stores/documents/remote.ts';
 import { hostForProcesses } from '../../../src/platform/stores/embedded/channel-host.ts';
 import { checkLedger, LIMITED, moneyOf, openAccount } from './money.ts';
 import type { Order, Report } from './money-process.ts';

@@ -8,10 +8,8 @@ import {
   StoreUnavailableError,
 } from '../../../src/platform/stores/documents/port.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
-import { syncUsage } from '../../../src/product/billing/sync-usage.ts';
-import { readUsage } from '../../../src/product/billing/usage.ts';
-import type { Grouping } from '../../../src/product/billing/usage-window.ts';
+import { SyncRuns, syncUsage } from '../../../src/product/billing/sync-runs.ts';
+import { type Grouping, readUsage } from '../../../src/product/billing/usage.ts';
 import { moneyOf, openAccount, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
 

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { cutWindow, readWindow } from '../../../src/product/billing/usage-window.ts';
+import { cutWindow, readWindow } from '../../../src/product/billing/usage.ts';
 
 const now = new Date('2026-03-31T12:34:56.789Z');
 

@@ -1,7 +1,7 @@
 // needs: server, both stores
 import sharp from 'sharp';
 import t from 'tap';
-import { selectAssets } from '../../../src/product/jobs/submit/selection.ts';
+import { selectAssets } from '../../../src/product/jobs/submit/checking.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { ended, submit } from './jobs.ts';
 

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { leastAnswerProblem } from '../../../src/product/models/least-answer.ts';
+import { leastAnswerProblem } from '../../../src/product/models/schema-bounds.ts';
 
 /** Lists within lists, each of at least so many entries. */
 function lists(levels: number, minItems: number): object {

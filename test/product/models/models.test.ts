@@ -1,8 +1,8 @@
 // needs: nothing
 import t from 'tap';
 import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
-import { chosenModel } from '../../../src/product/models/choice.ts';
 import {
+  chosenModel,
   defaultModelFor,
   findModel,
   type Model,
@@ -13,7 +13,7 @@ import {
   readModels,
 } from '../../../src/product/models/models.ts';
 import { creditsPerItem, imageModelPrice, lowestCredits } from '../../../src/product/models/prices.ts';
-import { modelOf } from '../../../src/product/models/responses.ts';
+import { modelOf } from '../../../src/product/models/routes.ts';
 
 const models = readModels();
 const sandbox = offeredModels(models, (provider) => provider === 'sandbox');

@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { faultOf, redacted } from '../../../src/product/providers/error-class.ts';
-import { endpointUrl } from '../../../src/product/providers/exchange.ts';
+import { endpointUrl, retryAfterMsOf } from '../../../src/product/providers/exchange.ts';
+import { nextTryMs } from '../../../src/product/providers/open.ts';
+import { faultOf, redacted } from '../../../src/product/providers/provider.ts';
 import { offeredBy } from '../../../src/product/providers/registry.ts';
-import { nextTryMs, retryAfterMsOf } from '../../../src/product/providers/retrying.ts';
 
 t.test(
   'a failed item is tried after each planned wait, later when the provider says so, and not past five minutes',

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
 import { answerFor } from '../../../src/product/providers/sandbox/answer.ts';
-import { directivesIn } from '../../../src/product/providers/sandbox/directives.ts';
+import { directivesIn } from '../../../src/product/providers/sandbox/sandbox.ts';
 import { openTestProviders, type TestCall } from './harness.ts';
 
 const { run, logged } = openTestProviders(t);

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { checkEntries } from '../../../src/product/templates/importing.ts';
+import { checkEntries } from '../../../src/product/templates/routes.ts';
 import {
   changedContent,
   checkSlug,

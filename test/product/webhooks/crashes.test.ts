@@ -1,7 +1,7 @@
 // needs: both stores
 import t, { type Test } from 'tap';
+import { MAX_ATTEMPTS } from '../../../src/product/webhooks/deliveries/attempt.ts';
 import { newDelivery } from '../../../src/product/webhooks/deliveries/delivery.ts';
-import { MAX_ATTEMPTS } from '../../../src/product/webhooks/deliveries/retries.ts';
 import { releaseEndpointsByHolder } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
 import type { EndpointDocument } from '../../../src/product/webhooks/endpoints/endpoint.ts';

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { nextAttempt } from '../../../src/product/webhooks/deliveries/retries.ts';
+import { nextAttempt } from '../../../src/product/webhooks/deliveries/attempt.ts';
 
 const QUEUED = new Date('2026-05-04T03:02:01.000Z');
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
-import { Outbox } from '../../../src/product/events/outbox.ts';
+import { Outbox } from '../../../src/product/events/open.ts';
 import { WAKE } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { startServer } from '../../support/harness.ts';
 import {

@@ -1,11 +1,16 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import { avifColours } from '../../../workers/formats/avif-colours.ts';
 import { isoBoxes } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
-import { heifAssociations, heifItems, heifMeta, heifReferences } from '../../../workers/formats/heif.ts';
+import {
+  avifColours,
+  heifAssociations,
+  heifItems,
+  heifMeta,
+  heifReferences,
+} from '../../../workers/formats/heif.ts';
 import { jpegSegments } from '../../../workers/formats/jpeg.ts';
 import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
 import { iptcDatasets, photoshopBlock, photoshopResources } from '../../../workers/formats/photoshop.ts';
@@ -14,7 +19,7 @@ import { pngColours } from '../../../workers/formats/png-colours.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPages } from '../../../workers/formats/tiff.ts';
 import { isBare } from '../../../workers/image/encode/bare-file.ts';
-import { withoutBulkyTags } from '../../../workers/image/metadata/exif-guard.ts';
+import { withoutBulkyTags } from '../../../workers/image/metadata/mended-exif.ts';
 import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../imaging/images/files.ts';
 import { hasImages, image, imagesIn } from '../../support/images.ts';
 import { type Mutated, mutationsOf, type Original } from './mutations.ts';

@@ -1,5 +1,5 @@
-import { avifColours } from '../../formats/avif-colours.ts';
 import { Bytes } from '../../formats/bytes.ts';
+import { avifColours } from '../../formats/heif.ts';
 import { asPng } from './as-png.ts';
 import { coloursOfCodePoints } from './named-colours.ts';
 import { type ColouredFile, withNamedProfile } from './png-colours.ts';

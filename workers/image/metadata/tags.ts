@@ -5,7 +5,7 @@ import { APP2, APP13, jpegSegment } from '../../formats/jpeg.ts';
 import { IPTC_RESOURCE, isPhotoshopBlock, photoshopBlock } from '../../formats/photoshop.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 import { encodedText } from './encoded-text.ts';
-import { withoutBulkyTags } from './exif-guard.ts';
+import { withoutBulkyTags } from './mended-exif.ts';
 import { type Plain, plainTags } from './plain.ts';
 import { hexProfile } from './png-profiles.ts';
 

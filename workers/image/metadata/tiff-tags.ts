@@ -7,8 +7,7 @@ import {
   tiffPages,
   withoutExifPrefix,
 } from '../../formats/tiff.ts';
-import { MAX_TOTAL_BYTES, MAX_VALUE_BYTES } from './exif-guard.ts';
-import { isCarried } from './mended-exif.ts';
+import { isCarried, MAX_TOTAL_BYTES, MAX_VALUE_BYTES } from './mended-exif.ts';
 
 /**
  * Adds EXIF tags to a written TIFF. The directory of a TIFF is its EXIF, but libvips writes no tags there. A longer

@@ -7,9 +7,15 @@ import { TooLate } from '../failure.ts';
 import { achievedOf, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalid } from '../refusal.ts';
-import { type CurvedFormat, curveAt, type Quantity } from './quality-curves.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
-import { type CommonSettings, type EncoderSetting, settingsFor } from './settings.ts';
+import {
+  type CommonSettings,
+  type CurvedFormat,
+  curveAt,
+  type EncoderSetting,
+  type Quantity,
+  settingsFor,
+} from './settings.ts';
 import { assertReachable } from './smallest-file.ts';
 import { LAST_CALL_MS, TrialTime } from './time.ts';
 import { type SettingSequence, type Trial, tryOut } from './trials.ts';

@@ -1,9 +1,16 @@
 import type { Bytes } from '../../../../workers/formats/bytes.ts';
 import { tiffPages } from '../../../../workers/formats/tiff.ts';
-import { isForeign, TAG, type TiffPage, tiffPage } from '../../../../workers/formats/tiff-page.ts';
+import {
+  coloursOf,
+  isConvertible,
+  isForeign,
+  SAMPLE_FORMAT,
+  TAG,
+  type TiffPage,
+  tiffPage,
+} from '../../../../workers/formats/tiff-page.ts';
 import { present } from '../../../platform/values/present.ts';
 import { type Header, headerOf, validOrientation } from './facts.ts';
-import { unreadTiff } from './unread-tiff.ts';
 
 /** Null when the directory of a page is truncated: its size is then unknown. */
 export function readTiff(bytes: Bytes): Header | null {
@@ -32,4 +39,75 @@ function headerOfPage(page: TiffPage): Header {
     ...present({ unread: unreadTiff(page) }),
     ...(isForeign(page) && { rewritten: true }),
   });
+}
+
+/** Names of schemes of compression that are not read. */
+const UNREAD_COMPRESSIONS: Readonly<Record<number, string>> = {
+  22610: 'JPEG XR',
+  33003: 'JPEG 2000',
+  33004: 'JPEG 2000',
+  33005: 'JPEG 2000',
+  34661: 'JBIG',
+  34712: 'JPEG 2000',
+  34887: 'LERC',
+  34925: 'LZMA',
+  34926: 'Zstandard',
+  34927: 'WebP',
+  34933: 'PNG',
+  34934: 'JPEG XR',
+  50000: 'Zstandard',
+  50002: 'JPEG XL',
+  52546: 'JPEG XL',
+};
+/** None, CCITT, LZW, JPEG, Deflate, NeXT, PackBits, ThunderScan, PixarLog, SGILog and WebP. */
+const READ_COMPRESSIONS: readonly number[] = [
+  1, 2, 3, 4, 5, 6, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_909, 32_946, 34_676, 34_677, 50_001,
+];
+/** Photometric interpretations that are not read. */
+const UNREAD_COLOURS: Readonly<Record<number, string>> = {
+  10: 'ITU L*a*b* colours',
+  32803: 'the raw samples of a camera (CFA)',
+  34892: 'the raw samples of a camera (LinearRaw)',
+};
+const SAVE_LOSSLESSLY = 'save it with LZW or Deflate compression, or as PNG';
+const EIGHT_OR_SIXTEEN = 'save it with 8 or 16 bits per sample';
+
+/** A sentence that says why a page is not read, and what to send instead; undefined for a page that is read. */
+function unreadTiff(page: TiffPage): string | undefined {
+  const reason = reasonOf(page);
+  return reason && `This TIFF ${reason[0]}, which is not supported: ${reason[1]}.`;
+}
+
+function reasonOf(page: TiffPage): [is: string, instead: string] | undefined {
+  const { compression, photometric, bits, samples, sampleFormat, isPlanar, tile } = page;
+  if (!READ_COMPRESSIONS.includes(compression))
+    return [
+      `is compressed with ${UNREAD_COMPRESSIONS[compression] ?? `scheme ${compression}`}`,
+      SAVE_LOSSLESSLY,
+    ];
+  if (isPlanar && samples > 1 && tile !== undefined)
+    return ['has tiles with one plane per sample', 'save it with interleaved samples, or as PNG'];
+  const colours = UNREAD_COLOURS[photometric];
+  if (colours !== undefined) return [`holds ${colours}`, 'export it as RGB'];
+  if (sampleFormat > SAMPLE_FORMAT.undefined) return ['holds complex numbers', 'export it as RGB or grey'];
+  const isPacked = samples > 1 && bits < 8;
+  if (isPacked || ![1, 2, 4, 8, 16, 32].includes(bits))
+    return [`has ${bits} bits per sample`, EIGHT_OR_SIXTEEN];
+  if (isForeign(page)) return isConvertible(page) ? undefined : foreignReasonOf(page);
+  const most = (coloursOf(page) ?? samples) + 1;
+  return samples > most
+    ? [`has ${samples} samples per pixel`, 'save it with at most one channel beside its colours']
+    : undefined;
+}
+
+/** Why samples that libvips takes for others are not converted. */
+function foreignReasonOf({
+  bits,
+  isPlanar,
+  photometric,
+  compression,
+}: TiffPage): [is: string, instead: string] {
+  if (isPlanar) return ['has one plane per sample', 'save it with interleaved samples, or as PNG'];
+  if (bits > 8) return [`has ${bits} bits per sample of colours of kind ${photometric}`, 'export it as RGB'];
+  return [`has colours of kind ${photometric} under compression ${compression}`, SAVE_LOSSLESSLY];
 }

@@ -5,7 +5,6 @@ import type { ImageResult, ImageTask } from '../../../../workers/protocol.ts';
 import { shareOnce } from '../../../../workers/transport/once.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { workerUnreachable } from '../failures.ts';
-import { CpuMeter } from './cpu-meter.ts';
 import type { Finished, Workers } from './pool.ts';
 
 /** A call and an item of a job at the same time: sharp works on threads of libuv, so neither holds up the other. */
@@ -126,4 +125,48 @@ export class Threads implements Workers<ImageTask, ImageResult> {
 /** Threads of libvips that work on a task. */
 function vipsThreadsOf(task: ImageTask): number {
   return ('threads' in task && task.threads) || 1;
+}
+
+/**
+ * Measures passes in threads of this process by CPU time, because on a host whose cores other processes take, the wall
+ * time of a pass says nothing about the pass. libvips works on threads of libuv, whose time Node does not report by
+ * task. What the process uses beside its main thread is the passes, and little else: it is divided evenly among those
+ * that run at the time. So the time of a pass that runs alone is exact, and passes that run together have about the
+ * right sum.
+ */
+export class CpuMeter {
+  readonly #workersMs: () => number;
+  #running = 0;
+  /** CPU time that each running pass was given since the process started. */
+  #sharedMs = 0;
+  #seenMs = 0;
+
+  /** @param workersMs CPU milliseconds that its workers have used until now. A look takes about 2 µs. */
+  constructor(workersMs = cpuMsBesideThisThread) {
+    this.#workersMs = workersMs;
+  }
+
+  /** Starts the measure of a pass; the returned function ends it and answers its CPU time in milliseconds. */
+  begin(): () => number {
+    this.#share();
+    this.#running += 1;
+    const begunMs = this.#sharedMs;
+    return () => {
+      this.#share();
+      this.#running -= 1;
+      return this.#sharedMs - begunMs;
+    };
+  }
+
+  #share(): void {
+    const nowMs = this.#workersMs();
+    if (this.#running > 0) this.#sharedMs += (nowMs - this.#seenMs) / this.#running;
+    this.#seenMs = nowMs;
+  }
+}
+
+function cpuMsBesideThisThread(): number {
+  const all = process.cpuUsage();
+  const own = process.threadCpuUsage();
+  return (all.user + all.system - own.user - own.system) / 1_000;
 }

@@ -1,7 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OneAtATime } from '../../queues/one-at-a-time.ts';
-import { checkInSlices } from './json.ts';
-import { parseInSlices } from './sliced-json.ts';
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COMMA,
+  checkInSlices,
+  emptyBody,
+  malformed,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  parseText,
+  QUOTE,
+} from './json.ts';
 
 /** How long a body may block the event loop; the piece that exceeds it is finished first. */
 const SLICE_MS = 5;
@@ -44,4 +55,150 @@ async function inSlices<T>(work: Generator<void, T>): Promise<T> {
     await nextTurn();
     startedMs = performance.now();
   }
+}
+
+/** A larger list or object is parsed in pieces of this size, in bytes. */
+const PIECE_BYTES = 64 * 1024;
+/** The bytes that are scanned before the event loop serves other calls. */
+const SCANNED_BYTES = 512 * 1024;
+
+/** A list or an object whose end is not reached yet. */
+interface Open {
+  isList: boolean;
+  openedAt: number;
+  /** The values parsed so far. */
+  list: unknown[];
+  object: Record<string, unknown>;
+  /** Start of the part that is not parsed yet. */
+  pieceAt: number;
+  /** Start of its last entry. */
+  entryAt: number;
+  /** Whether a part of it is already parsed. */
+  isCut: boolean;
+  /** Whether `pieceAt` is directly after an entry that was parsed in pieces. */
+  isBehindEntry: boolean;
+}
+
+/**
+ * Parses a JSON text like `parseJson`, but in pieces, and yields between two of them. The text must be within the
+ * limits of `checkInSlices`.
+ * @throws ApiError invalid_param on `body`, as `parseJson` does.
+ */
+function* parseInSlices(raw: Buffer): Generator<void, unknown> {
+  const startsAt = raw.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? BYTE_ORDER_MARK.length
+    : 0;
+  const open: Open[] = [];
+  let root: { value: unknown; endsAt: number } | undefined;
+  let isInString = false;
+  let yieldsAt = SCANNED_BYTES;
+  for (let index = startsAt; index < raw.length; index += 1) {
+    if (index >= yieldsAt) {
+      yieldsAt = index + SCANNED_BYTES;
+      yield;
+    }
+    const byte = raw[index] as number;
+    if (isInString) {
+      if (byte === BACKSLASH) index += 1;
+      else if (byte === QUOTE) isInString = false;
+    } else if (byte === QUOTE) isInString = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) open.push(opened(byte === OPEN_LIST, index));
+    else if (byte === COMMA) {
+      const inner = open.at(-1);
+      if (inner === undefined) continue;
+      if (inner.isBehindEntry || index - inner.pieceAt >= PIECE_BYTES) {
+        takePiece(raw, inner, index);
+        inner.pieceAt = index + 1;
+        inner.isBehindEntry = false;
+        yield;
+      }
+      inner.entryAt = index + 1;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+      const inner = open.pop();
+      if (inner?.isList !== (byte === CLOSE_LIST)) throw unexpected(raw, index);
+      if (!inner.isCut && index - inner.openedAt < PIECE_BYTES) continue;
+      takeRest(raw, inner, index);
+      yield;
+      const value = inner.isList ? inner.list : inner.object;
+      const outer = open.at(-1);
+      if (outer !== undefined) takeEntry(raw, outer, inner.openedAt, index + 1, value);
+      else if (root !== undefined) throw unexpected(raw, inner.openedAt);
+      else {
+        if (!isBlank(raw, startsAt, inner.openedAt)) throw unexpected(raw, startsAt);
+        root = { value, endsAt: index + 1 };
+      }
+    }
+  }
+  if (open.length > 0) throw malformed('Unexpected end of JSON input');
+  if (root === undefined) return parseWhole(raw, startsAt);
+  if (!isBlank(raw, root.endsAt, raw.length)) throw unexpected(raw, root.endsAt);
+  return root.value;
+}
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+
+function opened(isList: boolean, openedAt: number): Open {
+  const inside = openedAt + 1;
+  const nothing = { list: [], object: {}, isCut: false, isBehindEntry: false };
+  return { ...nothing, isList, openedAt, pieceAt: inside, entryAt: inside };
+}
+
+/** Parses a text without a large list or object. */
+function parseWhole(raw: Buffer, startsAt: number): unknown {
+  if (isBlank(raw, startsAt, raw.length)) throw emptyBody();
+  return parseText(raw.toString('utf8', startsAt));
+}
+
+/** Adds the entries between `pieceAt` and the comma or end after them. */
+function takePiece(raw: Buffer, into: Open, to: number): void {
+  const from = into.pieceAt;
+  const isEmpty = isBlank(raw, from, to);
+  if (isEmpty !== into.isBehindEntry) throw unexpected(raw, from);
+  into.isCut = true;
+  if (isEmpty) return;
+  const text = raw.toString('utf8', from, to);
+  if (into.isList) {
+    for (const entry of parseText(`[${text}]`, from - 1) as unknown[]) into.list.push(entry);
+  } else Object.assign(into.object, parseText(`{${text}}`, from - 1));
+}
+
+/** Adds the last entries before the end of a list or object. */
+function takeRest(raw: Buffer, into: Open, to: number): void {
+  const isEmpty = !into.isCut && isBlank(raw, into.pieceAt, to);
+  if (!isEmpty) takePiece(raw, into, to);
+}
+
+/** Adds a list or an object that was parsed in pieces, with the entries before it. */
+function takeEntry(raw: Buffer, into: Open, from: number, to: number, value: unknown): void {
+  if (into.isBehindEntry) throw unexpected(raw, from);
+  if (into.entryAt > into.pieceAt) takePiece(raw, into, into.entryAt - 1);
+  if (into.isList) {
+    if (!isBlank(raw, into.entryAt, from)) throw unexpected(raw, from);
+    into.list.push(value);
+  } else {
+    const before = raw.toString('utf8', into.entryAt, from);
+    const [name] = Object.keys(parseText(`{${before}null}`, into.entryAt - 1) as object);
+    if (name === undefined) throw unexpected(raw, from);
+    into.object[name] = value;
+  }
+  into.pieceAt = to;
+  into.entryAt = to;
+  into.isCut = true;
+  into.isBehindEntry = true;
+}
+
+/** Whether a text has only whitespace of JSON. */
+function isBlank(raw: Buffer, from: number, to: number): boolean {
+  for (let index = from; index < to; index += 1) if (!BLANKS.includes(raw[index] as number)) return false;
+  return true;
+}
+
+const BLANKS = Buffer.from(' \t\n\r');
+
+/** The refusal of the first character, at or after a position, that is not whitespace. */
+function unexpected(raw: Buffer, from: number): Error {
+  let index = from;
+  while (BLANKS.includes(raw[index] as number)) index += 1;
+  const [character] = raw.toString('utf8', index, index + 4);
+  return malformed(`Unexpected token '${character}' in JSON at byte ${index}`);
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../../values/json.ts';
+import { isObject, parsedJson } from '../../values/json.ts';
 
 /**
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`, also into a
@@ -51,7 +51,7 @@ function partsOf(path: string): string[] {
 
 function valueAt(container: unknown, [name, ...rest]: readonly string[]): unknown {
   if (name === undefined) return container;
-  const opened = typeof container === 'string' ? jsonOf(container) : container;
+  const opened = typeof container === 'string' ? parsedJson(container) : container;
   if (typeof opened !== 'object' || opened === null || !Object.hasOwn(opened, name)) return undefined;
   return valueAt((opened as Record<string, unknown>)[name], rest);
 }
@@ -65,7 +65,7 @@ function withValue(
 ): unknown {
   if (name === undefined) return isText ? textOf(value) : value;
   if (typeof container === 'string')
-    return JSON.stringify(withValue(jsonOf(container), [name, ...rest], value, false));
+    return JSON.stringify(withValue(parsedJson(container), [name, ...rest], value, false));
   if (Array.isArray(container)) {
     const entry = withValue(container[Number(name)], rest, value, isText);
     return container.toSpliced(Number(name), 1, ...(entry === undefined ? [] : [entry]));
@@ -78,12 +78,4 @@ function withValue(
 function textOf(value: unknown): unknown {
   if (value === undefined || typeof value === 'string') return value;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, onSendHookHandler } from 'fastify';
 
 /**
  * Sets headers for caches and browsers. Responses contain balances, keys and links, so no cache may store one without
@@ -18,4 +18,26 @@ export function installCaching(app: FastifyInstance): void {
 
 function isPage(reply: FastifyReply): boolean {
   return String(reply.getHeader('content-type') ?? '').startsWith('text/html');
+}
+
+/**
+ * Leaves Content-Length out of a 304 of HEAD, because Fastify writes that of the empty body: the header would be the
+ * length of the content that the client has (RFC 9110, 8.6).
+ */
+export function installNotModified(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'HEAD') route.onSend = [...[route.onSend ?? []].flat(), withoutLength];
+  });
+}
+
+const withoutLength: onSendHookHandler = (_request, reply, payload, done) => {
+  if (reply.statusCode === 304) reply.removeHeader('content-length');
+  done(null, payload);
+};
+
+/** Whether an If-None-Match header contains this ETag, by weak comparison. */
+export function isFresh(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const plain = etag.replace(/^W\//, '');
+  return header.split(',').some((tag) => ['*', plain].includes(tag.trim().replace(/^W\//, '')));
 }

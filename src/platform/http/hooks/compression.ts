@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify';
 import Negotiator from 'negotiator';
+import { isFresh } from './caching.ts';
 import { varyBy } from './cors.ts';
-import { isFresh } from './freshness.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { register } from 'prom-client';
 import { NO_ROUTE, type RequestMeter } from '../../metrics/requests.ts';
-import { StoreTime, withinRequest } from '../../metrics/store-time.ts';
+import { StoreTime, withinRequest } from '../../metrics/stores.ts';
 import { ApiError } from '../errors/errors.ts';
 import { refusalOf } from '../errors/failures.ts';
 

@@ -4,7 +4,7 @@ import type { Collection, Document, Filter, Sort } from '../../stores/documents/
 import { CURSOR } from '../documented.ts';
 import type { ListMeta } from '../envelope.ts';
 import { invalidParam } from '../errors/errors.ts';
-import { type Clamped, clampedTo } from '../hooks/clamped-fields.ts';
+import { type Clamped, clampedTo } from '../hooks/warnings.ts';
 
 const MAX_PAGE_SIZE = 100;
 /** The most rows that are counted exactly. */

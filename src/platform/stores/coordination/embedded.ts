@@ -5,7 +5,6 @@ import { openIdempotencyRecords } from './idempotency-records.ts';
 import { type ListenerLog, Listeners } from './listeners.ts';
 import type { Coordination, RateAnswer, RateRequest } from './port.ts';
 import { LeasedSlots } from './slots.ts';
-import { Windows } from './windows.ts';
 
 /** The remaining requests of a window for each one that a process may count in advance. */
 const REMAINING_PER_AHEAD = 1_000;
@@ -101,4 +100,37 @@ export async function openEmbeddedCoordination(
     time: async () => now(),
     async ping() {},
   };
+}
+
+/** Counts by key, each in a window that starts with the first count and ends by itself. */
+class Windows {
+  readonly #now: () => number;
+  readonly #counts: ExpiringMap<number>;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#counts = new ExpiringMap<number>(now);
+  }
+
+  count(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  /** Milliseconds until the window ends; 0 when it has not started. */
+  leftMs(key: string): number {
+    return this.#counts.leftMs(key);
+  }
+
+  /** Adds to the count of a window and returns the new count. */
+  increment(key: string, windowMs: number, by = 1): number {
+    const increased = this.count(key) + by;
+    this.#counts.set(key, increased, this.#now() + (this.#counts.leftMs(key) || windowMs));
+    return increased;
+  }
+
+  /** Subtracts one; an empty or ended window stays unchanged. */
+  decrement(key: string): void {
+    if (this.count(key) > 0)
+      this.#counts.set(key, this.count(key) - 1, this.#now() + this.#counts.leftMs(key));
+  }
 }

@@ -2,8 +2,7 @@ import { randomText } from '../../ids/ids.ts';
 import { DAY_MS } from '../../values/units.ts';
 import { type ListenerLog, Listeners } from './listeners.ts';
 import type { Coordination, StoredResponse } from './port.ts';
-import { type Argument, RedisConnection } from './redis-connection.ts';
-import type { ScriptName } from './scripts.ts';
+import { type Argument, RedisConnection, type ScriptName } from './redis-connection.ts';
 
 const SCAN_COUNT = 1000;
 const TOKEN_CHARACTERS = 16;

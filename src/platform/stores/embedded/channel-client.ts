@@ -1,6 +1,5 @@
 import { StoreUnavailableError } from '../documents/port.ts';
-import type { Channel } from './channel.ts';
-import { batching, type Frame, framesOf } from './frames.ts';
+import { batching, type Channel, type Frame, framesOf } from './channel.ts';
 import { PendingCalls } from './pending-calls.ts';
 
 /** The API process's end of a link to the primary. */

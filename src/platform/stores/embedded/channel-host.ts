@@ -1,6 +1,12 @@
 import cluster from 'node:cluster';
-import type { ChannelHost, ServiceHandler } from './channel.ts';
-import { batching, type CallFrame, type Frame, framesOf } from './frames.ts';
+import {
+  batching,
+  type CallFrame,
+  type ChannelHost,
+  type Frame,
+  framesOf,
+  type ServiceHandler,
+} from './channel.ts';
 import { serializeError } from './pending-calls.ts';
 
 /** The primary's end of the links to all its API processes. */

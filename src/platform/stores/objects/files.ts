@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { access, type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { createHash, randomUUID } from 'node:crypto';
+import { constants, type Dir, type Stats } from 'node:fs';
+import { access, type FileHandle, mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { DAY_MS } from '../../values/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
-import { moveDurably, readFully } from './durable-file.ts';
-import { isMissing, objectsUnder, pathOf, TEMPORARY } from './file-layout.ts';
-import type { ListedObject, Objects } from './port.ts';
-import { assertWithin, clippedRange } from './range.ts';
+import { assertKey, assertWithin, clippedRange, type ListedObject, type Objects } from './port.ts';
 import { ReadCache } from './read-cache.ts';
 import { DiskReserve, readSpace } from './reserve.ts';
 
@@ -203,4 +200,90 @@ function unavailable(cause: unknown): StoreUnavailableError | StorageFullError {
     return new StorageFullError('The disk of the objects is full.', { cause });
   const reason = cause instanceof Error ? ` (${cause.message})` : '';
   return new StoreUnavailableError(`An operation of the object directory failed${reason}.`, { cause });
+}
+
+/** Renames a synced file. When it resolves, the name and all directories above it are on disk. */
+async function moveDurably(from: string, to: string): Promise<void> {
+  const directory = dirname(to);
+  let firstMade: string | undefined;
+  try {
+    await rename(from, to);
+  } catch (error) {
+    // The directory mostly exists, and a check for each file would cost another access to the disk.
+    if (!isMissing(error)) throw error;
+    firstMade = await mkdir(directory, { recursive: true });
+    await rename(from, to);
+  }
+  await syncDirectories(directory, firstMade === undefined ? directory : dirname(firstMade));
+}
+
+/** Syncs from the innermost directory up to `outermost`, because a directory contains the names in it. */
+async function syncDirectories(innermost: string, outermost: string): Promise<void> {
+  for (let directory = innermost; ; directory = dirname(directory)) {
+    const handle = await open(directory, 'r');
+    await handle.sync().finally(() => handle.close());
+    if (directory === outermost) return;
+  }
+}
+
+/** Fills `bytes` from a position of the file. Throws when the file is shorter. */
+async function readFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let filled = 0; filled < bytes.length; ) {
+    const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, position + filled);
+    if (bytesRead === 0) throw new Error('The file is shorter than it was.');
+    filled += bytesRead;
+  }
+}
+
+/**
+ * The directories that fan objects out: `a/b/name` is the file `a/b/~3f/name`, with two digits of the name's hash, so
+ * that no directory grows too large to be listed. Keys contain no `~`, so these names never collide with keys.
+ */
+const FAN_OUT_DIRECTORY = /^~[0-9a-f]{2}$/;
+
+/** The directory of files that are being written. */
+export const TEMPORARY = '~tmp';
+
+function pathOf(root: string, key: string): string {
+  assertKey(key);
+  const segments = key.split('/');
+  const name = segments.pop() ?? '';
+  const fan = `~${createHash('sha256').update(name).digest('hex').slice(0, 2)}`;
+  return join(root, ...segments, fan, name);
+}
+
+/**
+ * The objects whose keys begin with `prefix`, in no order; directories are read as the caller iterates.
+ * @param parent the prefix of the keys in the directory; empty in the root.
+ */
+async function* objectsUnder(
+  directory: string,
+  prefix: string,
+  parent = '',
+): AsyncGenerator<{ key: string; path: string }> {
+  for await (const entry of await openOrNone(directory)) {
+    const path = join(directory, entry.name);
+    if (FAN_OUT_DIRECTORY.test(entry.name)) {
+      for await (const file of await openOrNone(path)) {
+        const key = parent + file.name;
+        if (key.startsWith(prefix)) yield { key, path: join(path, file.name) };
+      }
+    } else if (entry.name !== TEMPORARY) {
+      const below = `${parent}${entry.name}/`;
+      if (below.startsWith(prefix) || prefix.startsWith(below)) yield* objectsUnder(path, prefix, below);
+    }
+  }
+}
+
+async function openOrNone(directory: string): Promise<Dir | []> {
+  try {
+    return await opendir(directory);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -51,3 +51,40 @@ export interface StoredObject {
   sizeBytes: number;
   contentType: string;
 }
+
+const KEY = /^[a-zA-Z0-9_.-]+(\/[a-zA-Z0-9_.-]+)*$/;
+const MAX_SEGMENT_CHARACTERS = 200;
+
+/**
+ * Throws unless the key is valid in every implementation: segments of `[a-zA-Z0-9_.-]`, none of them `.` or `..`,
+ * between slashes. Keys are created by the service and never by a client, so an invalid one is a programming error.
+ */
+export function assertKey(key: string): void {
+  const ordinary = (segment: string) =>
+    segment !== '.' && segment !== '..' && segment.length <= MAX_SEGMENT_CHARACTERS;
+  if (!KEY.test(key) || !key.split('/').every(ordinary)) {
+    throw new TypeError(`"${key}" cannot be the key of an object.`);
+  }
+}
+
+/**
+ * The requested bytes, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past it.
+ */
+export function clippedRange(
+  range: { start: number; end: number } | undefined,
+  sizeBytes: number,
+): { start: number; end: number } {
+  if (range === undefined) return { start: 0, end: sizeBytes - 1 };
+  if (range.start < 0 || range.start >= sizeBytes || range.end < range.start) {
+    throw new RangeError(
+      `The object has ${sizeBytes} bytes, and none of them from ${range.start} to ${range.end}.`,
+    );
+  }
+  return { start: range.start, end: Math.min(range.end, sizeBytes - 1) };
+}
+
+export function assertWithin(limitBytes: number, sizeBytes: number): void {
+  if (sizeBytes > limitBytes) {
+    throw new RangeError(`The object has ${sizeBytes} bytes, more than ${limitBytes}.`);
+  }
+}

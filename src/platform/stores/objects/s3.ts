@@ -3,9 +3,7 @@ import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
 import { present } from '../../values/present.ts';
 import { MEGABYTE } from '../../values/units.ts';
 import { StoreUnavailableError } from '../documents/port.ts';
-import { assertKey } from './key.ts';
-import type { ListedObject, Objects, StoredObject } from './port.ts';
-import { assertWithin } from './range.ts';
+import { assertKey, assertWithin, type ListedObject, type Objects, type StoredObject } from './port.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 /** The timeout of a request with all its attempts, up to the headers of its response. */

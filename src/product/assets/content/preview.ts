@@ -4,9 +4,9 @@ import type { TransformCall } from '../../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { isFresh } from '../../../platform/http/hooks/freshness.ts';
+import { isFresh } from '../../../platform/http/hooks/caching.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
-import { cacheControl } from './content.ts';
+import { cacheControl } from './sending.ts';
 import { isLink } from './links.ts';
 import type { AssetReader } from './reader.ts';
 

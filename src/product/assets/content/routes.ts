@@ -7,11 +7,10 @@ import type { Gate } from '../../accounts/gate/gate.ts';
 import { findOp } from '../../catalogue/index.ts';
 import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
-import { disposition, fileNameOf } from './content.ts';
 import { isLink, type Links } from './links.ts';
 import type { Previews } from './preview.ts';
 import { findDone, openContent } from './reading.ts';
-import { sendRanged } from './sending.ts';
+import { disposition, fileNameOf, sendRanged } from './sending.ts';
 
 interface ContentRoutesOptions {
   gate: Gate;

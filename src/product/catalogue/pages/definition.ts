@@ -2,9 +2,9 @@ import type { TProperties, TSchema } from '@sinclair/typebox';
 import { present } from '../../../platform/values/present.ts';
 import type { Plan } from '../../billing/plans.ts';
 import { defaultModelFor, type Model, type Models } from '../../models/models.ts';
-import { isPixelOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
-import type { OpDefinition, OpParameter } from '../schema.ts';
-import { pricingOf } from './pricing.ts';
+import { imageModelPrice, lowestCredits } from '../../models/prices.ts';
+import { type AiOp, isPixelOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
+import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
 
 /** A placeholder for an asset of the caller. */
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';
@@ -96,4 +96,51 @@ function firstOf(schemas: readonly TSchema[], keywords: readonly string[]): numb
   return schemas
     .flatMap((schema) => keywords.map((keyword) => schema[keyword]))
     .find((value) => value !== undefined);
+}
+
+const EXACT_PRICE =
+  'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';
+
+/** The price of the op, as data. */
+function pricingOf(op: Op, plans: readonly Plan[], models: Models): OpPricing {
+  switch (op.kind) {
+    case 'sync':
+      return { basis: 'free', summary: 'Free; it does not count against the processing allowance.' };
+    case 'deterministic':
+      return quotaPricing(plans);
+    case 'ai':
+      return itemPricing(op, models);
+  }
+}
+
+function quotaPricing(plans: readonly Plan[]): OpPricing {
+  const overage = plans.flatMap(({ id, overageCredits }) =>
+    overageCredits === null ? [] : [[id, overageCredits]],
+  );
+  return {
+    basis: 'process_quota',
+    processLimit: Object.fromEntries(plans.map(({ id, processLimit }) => [id, processLimit])),
+    overageCredits: Object.fromEntries(overage),
+    exactPrice: EXACT_PRICE,
+    summary:
+      "Each item counts once against the plan's monthly allowance; past it, a run costs overageCredits.",
+  };
+}
+
+function itemPricing(op: AiOp, models: Models): OpPricing {
+  const model = defaultModelFor(models, op.op);
+  const terms = {
+    basis: 'per_item' as const,
+    markup: models.markup,
+    creditsPerUsd: models.creditsPerUsd,
+    exactPrice: EXACT_PRICE,
+  };
+  if (model === undefined) {
+    const summary = 'Priced per item by its model; no model is offered by default, so name one.';
+    return { ...terms, summary };
+  }
+  const credits = lowestCredits(models, model);
+  const price = `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
+  const summary = `From ${price} per completed item on ${model.id}.`;
+  return { ...terms, defaultModel: imageModelPrice(models, model), summary };
 }

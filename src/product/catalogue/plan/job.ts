@@ -9,10 +9,11 @@ import { checkParameters } from '../checks/check.ts';
 import { firstViolation } from '../checks/contract.ts';
 import { type StepWarning, warningsOf } from '../checks/warnings.ts';
 import { OPS } from '../index.ts';
-import type { Given, JobType, Op, RenderOp } from '../op.ts';
+import type { Given, Op, RenderOp, SegmentType } from '../op.ts';
 import { checkSteps, type NamedAsset, type SentSchema, schemasOf } from './compile.ts';
 import { planOf, type Segment, type Taken, takenBy, typeOf } from './plan.ts';
 import {
+  checkJobSize,
   type JobWork,
   jobOp,
   type SentVariant,
@@ -22,7 +23,6 @@ import {
   variantsOfSteps,
 } from './sent-job.ts';
 import { refuseFields } from './sent-step.ts';
-import { checkJobSize } from './sizes.ts';
 import type { Subject } from './step.ts';
 import { referencesOf } from './subjects.ts';
 
@@ -34,7 +34,7 @@ export interface CheckRules {
 
 /** The checked work of a job. */
 interface CheckedWork {
-  type: JobType | 'chain';
+  type: SegmentType | 'chain';
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
   takes: Taken;

@@ -1,13 +1,15 @@
 import type { Pass, Step } from '../../../../workers/protocol.ts';
 import type { Reading } from '../../../imaging/readers/reading.ts';
+import { type ApiError, invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
 import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { creditsPerItem } from '../../models/prices.ts';
 import { mergeFragments } from '../merge.ts';
-import type { AiOp, Fragment, Given, JobType, PixelOp } from '../op.ts';
+import type { AiOp, Fragment, Given, PixelOp, SegmentType } from '../op.ts';
 import { type Layer, layersOf } from '../registry.ts';
 import type { FieldsOf } from './sent-step.ts';
+import type { PresetStep } from './step.ts';
 
 /** A deterministic step of a list, checked and compiled. */
 export interface DeterministicStep {
@@ -102,7 +104,7 @@ export function planOf(steps: readonly CompiledStep[]): Segment[] {
 }
 
 /** The type of the job that runs these segments. */
-export function typeOf(segments: readonly Segment[]): JobType | 'chain' {
+export function typeOf(segments: readonly Segment[]): SegmentType | 'chain' {
   const [first, ...others] = segments;
   if (first === undefined || others.length > 0) return 'chain';
   return first.runs === 'pass' ? 'process' : first.jobType;
@@ -209,4 +211,49 @@ function pipelineOf({ decode, steps, encode }: Pass): Step[] {
     ...(metadata === undefined ? [] : [{ operation: 'keepMetadata', params: { metadata } }]),
     ...(hasSettings ? [{ operation: format ?? 'encode', params: settings }] : []),
   ];
+}
+
+/** Counts the steps of the pass from 0, as a refusal of the worker does. */
+const STEP_OF_PASS = /^steps\[(\d+)\]/;
+
+/**
+ * The parameter of the call behind a parameter of its pass, which a refusal of the worker names: of the step that the
+ * refusal counts, else of the last step that sent it, which overrides the earlier ones, else of the whole work.
+ */
+export function sentParamOf(steps: readonly DeterministicStep[], passParam: string, whole = 'steps'): string {
+  const counted = STEP_OF_PASS.exec(passParam)?.[1];
+  const name = passParam.split('.').at(-1) ?? passParam;
+  const sender =
+    counted === undefined
+      ? steps.findLast(({ parameters }) => name in parameters)
+      : steps.flatMap((step) => step.fragment.steps.map(() => step))[Number(counted)];
+  const step = sender ?? onlyOp(steps);
+  return step === undefined ? whole : fieldBehind(step, name).param;
+}
+
+/** The step of a list of one op, whose parameter it is although it was not sent. */
+function onlyOp([step, ...others]: readonly DeterministicStep[]): DeterministicStep | undefined {
+  return others.length === 0 && step?.op !== undefined ? step : undefined;
+}
+
+/** The field after an argument of a step, preferably one that was sent. */
+function fieldBehind({ op, parameters, at }: DeterministicStep, argument: string): SentField {
+  if (op === undefined) return at(`params.${argument}`);
+  const names = [argument, ...(op.renamed[argument] ?? [])];
+  const name =
+    names.find((known) => known in parameters) ?? names.find((known) => known in op.parameters.properties);
+  return at(name === undefined ? 'op' : `parameters.${name}`);
+}
+
+/** The refusal of a preset that does not run while its caller waits. @param param names the preset in the call. */
+export function presetRefusal(
+  { does }: Obstacle['obstacle'],
+  steps: readonly PresetStep[],
+  param: string,
+): ApiError {
+  const message = `The preset has a step that ${does}, so it runs only as a job: send it to POST /api/v1/jobs`;
+  if (does !== READS_SECOND) return invalidParam(param, `${message}.`);
+  return invalidParam(param, `${message}, or send its steps as steps of this call.`, {
+    instead: [{ steps }],
+  });
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { IN_PARAMETERS } from '../within-parameters.ts';
+import { IN_PARAMETERS } from '../index.ts';
 
 /** The most steps of a list, far above what is needed, to protect the store and its readers. */
 const MAX_STEPS = 1_000;

@@ -1,7 +1,7 @@
 import type { JobDocument, JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 import { JOB } from '../transitions.ts';
-import type { Preclaim } from './preclaim.ts';
+import type { Preclaim } from './active-job.ts';
 
 /**
  * Lets jobs run: a fixed number per account and type at once, the one that has waited longest first. The slots are a

@@ -25,22 +25,18 @@ interface CompletionOptions {
  */
 export class Completion {
   readonly #context: JobsContext;
-  readonly #outcomes: Outcomes;
-  readonly #admission: JobAdmission;
-  readonly #signals: Signals;
+  readonly #parts: CompletionOptions;
   /** Clean-ups of this process, by job. */
   readonly #underWay = new Map<string, Promise<boolean>>();
 
-  constructor(context: JobsContext, { outcomes, admission, signals }: CompletionOptions) {
+  constructor(context: JobsContext, parts: CompletionOptions) {
     this.#context = context;
-    this.#outcomes = outcomes;
-    this.#admission = admission;
-    this.#signals = signals;
+    this.#parts = parts;
   }
 
   /** Completes a job whose items have all ended, and cleans up; returns any other job unchanged. */
   completeIfOver(job: JobDocument): Promise<JobDocument> {
-    return this.#completeAfter(job, () => this.#outcomes.publish(job));
+    return this.#completeAfter(job, () => this.#parts.outcomes.publish(job));
   }
 
   /** The same for a job whose last outcomes were just recorded and published. */
@@ -115,7 +111,7 @@ export class Completion {
    */
   async #tidy(job: EndedJob): Promise<boolean> {
     await Promise.all([
-      this.#outcomes.publish(job),
+      this.#parts.outcomes.publish(job),
       job.type === 'chain' ? this.#deleteIntermediates(job._id) : undefined,
     ]);
     if (job.endEventId !== null) await this.#context.events.write([jobEventOf(job, job.endEventId)]);
@@ -151,7 +147,7 @@ export class Completion {
         await nextTurn();
         return await this.#tidy(job);
       } finally {
-        this.#signals.end(job._id);
+        this.#parts.signals.end(job._id);
       }
     });
   }
@@ -159,7 +155,7 @@ export class Completion {
   async #followUp(ended: EndedJob): Promise<JobDocument> {
     await Promise.all([
       this.#cleanUpAndNotify(ended),
-      this.#admission.startWaiting(ended.accountId, ended.type),
+      this.#parts.admission.startWaiting(ended.accountId, ended.type),
     ]);
     return ended;
   }

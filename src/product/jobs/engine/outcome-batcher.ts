@@ -5,7 +5,7 @@ import type { Claimed, JobDocument, Outcome } from '../job.ts';
 import type { JobsStore } from '../store.ts';
 import type { ItemSlot } from './active-job.ts';
 import type { Completion } from './completion.ts';
-import type { Decided, JobView, Outcomes } from './outcomes.ts';
+import type { Decided, KnownJob, Outcomes } from './outcomes.ts';
 
 /** The outcomes of one job that this process has decided and not recorded yet. */
 interface JobBatch {
@@ -17,7 +17,7 @@ interface JobBatch {
   stopGathering: (() => void) | null;
   /** Whether more outcomes are to come, as of the latest one. */
   hasMore: () => boolean;
-  view: JobView;
+  view: KnownJob;
 }
 
 interface Waiting {
@@ -59,19 +59,13 @@ interface OutcomeToRecord {
  * one.
  */
 export class OutcomeBatcher {
-  readonly #jobs: BatcherOptions['jobs'];
-  readonly #items: BatcherOptions['items'];
-  readonly #outcomes: BatcherOptions['outcomes'];
-  readonly #completion: BatcherOptions['completion'];
+  readonly #parts: BatcherOptions;
   readonly #clock: Clock;
   readonly #batches = new Map<string, JobBatch>();
 
-  constructor({ jobs, items, outcomes, completion, clock = systemClock }: BatcherOptions) {
-    this.#jobs = jobs;
-    this.#items = items;
-    this.#outcomes = outcomes;
-    this.#completion = completion;
-    this.#clock = clock;
+  constructor(parts: BatcherOptions) {
+    this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
   }
 
   /**
@@ -81,7 +75,7 @@ export class OutcomeBatcher {
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
     const { readings } = batch.view;
-    if (!(await throughOutages(() => this.#items.decide(item, outcome), signal))) return false;
+    if (!(await throughOutages(() => this.#parts.items.decide(item, outcome), signal))) return false;
     await new Promise<void>((recorded, failed) => {
       batch.waiting.push({ decided: { ...item, outcome }, readings, recorded, failed });
       batch.hasMore = slot.hasSiblings;
@@ -93,8 +87,8 @@ export class OutcomeBatcher {
 
   /** Completes a job that is being cancelled, when the item that was given back was its last one. */
   async completeIfCancelled(jobId: string): Promise<void> {
-    const job = await this.#jobs.get(jobId);
-    if (job?.status === 'CANCELLING') await this.#completion.completeIfOver(job);
+    const job = await this.#parts.jobs.get(jobId);
+    if (job?.status === 'CANCELLING') await this.#parts.completion.completeIfOver(job);
   }
 
   /** @param job as it was before its items were claimed. */
@@ -135,8 +129,8 @@ export class OutcomeBatcher {
     const decided = together.map((waiting) => waiting.decided);
     if (together.some(({ readings }) => readings !== view.readings)) view.job = null;
     try {
-      const job = await this.#outcomes.record(jobId, decided, view);
-      const completed = job && (await this.#completion.completeRecorded(job));
+      const job = await this.#parts.outcomes.record(jobId, decided, view);
+      const completed = job && (await this.#parts.completion.completeRecorded(job));
       if (completed?.phase !== 'open') this.#batches.delete(jobId);
       for (const { recorded } of together) recorded();
     } catch (error) {

@@ -18,7 +18,7 @@ import type { JOB_ENDS } from '../transitions.ts';
 export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: Outcome } & Partial<ItemDocument>;
 
 /** The view that a process has of a job whose outcomes it records. */
-export interface JobView {
+export interface KnownJob {
   /**
    * The job after the last recording, its settlement published, as long as nobody else is known to have recorded since.
    */
@@ -72,7 +72,7 @@ export class Outcomes {
   async record(
     jobId: string,
     batch: readonly Decided[],
-    view: JobView = { job: null, readings: 0 },
+    view: KnownJob = { job: null, readings: 0 },
   ): Promise<JobDocument | null> {
     let rest = view.job === null ? await this.#uncounted(jobId, batch, view) : batch;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -156,7 +156,7 @@ export class Outcomes {
   }
 
   /** Reads the job, publishes its settlement, and returns the part of the batch that is not counted yet. */
-  async #uncounted(jobId: string, batch: readonly Decided[], view: JobView) {
+  async #uncounted(jobId: string, batch: readonly Decided[], view: KnownJob) {
     view.job = await this.#context.jobs.get(jobId);
     view.readings += 1;
     if (view.job === null) return [];

@@ -13,10 +13,9 @@ import {
   type Outcome,
 } from '../job.ts';
 import { type FailedWork, failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
-import { ActiveJob, type ItemSlot, type WorkKind, workKindOf } from './active-job.ts';
+import { ActiveJob, type ItemSlot, Preclaim, type WorkKind, workKindOf } from './active-job.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
-import { Preclaim } from './preclaim.ts';
 import { Prefetch } from './prefetch.ts';
 
 /** How long a claim is good, and how often it is renewed. */
@@ -43,9 +42,7 @@ interface RunnerOptions {
  */
 export class Runner {
   readonly #context: JobsContext;
-  readonly #perform: Perform;
-  readonly #batcher: OutcomeBatcher;
-  readonly #metrics: JobMetrics;
+  readonly #parts: RunnerOptions;
   readonly #clock: Clock;
   /** Distinguishes this runner from earlier ones of its process. */
   readonly #owner: string;
@@ -59,12 +56,10 @@ export class Runner {
   readonly #renewing: NodeJS.Timeout;
   #onIdle = () => {};
 
-  constructor(context: JobsContext, { perform, batcher, metrics, clock = systemClock }: RunnerOptions) {
+  constructor(context: JobsContext, parts: RunnerOptions) {
     this.#context = context;
-    this.#perform = perform;
-    this.#batcher = batcher;
-    this.#metrics = metrics;
-    this.#clock = clock;
+    this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
     this.#owner = `${context.owner}/${randomText(8)}`;
     const { widths } = context;
     this.#prefetches = {
@@ -174,7 +169,7 @@ export class Runner {
     activeJob.isExhausted = true;
     activeJob.reserve(1);
     this.#activate(activeJob);
-    this.#metrics.claims.inc({ type: activeJob.job.type }, 1);
+    this.#parts.metrics.claims.inc({ type: activeJob.job.type }, 1);
     void this.#work(activeJob, item);
   }
 
@@ -226,7 +221,7 @@ export class Runner {
     endClaim(claimed === null || claimed.length === job.totalItems);
     const taken = claimed ?? [];
     activeJob.reserve(taken.length - count);
-    if (taken.length > 0) this.#metrics.claims.inc({ type: job.type }, taken.length);
+    if (taken.length > 0) this.#parts.metrics.claims.inc({ type: job.type }, taken.length);
     for (const item of taken) void this.#work(activeJob, item);
     this.#forgetIfIdle(activeJob);
   }
@@ -257,7 +252,7 @@ export class Runner {
   async #attempt({ job, prefetch }: ActiveJob, item: Claimed, slot: ItemSlot): Promise<void> {
     const startedMs = performance.now();
     try {
-      const result = await this.#perform(item, job, this.#abandoning.signal);
+      const result = await this.#parts.perform(item, job, this.#abandoning.signal);
       prefetch.took(startedMs, performance.now());
       if ('outage' in result) this.#pauseClaims(prefetch, startedMs);
       else if (prefetch.reached()) void this.#endWaits();
@@ -273,28 +268,28 @@ export class Runner {
 
   async #record(job: JobDocument, item: Claimed, outcome: Outcome, slot: ItemSlot): Promise<void> {
     const { signal } = this.#abandoning;
-    const isOurs = await this.#batcher.record({ job, item, outcome, slot, signal });
+    const isOurs = await this.#parts.batcher.record({ job, item, outcome, slot, signal });
     if (isOurs) return;
-    this.#metrics.lost.inc({ type: job.type });
+    this.#parts.metrics.lost.inc({ type: job.type });
     if (outcome.resultAssetId !== undefined)
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
   async #fail(job: JobDocument, item: Claimed, failure: FailedWork, slot: ItemSlot): Promise<void> {
     if (isForgiven(failure, item)) {
-      this.#metrics.waits.inc({ type: job.type });
+      this.#parts.metrics.waits.inc({ type: job.type });
       return this.#retryLater(item, waitMs(item), 'waits');
     }
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null) return this.#record(job, item, failed(failure, item, this.#context.now()), slot);
-    this.#metrics.retries.inc({ type: job.type });
+    this.#parts.metrics.retries.inc({ type: job.type });
     const { code } = failure;
     this.#context.log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
     await this.#retryLater(item, pauseMs, 'tries');
   }
 
   async #waitOut(job: JobDocument, item: Claimed, cause: unknown): Promise<void> {
-    this.#metrics.waits.inc({ type: job.type });
+    this.#parts.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
     await this.#retryLater(item, waitMs(item), 'waits');
   }
@@ -304,7 +299,7 @@ export class Runner {
     const notBefore = () => new Date(now().getTime() + pauseMs);
     await throughOutages(() => items.retryLater(item, notBefore(), counter), this.#abandoning.signal);
     setTimeout(() => void this.#wakeRetried(), pauseMs).unref();
-    await this.#batcher.completeIfCancelled(item.jobId);
+    await this.#parts.batcher.completeIfCancelled(item.jobId);
   }
 
   /** The stores answer again: items that wait for them need not wait out their pauses. */

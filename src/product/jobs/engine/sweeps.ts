@@ -38,22 +38,14 @@ const ITEMS_AT_A_TIME = 500;
  */
 export class JobSweeps {
   readonly #context: JobsContext;
-  readonly #outcomes: Outcomes;
-  readonly #completion: Completion;
-  readonly #admission: JobAdmission;
-  readonly #signals: Signals;
-  readonly #metrics: JobMetrics;
+  readonly #parts: SweepsOptions;
   #lookedMs = performance.now();
   #wasSilent = false;
   #sparesUntilMs = 0;
 
-  constructor(context: JobsContext, options: SweepsOptions) {
+  constructor(context: JobsContext, parts: SweepsOptions) {
     this.#context = context;
-    this.#outcomes = options.outcomes;
-    this.#completion = options.completion;
-    this.#admission = options.admission;
-    this.#signals = options.signals;
-    this.#metrics = options.metrics;
+    this.#parts = parts;
   }
 
   get tasks(): SweepTask[] {
@@ -74,10 +66,10 @@ export class JobSweeps {
     let recorded = 0;
     for (const [jobId, decided] of byJob) {
       const batch = decided.filter((item): item is ItemDocument & Decided => item.outcome !== undefined);
-      const job = await this.#outcomes.record(jobId, batch);
+      const job = await this.#parts.outcomes.record(jobId, batch);
       if (job === null) continue;
       recorded += batch.length;
-      await this.#completion.completeIfOver(job);
+      await this.#parts.completion.completeIfOver(job);
     }
     return recorded;
   }
@@ -104,7 +96,7 @@ export class JobSweeps {
     let ended = 0;
     for (const item of expired) {
       if (isPoison(item)) {
-        this.#metrics.noteExpiredLease('poison');
+        this.#parts.metrics.noteExpiredLease('poison');
         const outcome = poisoned(item, now);
         // An owner that was paused may finish a segment just now, which has to be paid: the next sweep bills it.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
@@ -113,21 +105,21 @@ export class JobSweeps {
         await this.#recordStale([{ ...item, outcome }]);
         continue;
       }
-      this.#metrics.noteExpiredLease('again');
+      this.#parts.metrics.noteExpiredLease('again');
       if (await this.#context.items.giveBack(item, claimLossOf(item))) ended += 1;
       woken.add(item.jobId);
     }
     for (const jobId of woken) {
       const job = await this.#context.jobs.get(jobId);
-      if (job?.status === 'CANCELLING') await this.#completion.completeIfOver(job);
-      else this.#signals.work(jobId);
+      if (job?.status === 'CANCELLING') await this.#parts.completion.completeIfOver(job);
+      else this.#parts.signals.work(jobId);
     }
     return ended;
   }
 
   async #retries(): Promise<number> {
     const { promoted, jobIds } = await this.#context.items.promote(ITEMS_AT_A_TIME);
-    for (const jobId of jobIds) this.#signals.work(jobId);
+    for (const jobId of jobIds) this.#parts.signals.work(jobId);
     return promoted;
   }
 
@@ -140,18 +132,18 @@ export class JobSweeps {
   /** Jobs that wait although a slot is free, and running jobs whose items no process claims. */
   async #admissions(): Promise<number> {
     for (const { accountId, type } of await this.#context.jobs.waitingGroups())
-      await this.#admission.startWaiting(accountId, type);
+      await this.#parts.admission.startWaiting(accountId, type);
     return 0;
   }
 
   async #endings(now: Date): Promise<number> {
     let moved = 0;
     for (const job of await this.#context.jobs.perhapsComplete(SWEEP_BATCH_SIZE)) {
-      const { phase } = await this.#completion.completeIfOver(job);
+      const { phase } = await this.#parts.completion.completeIfOver(job);
       if (phase !== 'open') moved += 1;
     }
     const ended = await this.#context.jobs.inPhaseSince('ended', ago(now, RECORDING_MS), SWEEP_BATCH_SIZE);
-    for (const job of ended) if (await this.#completion.cleanUp(job)) moved += 1;
+    for (const job of ended) if (await this.#parts.completion.cleanUp(job)) moved += 1;
     return moved;
   }
 

@@ -5,7 +5,7 @@ import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
 import type { JobsContext } from '../context.ts';
 import { Abandoned } from '../item-work.ts';
-import { type Input, type ItemCall, ItemFailure, PutBack, type SegmentResult } from './perform.ts';
+import { type ItemCall, ItemFailure, PutBack, type ReadInput, type SegmentResult } from './perform.ts';
 import type { TypicalSeconds } from './typical-seconds.ts';
 
 interface ModelWorkOptions {
@@ -23,7 +23,7 @@ export function createModelWork(
     return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
   }
 
-  return async (call: ItemCall, segment: ModelSegment, input: Input): Promise<SegmentResult> => {
+  return async (call: ItemCall, segment: ModelSegment, input: ReadInput): Promise<SegmentResult> => {
     const { item, job, definition, signal } = call;
     const { op, model, prompt, parameters, schema } = segment;
     const startedMs = performance.now();

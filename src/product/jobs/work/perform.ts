@@ -8,7 +8,7 @@ import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { DescribedImage } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
-import type { Definition } from '../definitions/definition.ts';
+import type { Definition } from '../definitions.ts';
 import { findFontWarnings, type JobFonts } from '../font-warnings.ts';
 import { newIntermediateKey } from '../intermediates.ts';
 import { Abandoned, type Perform } from '../item-work.ts';
@@ -30,7 +30,7 @@ export type SegmentResult =
   | { kind: 'json'; output: unknown };
 
 /** Reads the input of a segment; null for an item without input. Called at most once, when it is needed. */
-export type Input = () => Promise<Uint8Array<ArrayBuffer> | null>;
+export type ReadInput = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
 /** The context of the work on one item. */
 export interface ItemCall {
@@ -43,7 +43,7 @@ export interface ItemCall {
 /** The kinds of work, each for one item. */
 export interface WorkKinds {
   runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<SegmentResult>;
-  runModel: (call: ItemCall, segment: ModelSegment, input: Input) => Promise<SegmentResult>;
+  runModel: (call: ItemCall, segment: ModelSegment, input: ReadInput) => Promise<SegmentResult>;
   runPage: (call: ItemCall) => Promise<SegmentResult>;
 }
 
@@ -109,7 +109,7 @@ export class ItemWork {
     return (await this.#context.assets.read(item.accountId, item.assetId)).bytes;
   }
 
-  async #run(call: ItemCall, segment: Segment, input: Input): Promise<SegmentResult> {
+  async #run(call: ItemCall, segment: Segment, input: ReadInput): Promise<SegmentResult> {
     if (segment.runs === 'model') return this.#kinds.runModel(call, segment, input);
     const bytes = await input();
     if (bytes === null) throw new Error('A pass has an image to work on.');
@@ -192,7 +192,7 @@ export class ItemWork {
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
     let progress = item.progress ?? NOTHING_DONE;
-    let input: Input = () => this.#readInput(call, progress);
+    let input: ReadInput = () => this.#readInput(call, progress);
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       if (!isFirst && (await this.#isStopping(job._id))) {

@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../../../workers/protocol.ts';
 import { isObject } from '../../../platform/values/json.ts';
-import { type Schema, targetsIn } from '../../models/references.ts';
+import { type Schema, targetsIn } from '../../models/schema-bounds.ts';
 import { rejected } from '../provider.ts';
 
 /** The most levels of an answer and of the references in its schema. */
@@ -46,14 +46,14 @@ export function answerFor(root: Schema, facts: Schema): unknown {
   }
 
   /** The keywords of a schema, together with those of its parts and of what it refers to. */
-  function keywordsOf(schema: unknown, level: number): Schema {
+  function readKeywords(schema: unknown, level: number): Schema {
     if (level > MAX_LEVELS) throw tooLarge();
     if (!isObject(schema)) return {};
     const { $ref, allOf, anyOf, oneOf, ...own } = schema;
     const referred = typeof $ref === 'string' ? [targetOf($ref)] : [];
     const parts = [...referred, ...listOf(allOf), ...listOf(anyOf).slice(0, 1), ...listOf(oneOf).slice(0, 1)];
     spend(VALUE_BYTES * (parts.length + Object.keys(own.properties ?? {}).length));
-    const all = [...parts.map((part) => keywordsOf(part, level + 1)), own];
+    const all = [...parts.map((part) => readKeywords(part, level + 1)), own];
     const properties = Object.assign({}, ...all.map((part) => part.properties));
     const required = all.flatMap((part) => listOf(part.required));
     return { ...Object.assign({}, ...all), properties, required };
@@ -61,7 +61,7 @@ export function answerFor(root: Schema, facts: Schema): unknown {
 
   function valueFor(part: unknown, name: string, level: number): unknown {
     spend(VALUE_BYTES + name.length);
-    const schema = keywordsOf(part, level);
+    const schema = readKeywords(part, level);
     const type = typeOf(schema, level);
     const fact = facts[name];
     if (schema.const !== undefined) return spent(schema.const);

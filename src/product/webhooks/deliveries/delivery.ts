@@ -2,7 +2,7 @@ import { derivedId, newId } from '../../../platform/ids/ids.ts';
 import { present } from '../../../platform/values/present.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import { bodyOf } from '../../events/event.ts';
-import type { OutboxDocument } from '../../events/outbox.ts';
+import type { OutboxDocument } from '../../events/open.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { Delivery } from '../schema.ts';
 

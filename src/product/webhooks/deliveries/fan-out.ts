@@ -1,6 +1,6 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Log } from '../../../platform/tracing/log.ts';
-import type { Outbox, OutboxDocument } from '../../events/outbox.ts';
+import type { Outbox, OutboxDocument } from '../../events/open.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { newDelivery } from './delivery.ts';
 import { scheduleNow } from './schedule.ts';

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, pageOf, success } from '../../../platform/http/envelope.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { readDate, readInstant } from '../../../platform/http/instants.ts';
+import { readDate, readInstant } from '../../../platform/http/fields.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';

@@ -3,14 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import { declareChange } from '../../../platform/http/changes.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
+import { EVENT_TYPES, type EventType, JOB_EVENT_TYPES } from '../../events/event.ts';
 import { endpointNotFound } from '../errors.ts';
 import { Endpoint, EndpointChange, EndpointParams, EndpointWithSecret, NewEndpoint } from '../schema.ts';
 import type { Disabling } from './disabling.ts';
 import { endpointOf } from './endpoint.ts';
-import { checkEvents } from './rules.ts';
 import { newSecret } from './signing.ts';
 import type { EndpointsStore } from './store.ts';
 import { VERIFICATION } from './verification.ts';
@@ -153,4 +154,22 @@ export async function endpointRoutes(
       return success('Secret replaced.', { ...endpointOf(endpoint), secret });
     },
   );
+}
+
+/**
+ * The subscribed types, each once and in the order of the catalogue; every job-level type when none were sent.
+ * @throws ApiError invalid_param on events: empty, or of an unknown type.
+ */
+function checkEvents(sent: readonly string[] | undefined): EventType[] {
+  if (sent === undefined) return [...JOB_EVENT_TYPES];
+  const allowed = EVENT_TYPES;
+  if (sent.length === 0) {
+    throw invalidParam('events', 'events is empty: leave it out for every job-level event.', { allowed });
+  }
+  const unknown = sent.find((type) => !EVENT_TYPES.some((known) => known === type));
+  if (unknown !== undefined) {
+    const message = `"${unknown}" is not an event: events may hold ${EVENT_TYPES.join(', ')}.`;
+    throw invalidParam('events', message, { allowed });
+  }
+  return EVENT_TYPES.filter((type) => sent.includes(type));
 }

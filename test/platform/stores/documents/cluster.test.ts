@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
-import { provideDocuments } from '../../../../src/platform/stores/documents/over-channel.ts';
+import { provideDocuments } from '../../../../src/platform/stores/documents/remote.ts';
 import { hostForProcesses } from '../../../../src/platform/stores/embedded/channel-host.ts';
 
 interface Report {

@@ -5,11 +5,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
 import { readingDirectly } from '../../../../src/platform/stores/documents/embedded/direct-reader.ts';
-import {
-  documentsOverChannel,
-  provideDocuments,
-} from '../../../../src/platform/stores/documents/over-channel.ts';
 import { type FindOptions, StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
+import { documentsOverChannel, provideDocuments } from '../../../../src/platform/stores/documents/remote.ts';
 import { channelPair } from '../channel-pair.ts';
 
 interface Thing {

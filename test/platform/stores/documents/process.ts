@@ -1,4 +1,4 @@
-import { documentsOverChannel } from '../../../../src/platform/stores/documents/over-channel.ts';
+import { documentsOverChannel } from '../../../../src/platform/stores/documents/remote.ts';
 import { channelToPrimary } from '../../../../src/platform/stores/embedded/channel-client.ts';
 
 /** An API process of documents-cluster.test.ts: claims items until none is left, and reports which it got. */

@@ -1,6 +1,54 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Segment } from '../../catalogue/plan/plan.ts';
-import type { DefinedVariant, Definition } from './definition.ts';
+import { LRUCache } from 'lru-cache';
+import { distinct } from '../../platform/values/distinct.ts';
+import { MEGABYTE } from '../../platform/values/units.ts';
+import type { CheckedVariant } from '../catalogue/plan/job.ts';
+import type { Segment, Taken } from '../catalogue/plan/plan.ts';
+import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
+import { isSandboxModel } from '../models/models.ts';
+import type { JobsStore } from './store.ts';
+
+/** The work of a job, as of its submit: later changes of presets, models and prices do not affect it. */
+export interface Definition {
+  takes: Taken;
+  produces: 'image' | 'json';
+  /** As submitted: what a resume submits again. */
+  steps?: PresetStep[];
+  /** As submitted; the rows of a render are in its items. */
+  parameters?: Record<string, unknown>;
+  /** As the model receives it. */
+  prompt?: string;
+  count: number;
+  variants: DefinedVariant[];
+  subjects: Subject[];
+  references: string[];
+  /** The template of a render at its version. */
+  template?: { id: string; version: number };
+}
+
+/** A variant with what its segments cost, in credits. */
+export interface DefinedVariant extends CheckedVariant {
+  credits: number[];
+}
+
+/** Runs of one item against the processing allowance: one for each pass, or for the page of a render. */
+export function runsOf({ segments }: Pick<CheckedVariant, 'segments'>): number {
+  if (segments.length === 0) return 1;
+  return segments.filter(({ runs }) => runs === 'pass').length;
+}
+
+/** The models of the sandbox that segments run on, each once. */
+export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): string[] {
+  const models = variants.flatMap(({ segments }) =>
+    segments.flatMap((segment) => (segment.runs === 'model' ? segment.model : [])),
+  );
+  return distinct(models.filter(isSandboxModel));
+}
+
+/** Credits of one item for models. */
+export function creditsOf({ credits }: Pick<DefinedVariant, 'credits'>): number {
+  return credits.reduce((sum, price) => sum + price, 0);
+}
 
 type StoredParameters = Record<string, unknown>;
 
@@ -57,7 +105,7 @@ export function textOf(definition: Definition): string {
 }
 
 /** The definition in a stored text. */
-export function definitionIn(text: string): Definition {
+function definitionIn(text: string): Definition {
   const stored = JSON.parse(text) as StoredDefinition | (Definition & { form?: undefined });
   if (stored.form === undefined) return stored;
   const { form: _form, ...definition } = stored;
@@ -108,4 +156,32 @@ function differenceOf(shared: StoredParameters = {}, own: StoredParameters): Par
 function merged(shared: StoredParameters = {}, { set, without = [] }: ParameterDelta): StoredParameters {
   const kept = Object.entries(shared).filter(([name]) => !without.includes(name));
   return Object.fromEntries([...kept, ...Object.entries(set)]);
+}
+
+/** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
+const MAX_CACHED_CHARACTERS = 16 * MEGABYTE;
+
+/** Reads definitions, and keeps those of the last jobs. */
+export class Definitions {
+  readonly #jobs: JobsStore;
+  readonly #kept = new LRUCache<string, Definition>({ maxSize: MAX_CACHED_CHARACTERS });
+
+  constructor(jobs: JobsStore) {
+    this.#jobs = jobs;
+  }
+
+  async of(jobId: string): Promise<Definition> {
+    const known = this.#kept.get(jobId);
+    if (known !== undefined) return known;
+    const text = await this.#jobs.definition(jobId);
+    if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
+    return this.keep(jobId, text);
+  }
+
+  /** Keeps one that was just stored: its items are mostly worked on here, too. */
+  keep(jobId: string, text: string): Definition {
+    const definition = definitionIn(text);
+    this.#kept.set(jobId, definition, { size: Math.max(1, text.length) });
+    return definition;
+  }
 }
