@@ -52,7 +52,7 @@ async function drawn({ text, seed, width, height }: Extract<SandboxTask, { kind:
   const letters = sharp({ text: { text: markup, ...room, ...layout } });
   // A single letter becomes larger than its room.
   const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
-  return gradient.composite([{ input: await encodePng(fitted) }]).removeAlpha();
+  return gradient.composite([{ input: Buffer.from(await encodePng(fitted)) }]).removeAlpha();
 }
 
 /** The hue rotation in degrees, never near 0, so that the edit is visible. */
