@@ -309,8 +309,55 @@ export interface Calls {
   'POST /api-keys': { body: NewApiKeyBody; data: NewApiKey };
   'DELETE /api-keys/{keyId}': { path: { keyId: string }; data: undefined };
   'POST /auth/sign-in': { body: SignInBody; data: SignedIn };
+  'POST /auth/cookie': { body: SignInBody; data: CookieSession };
+  'POST /auth/cookie/link': { body: LinkBody; data: CookieSession };
   'POST /auth/sign-out': { data: undefined };
+  'GET /auth/sessions': { data: Session[] };
+  'DELETE /auth/sessions/{sessionId}': { path: { sessionId: string }; data: undefined };
   'GET /account': { data: Account };
+  'GET /requests': {
+    query: Paging & {
+      /** A status such as 404, or a class of them such as 4xx. */
+      status?: string;
+      /** Of the error. */
+      errorCode?: "invalid_param" | "invalid_state" | "unsupported_format" | "unauthorized" | "insufficient_credit" | "forbidden" | "asset_not_found" | "job_not_found" | "preset_not_found" | "not_found" | "method_not_allowed" | "not_acceptable" | "idempotency_key_reuse" | "request_in_progress" | "subscription_not_actionable" | "payload_too_large" | "unsupported_media_type" | "asset_count_exceeded" | "resource_limit_exceeded" | "job_not_resumable" | "provider_rejected" | "rate_limited" | "service_misconfigured" | "internal_error" | "provider_unavailable";
+      /** Calls of this name, such as `transformImage`. */
+      operation?: string;
+      /** Calls whose path begins so, such as `/api/v1/jobs`. */
+      path?: string;
+      /** Calls with this id. */
+      requestId?: string;
+      /** Calls with this key; `console` for those of console sessions. */
+      apiKeyId?: string;
+      /** Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC). */
+      from?: string;
+      /** Answered before, in the same forms. */
+      to?: string;
+    };
+    data: RequestRecord[];
+  };
+  'GET /requests/errors': {
+    query: {
+      /** A status such as 404, or a class of them such as 4xx. */
+      status?: string;
+      /** Of the error. */
+      errorCode?: "invalid_param" | "invalid_state" | "unsupported_format" | "unauthorized" | "insufficient_credit" | "forbidden" | "asset_not_found" | "job_not_found" | "preset_not_found" | "not_found" | "method_not_allowed" | "not_acceptable" | "idempotency_key_reuse" | "request_in_progress" | "subscription_not_actionable" | "payload_too_large" | "unsupported_media_type" | "asset_count_exceeded" | "resource_limit_exceeded" | "job_not_resumable" | "provider_rejected" | "rate_limited" | "service_misconfigured" | "internal_error" | "provider_unavailable";
+      /** Calls of this name, such as `transformImage`. */
+      operation?: string;
+      /** Calls whose path begins so, such as `/api/v1/jobs`. */
+      path?: string;
+      /** Calls with this id. */
+      requestId?: string;
+      /** Calls with this key; `console` for those of console sessions. */
+      apiKeyId?: string;
+      /** Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC). */
+      from?: string;
+      /** Answered before, in the same forms. */
+      to?: string;
+    };
+    data: RequestErrorGroup[];
+  };
+  'GET /requests/{requestId}': { path: { requestId: string }; data: RequestRecord };
   'GET /credits': { data: Credits };
   'GET /credits/ledger': { query: Paging; data: LedgerEntry[] };
   'GET /usage': {
@@ -485,8 +532,20 @@ export interface Calls {
   'POST /webhook-endpoints/{endpointId}/test': { path: { endpointId: string }; data: Delivery };
   'GET /webhook-endpoints/{endpointId}/deliveries': {
     path: { endpointId: string };
-    query: Paging;
+    query: Paging & {
+      /** DELIVERED and FAILED are final. */
+      status?: "PENDING" | "DELIVERED" | "FAILED";
+    };
     data: Delivery[];
+  };
+  'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}': {
+    path: { endpointId: string; deliveryId: string };
+    data: DeliveryWithBody;
+  };
+  'POST /webhook-endpoints/{endpointId}/redeliver': {
+    path: { endpointId: string };
+    body: RedeliverBody;
+    data: Redelivered;
   };
   'POST /webhook-endpoints/{endpointId}/deliveries/{deliveryId}/redeliver': {
     path: { endpointId: string; deliveryId: string };
@@ -697,6 +756,11 @@ export interface CompareReference extends ImageReference {
   otherUrl?: string;
 }
 
+export interface CookieSession {
+  expiresAt: string;
+  account: Account;
+}
+
 export interface Credits {
   balance: number;
   /** Reserved for work that has not ended. */
@@ -711,6 +775,7 @@ export interface Delivery {
   /** The same on every attempt: the key to deduplicate by. */
   eventId: string;
   eventType: string;
+  /** DELIVERED and FAILED are final. */
   status: "PENDING" | "DELIVERED" | "FAILED";
   attempts: number;
   /** When it was queued for this endpoint. */
@@ -739,6 +804,11 @@ export interface DeliveryLink {
 export interface DeliveryLinks extends Partial<DeliveryLink> {
   /** In the order of the call. */
   links?: DeliveryLink[];
+}
+
+export interface DeliveryWithBody extends Delivery {
+  /** The event as JSON text: the same bytes at each attempt. */
+  body: string;
 }
 
 export interface Difference {
@@ -1270,6 +1340,11 @@ export interface Link {
   expiresAt: string;
 }
 
+export interface LinkBody {
+  /** What stands behind # in the link. */
+  token: string;
+}
+
 export interface ListMeta {
   total?: number;
   /** Zero-based. */
@@ -1588,6 +1663,18 @@ export interface PresetVersionData {
   updatedAt: string;
 }
 
+export interface RedeliverBody {
+  /** Deliveries that were queued at or after: YYYY-MM-DD or an ISO-8601 instant (UTC). */
+  since: string;
+}
+
+export interface Redelivered {
+  /** New deliveries: one for each event. */
+  queued: number;
+  /** Events beyond the 1000 of one call: repeat it. */
+  left: number;
+}
+
 export interface RenderRequest {
   /** Id, slug, or either with @version; a built-in also by its short name, such as social-card. Or send html. */
   templateId?: string;
@@ -1611,6 +1698,74 @@ export interface RenderRequest {
   quality?: number;
   /** Pixels of the picture per pixel of the template; the picture has at most 4096 per edge. 1 when left out. */
   scale?: number;
+}
+
+export interface RequestErrorGroup {
+  method: string;
+  /** The name of the call in generated clients, such as `transformImage`. */
+  operation: string;
+  /** The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`. */
+  route: string;
+  /** The code of the error. */
+  code: string;
+  /** Of the last one. */
+  message: string;
+  /** The parameter at fault. */
+  param?: string;
+  /** The sub-reason, of `details.reason`. */
+  reason?: string;
+  /** The mends that, made in order, let the call pass. */
+  fix?: unknown[];
+  /** How many of the recent calls. */
+  count: number;
+  /** When the first of them was answered. */
+  firstAt: string;
+  /** When the last of them was answered. */
+  lastAt: string;
+  /** The id of the last one. */
+  lastRequestId: string;
+}
+
+export interface RequestRecord {
+  /** The X-Request-Id: several calls may have the same one, if their caller chose it. */
+  id: string;
+  /** When it was answered. */
+  at: string;
+  method: string;
+  /** The name of the call in generated clients, such as `transformImage`. */
+  operation: string;
+  /** The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`. */
+  route: string;
+  /** The path and query as they were sent, without secrets. */
+  path: string;
+  /** Of the answer. */
+  status: number;
+  error?: {
+    /** The code of the error. */
+    code: string;
+    /** As it was answered. */
+    message: string;
+    /** The parameter at fault. */
+    param?: string;
+    /** The sub-reason, of `details.reason`. */
+    reason?: string;
+    /** The mends that, made in order, let the call pass. */
+    fix?: unknown[];
+    /** Whether the same call may succeed later. */
+    retryable: boolean;
+  };
+  /** From the request to the end of its answer. */
+  durationMs: number;
+  /** The parts of Server-Timing, in milliseconds, in their order. */
+  timing?: Record<string, number>;
+  /** Of the body, if the client announced its size. */
+  bytesIn?: number;
+  /** Of the answer; absent for a stream of unknown size. */
+  bytesOut?: number;
+  /** The entries of X-Service-Warnings. */
+  warnings?: string[];
+  /** The key it was made with; absent for a console session. */
+  apiKeyId?: string;
 }
 
 export interface Reservation {
@@ -1655,16 +1810,23 @@ export interface ResumedJob extends Job {
   notRetryableItems?: number[];
 }
 
+export interface Session {
+  id: string;
+  /** When it was signed in. */
+  createdAt: string;
+  expiresAt: string;
+  /** Whether it makes this call. */
+  isCurrent: boolean;
+}
+
 export interface SignInBody {
   email: string;
   password: string;
 }
 
-export interface SignedIn {
+export interface SignedIn extends CookieSession {
   /** For `Authorization: Bearer`; shown once. */
   token: string;
-  expiresAt: string;
-  account: Account;
 }
 
 export interface SigningKey {

@@ -6,9 +6,9 @@ import { clientGoneSignal } from '../../../platform/http/connection/client-gone.
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { isFresh } from '../../../platform/http/hooks/caching.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
-import { cacheControl } from './sending.ts';
 import { isLink } from './links.ts';
 import type { AssetReader } from './reader.ts';
+import { cacheControl } from './sending.ts';
 
 interface PreviewsOptions {
   gate: Gate;
