@@ -75,7 +75,7 @@ const MAX_AGE_SECONDS = 31_536_000;
  * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
  * @param ends epoch milliseconds after which no copy may be used; null for no such time.
  */
-function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number): string {
+export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number): string {
   const remaining = ends.map((end) => (end === null ? MAX_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
   const seconds = Math.max(0, Math.min(MAX_AGE_SECONDS, ...remaining));
   return `private, max-age=${seconds}, immutable`;
