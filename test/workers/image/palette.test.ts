@@ -1,4 +1,4 @@
-// needs: pixels
+// needs: pixels, alone
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
 import { paletteOf } from '../../../workers/image/facts/palette.ts';
