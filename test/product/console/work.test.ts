@@ -270,7 +270,8 @@ t.test('files are dropped, sent again after a cut connection, found by likeness 
 });
 
 t.test('usage is drawn; a key is issued and revoked; a session is ended', async (t) => {
-  await server.call('/images/transform?op=flip', { key, body: await picture('teal'), type: 'image/png' });
+  const job = await submitted({ op: 'resize', assetIds: [await stored('plum')], parameters: { width: 4 } });
+  await server.call(`/jobs/${job}?wait=30`, { key });
   const { page, wrong } = await opened(t, '/usage');
   await page.getByRole('heading', { name: 'Runs by day (UTC)' }).waitFor();
   await page.getByRole('table', { name: 'Usage by op' }).getByText('resize').waitFor();
