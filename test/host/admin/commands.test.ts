@@ -152,7 +152,7 @@ t.test('help is no mistake, wherever it is asked for', async (t) => {
   t.match(helpFor(['key', 'list', '-h']), /^key list ACCOUNT\n +Lists the live keys of an account\.$/);
   t.equal(helpFor(['account', 'list']), null);
   t.throws(() => helpFor(['acount', '--help']), {
-    message: /"acount" is not a command: account, key, session/,
+    message: /"acount" is not a command: account, key, console, session/,
   });
 });
 

@@ -38,7 +38,8 @@ t.test('events whose last delivery failed are sent again, in their order, and no
 
   isBroken = true;
   // Redeliveries are not retried, so that these two fail at once.
-  for (const row of sent.slice(0, 2))
+  const broken: { id: string; eventId: string }[] = sent.slice(0, 2);
+  for (const row of broken)
     await server.call(`${path}/deliveries/${row.id}/redeliver`, { key, method: 'POST' });
   await server.call(`${path}/test`, { key, method: 'POST' });
   const failed = await settled(6);
@@ -55,7 +56,7 @@ t.test('events whose last delivery failed are sent again, in their order, and no
   t.same([status, json.data], [200, { queued: 2, left: 0 }]);
   await receiver.until(before + 2);
   const last = receiver.received.slice(before).map(({ event }) => event.id);
-  t.same(new Set(last), new Set(events.slice(1).map((event) => event.id)));
+  t.same(new Set(last), new Set(broken.map(({ eventId }) => eventId)));
   await settled(8);
   t.match((await again()).json.data, { queued: 0, left: 0 }, 'all were received in the end');
 
