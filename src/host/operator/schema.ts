@@ -112,7 +112,11 @@ export const SessionBody = Type.Object(
     token: Type.Optional(Type.String({ maxLength: 300, description: 'OPERATOR_TOKEN.' })),
     link: Type.Optional(Type.String({ maxLength: 100, description: 'The secret of a one-time link.' })),
   },
-  { title: 'OperatorSessionRequest', additionalProperties: false },
+  {
+    title: 'OperatorSessionRequest',
+    additionalProperties: false,
+    examples: [{ token: 'the value of OPERATOR_TOKEN' }],
+  },
 );
 export type SessionBody = Static<typeof SessionBody>;
 
@@ -127,13 +131,21 @@ export const SettingBody = Type.Object(
       Type.Boolean({ description: 'Needed for more than 4 threads or processes per core.' }),
     ),
   },
-  { title: 'OperatorSettingRequest', additionalProperties: false },
+  {
+    title: 'OperatorSettingRequest',
+    additionalProperties: false,
+    examples: [{ setting: 'IMAGE_QUEUE', value: 64 }],
+  },
 );
 export type SettingBody = Static<typeof SettingBody>;
 
 export const DrainBody = Type.Object(
   { process: Type.String({ maxLength: 100, description: '`HOST/PROCESS`, as the state has it.' }) },
-  { title: 'OperatorDrainRequest', additionalProperties: false },
+  {
+    title: 'OperatorDrainRequest',
+    additionalProperties: false,
+    examples: [{ process: 'example-host/1' }],
+  },
 );
 export type DrainBody = Static<typeof DrainBody>;
 
@@ -144,7 +156,11 @@ export const LogLevelBody = Type.Object(
       Type.String({ maxLength: 10, description: 'A time such as 10m, after which it ends.' }),
     ),
   },
-  { title: 'OperatorLogLevelRequest', additionalProperties: false },
+  {
+    title: 'OperatorLogLevelRequest',
+    additionalProperties: false,
+    examples: [{ level: 'debug', for: '10m' }],
+  },
 );
 export type LogLevelBody = Static<typeof LogLevelBody>;
 
