@@ -171,7 +171,7 @@ export const ActResult = Type.Object(
 
 export const FindingsQuery = Type.Object({
   fresh: Type.Optional(
-    Type.Boolean({ description: 'Examines anew, if the last examination is older than 10 s.' }),
+    Type.Boolean({ description: 'Examines the host again, if the last examination is older than 10 s.' }),
   ),
 });
 export type FindingsQuery = Static<typeof FindingsQuery>;
