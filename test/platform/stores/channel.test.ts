@@ -1,4 +1,4 @@
-// needs: documents
+// needs: documents, alone
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// needs: documents
+// needs: documents, alone
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
