@@ -1,4 +1,4 @@
-// needs: server, browser
+// needs: server, browser, alone
 
 import type { Page } from 'playwright';
 import t from 'tap';
