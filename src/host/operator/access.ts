@@ -12,7 +12,11 @@ declare module 'fastify' {
   }
 }
 
-const COOKIE = { name: 'darkroom-operator', token: /^ops_[0-9A-Za-z]+$/ };
+const COOKIE = {
+  name: 'darkroom-operator',
+  token: /^ops_[0-9A-Za-z]+$/,
+  header: 'Authorization: Bearer <OPERATOR_TOKEN>',
+};
 const BEARER = /^bearer +(\S+)$/i;
 
 interface AccessOptions {
@@ -65,7 +69,7 @@ export class OperatorAccess {
   /** Ends the session of the request, wherever its cookie may have been copied to. */
   async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await this.#options.sessions.end(this.#cookie.tokenOf(request) ?? '');
-    this.#cookie.clear(request, reply);
+    reply.headers(this.#cookie.ending(request));
   }
 
   async #check(request: FastifyRequest): Promise<void> {
@@ -77,15 +81,24 @@ export class OperatorAccess {
     const session = this.#cookie.tokenOf(request);
     if (session === undefined) throw this.#refusal(request, 'A credential of the operator is missing');
     // A session that is over is no attack, but a guess would look the same.
-    if (!(await this.#options.sessions.isOpen(session))) await this.#verify(request, async () => false);
+    const headers = this.#cookie.ending(request);
+    if (!(await this.#options.sessions.isOpen(session)))
+      await this.#verify(request, async () => false, headers);
   }
 
-  /** A credential is counted as wrong before it is verified, so that guesses at the same time do not all pass. */
-  async #verify(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
+  /**
+   * Counts a credential as wrong before it is verified, so that guesses at the same time do not all pass.
+   * @param headers of the refusal.
+   */
+  async #verify(
+    request: FastifyRequest,
+    isRight: () => Promise<boolean>,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
     const strike = await this.#options.gate.strikeFirst(request);
     if (!(await isRight()))
       throw strike.failed(
-        this.#refusal(request, 'This credential of the operator is not accepted, or is over'),
+        this.#refusal(request, 'This credential of the operator is not accepted, or is over', headers),
       );
     await strike.giveBack();
   }
@@ -97,16 +110,20 @@ export class OperatorAccess {
     return isEqual && token !== '';
   }
 
-  #refusal({ url }: FastifyRequest, problem: string): ApiError {
+  #refusal({ url }: FastifyRequest, problem: string, headers: Record<string, string> = {}): ApiError {
     const byLink = 'the one-time link of "npm run admin -- console --operator"';
     if (this.#options.token === '')
       return new ApiError(
         'not_found',
         `There is nothing at ${url.split('?')[0]}: the operator's interface needs OPERATOR_TOKEN, or ${byLink}.`,
+        { headers },
       );
     const message = `${problem}: send "Authorization: Bearer" with OPERATOR_TOKEN, or open ${byLink}.`;
-    const headers = { 'www-authenticate': 'Bearer realm="operator"' };
-    return new ApiError('unauthorized', message, { param: 'Authorization', headers });
+    const challenge = { 'www-authenticate': 'Bearer realm="operator"' };
+    return new ApiError('unauthorized', message, {
+      param: 'Authorization',
+      headers: { ...challenge, ...headers },
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { ApiError } from '../../platform/http/errors/errors.ts';
+import { ApiError, type ApiErrorContext } from '../../platform/http/errors/errors.ts';
 import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { SessionCookie } from './sign-in/cookie.ts';
@@ -89,7 +89,8 @@ export class Authentication {
     }
     if (found === null && looksLikeKey(secret) && secret.length !== KEY_CHARACTERS)
       throw wrongLength(secret.length);
-    if (found === null || found.expiresAtMs <= this.#now()) throw notAccepted(isSession);
+    if (found === null || found.expiresAtMs <= this.#now())
+      throw notAccepted(isSession, isByCookie(request) ? this.#cookie.ending(request) : undefined);
     return found.caller;
   }
 
@@ -162,7 +163,7 @@ export class Authentication {
 }
 
 /** Whether the request has no credential but what a cookie may carry. */
-function isByCookie({ headers }: FastifyRequest): boolean {
+export function isByCookie({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && headers.cookie !== undefined;
 }
 
@@ -183,8 +184,11 @@ function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
 }
 
 /** 401: the Authorization header is missing, or its credential is not accepted. */
-export function unauthorized(message: string, details?: Record<string, unknown>): ApiError {
-  return new ApiError('unauthorized', message, { param: 'Authorization', details });
+export function unauthorized(
+  message: string,
+  context: Pick<ApiErrorContext, 'details' | 'headers'> = {},
+): ApiError {
+  return new ApiError('unauthorized', message, { param: 'Authorization', ...context });
 }
 
 /**
@@ -215,19 +219,21 @@ function otherScheme(header: string): ApiError {
 function wrongLength(received: number): ApiError {
   return unauthorized(
     `An API key has ${KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
-    { received, expected: KEY_CHARACTERS },
+    { details: { received, expected: KEY_CHARACTERS } },
   );
 }
 
 /**
  * 401 for a credential that is wrong, revoked or malformed: one answer per kind of credential, so that it reveals
  * nothing.
+ * @param headers end the cookie that it came by.
  */
-function notAccepted(isSession: boolean): ApiError {
+function notAccepted(isSession: boolean, headers: ApiErrorContext['headers']): ApiError {
   return unauthorized(
     isSession
       ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
       : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
+    { headers },
   );
 }
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../../platform/http/connection/client-network.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { AdmitAnswer, Coordination, RateAnswer } from '../../../platform/stores/coordination/port.ts';
-import { type Authentication, accountSuspended, type Caller } from '../authentication.ts';
+import { type Authentication, accountSuspended, type Caller, isByCookie } from '../authentication.ts';
 import { invalidateCredentials } from '../revocations.ts';
 import { AccountCallCounts } from './account-calls.ts';
 import { AdmissionCache } from './admission-cache.ts';
@@ -32,7 +32,8 @@ const WINDOW_MS = 60_000;
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good.
+     * Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good;
+     * the cookie of a session that is over counts as none there.
      */
     access?: 'public' | 'any' | 'session';
     /** Whether a public route ignores a credential that the request carries. */
@@ -241,9 +242,10 @@ export class Gate {
     try {
       return await this.#options.authentication.findCaller(request);
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'unauthorized')
-        throw await this.#strike(request, error);
-      throw error;
+      if (!(error instanceof ApiError) || error.code !== 'unauthorized') throw error;
+      // A browser sends the cookie of a session that is over by itself.
+      if (isByCookie(request) && needsNoCredential(config)) return null;
+      throw await this.#strike(request, error);
     }
   }
 
@@ -341,6 +343,11 @@ export class Gate {
 /** The key or the session that a caller proved; none without a caller. */
 function credentialIdOf(caller: Caller | null): string | null | undefined {
   return caller?.apiKeyId ?? caller?.sessionId;
+}
+
+/** Whether a route answers everybody alike, with or without a credential. */
+function needsNoCredential({ access, ignoresCredential }: FastifyContextConfig): boolean {
+  return access === 'public' && ignoresCredential === undefined;
 }
 
 /** Whether a key is used where a session is required. */

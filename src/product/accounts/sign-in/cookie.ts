@@ -1,13 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 
-/** The name of a cookie, and the form of the tokens in it. */
+/** The name of a cookie, the form of the tokens in it, and the header that programs send in its place. */
 interface CookieKind {
   name: string;
   token: RegExp;
+  header: string;
 }
 
-const OF_AN_ACCOUNT: CookieKind = { name: 'darkroom-session', token: /^ses_[0-9A-Za-z]+$/ };
+const OF_AN_ACCOUNT: CookieKind = {
+  name: 'darkroom-session',
+  token: /^ses_[0-9A-Za-z]+$/,
+  header: 'Authorization: ApiKey <API_KEY>',
+};
 /** Browsers take a cookie with this prefix over https alone, and from no other host of the same domain. */
 const SECURE_PREFIX = '__Host-';
 const READS = ['GET', 'HEAD', 'OPTIONS'];
@@ -45,7 +50,7 @@ export class SessionCookie {
     if (READS.includes(request.method) || this.isOfOwnPage(request)) return;
     throw new ApiError(
       'forbidden',
-      'A write with the cookie of a console session needs the header "X-Console: 1", and has to come from a page of this service: programs send "Authorization: ApiKey <API_KEY>".',
+      `A write with the cookie of a console session needs the header "X-Console: 1", and has to come from a page of this service: programs send "${this.#kind.header}".`,
       { param: 'X-Console', details: { reason: 'foreign_page' } },
     );
   }
@@ -63,14 +68,17 @@ export class SessionCookie {
 
   /** @param maxAgeSeconds how long the session lives. */
   set(request: FastifyRequest, reply: FastifyReply, token: string, maxAgeSeconds: number): void {
-    const secure = this.#isSecure(request) ? '; Secure' : '';
-    const value = `${this.#nameFor(request)}=${token}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
-    reply.header('set-cookie', value + secure);
+    reply.header('set-cookie', this.#textOf(request, token, maxAgeSeconds));
   }
 
-  /** Ends the cookie in the browser. */
-  clear(request: FastifyRequest, reply: FastifyReply): void {
-    this.set(request, reply, '', 0);
+  /** The header that ends the cookie in the browser, because its session is over. */
+  ending(request: FastifyRequest): { 'set-cookie': string } {
+    return { 'set-cookie': this.#textOf(request, '', 0) };
+  }
+
+  #textOf(request: FastifyRequest, token: string, maxAgeSeconds: number): string {
+    const secure = this.#isSecure(request) ? '; Secure' : '';
+    return `${this.#nameFor(request)}=${token}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
   }
 
   #nameFor(request: FastifyRequest): string {

@@ -4,7 +4,7 @@ import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import { accountSuspended } from '../authentication.ts';
+import { accountSuspended, isByCookie } from '../authentication.ts';
 import type { Gate } from '../gate/gate.ts';
 import { type Account, CookieSession, LinkBody, SignedIn, SignInBody } from '../schema.ts';
 import type { AccountsStore } from '../store.ts';
@@ -114,7 +114,7 @@ export async function sessionRoutes(
         await store.removeSession(accountId, sessionId);
         await gate.revoke(sessionId);
       }
-      if (cookie.tokenOf(request) !== undefined) cookie.clear(request, reply);
+      if (isByCookie(request)) reply.headers(cookie.ending(request));
       return reply.code(204).send();
     },
   );
