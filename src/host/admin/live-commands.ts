@@ -1,7 +1,7 @@
 import { SETTINGS } from '../../../config/index.ts';
 import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import type { Setting } from '../../platform/setting.ts';
-import { HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
+import { DAY_MS, HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
 import { askProcesses, type ControlAnswer, noneAnswered } from '../processes/controls.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
 import { type Command, type CommandAnswer, type LiveContext, UsageError } from './command.ts';
@@ -16,6 +16,8 @@ const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
 };
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
+/** A timer of Node takes no more than 24.8 days, and ends at once with more. */
+const MAX_LEVEL_MS = 24 * DAY_MS;
 /** Settings that count processes or threads. With more than a few for each core, they only wait for each other. */
 const PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MAX_THREADS_PER_CORE = 4;
@@ -142,9 +144,9 @@ function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
 /** `30s`, `10m`, `2h`. */
 function durationMs(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? [];
-  if (count === undefined)
-    throw new UsageError(`--for is "${text}", but a time such as 30s, 10m or 2h is expected.`);
-  return Number(count) * (UNIT_MS[unit] ?? 0);
+  const ms = Number(count) * (UNIT_MS[unit] ?? 0);
+  if (ms > 0 && ms <= MAX_LEVEL_MS) return ms;
+  throw new UsageError(`--for is "${text}", but a time such as 30s, 10m or 2h is expected, of 576h at most.`);
 }
 
 /**

@@ -32,10 +32,7 @@ export class InProcessCalls {
    * @param signal aborts when nobody waits for the tool any more.
    */
   sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
-    const caller = {
-      authorization: apiKeyHeader(request.headers.authorization),
-      'x-request-id': request.id,
-    };
+    const caller = { ...credentialOf(request), 'x-request-id': request.id };
     let held: Slot | undefined;
     const send: Send = async ({ method, path, headers, body, isPicture }) => {
       signal.throwIfAborted();
@@ -59,7 +56,9 @@ export class InProcessCalls {
   }
 }
 
-/** The other routes take a key by its own scheme alone. */
-function apiKeyHeader(authorization = ''): string {
-  return authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ');
+/** The headers of a credential as the other routes take it: a key by its own scheme alone. */
+function credentialOf({ headers: { authorization, cookie = '' } }: FastifyRequest): Record<string, string> {
+  // The gate has seen that a page of this service sent the cookie.
+  if (authorization === undefined) return { cookie, 'x-console': '1' };
+  return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };
 }

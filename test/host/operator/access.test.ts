@@ -75,6 +75,11 @@ t.test('the token opens everything, and an answer is for nobody else', async (t)
     ['/drains', { process: 'nobody/1' }, 'invalid_param', 'process', /No host nobody/],
     ['/log-level', { level: 'loud' }, 'invalid_param', 'level', /loud/],
     ['/log-level', { level: 'debug', for: '10' }, 'invalid_param', 'for', /10m/],
+    ['/log-level', { level: 'debug', for: '99999999h' }, 'invalid_param', 'for', /576h/],
+    ['/log-level', { level: 'debug', for: '0m' }, 'invalid_param', 'for', /10m/],
+    ['/log-level', { level: '--json' }, 'invalid_param', 'level', /LEVEL/],
+    ['/settings', { setting: 'IMAGE_THREADS', value: 1e300 }, 'invalid_param', 'value', /IMAGE_THREADS/],
+    ['/settings', { setting: '__proto__', value: 1 }, 'invalid_param', 'setting', /IMAGE_THREADS/],
     ['/session', {}, 'invalid_param', 'token', /link/],
     ['/session', { token: TOKEN, link: 'opl_x' }, 'invalid_param', 'token', /link/],
   ];
@@ -119,6 +124,8 @@ t.test('a session is a cookie that scripts cannot read, and ends when it is told
       site,
     );
   }
+  const unmarked = await call('/log-level', { ...change, headers: cookie });
+  t.match(unmarked.json.error.message, /programs send "Authorization: Bearer <OPERATOR_TOKEN>"/);
   const byForm = { body: 'level=debug', type: 'application/x-www-form-urlencoded', headers: cookie };
   t.ok([403, 415].includes((await call('/log-level', byForm)).status));
   t.equal((await call('/log-level', { ...change, headers: { ...cookie, ...OWN_PAGE } })).status, 200);
@@ -128,7 +135,13 @@ t.test('a session is a cookie that scripts cannot read, and ends when it is told
   t.match(ended.headers.get('set-cookie'), /Max-Age=0/);
   // A flag of coordination ends within a millisecond.
   await new Promise((resolve) => setTimeout(resolve, 5));
-  t.equal((await call('/state', { headers: cookie })).status, 401, 'a copy of the cookie is worth nothing');
+  const over = await call('/state', { headers: cookie });
+  t.equal(over.status, 401, 'a copy of the cookie is worth nothing');
+  t.match(
+    over.headers.get('set-cookie'),
+    /^__Host-darkroom-operator=; .*Max-Age=0.*; Secure$/,
+    'and is ended',
+  );
 });
 
 t.test('without a token, a one-time link alone opens what does not exist for others', async (t) => {

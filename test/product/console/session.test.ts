@@ -1,4 +1,5 @@
 // needs: server, browser
+import sharp from 'sharp';
 import t from 'tap';
 import { createSignInAddress } from '../../../src/product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
@@ -10,6 +11,7 @@ const clock = { nowMs: Date.now() };
 const console = await openConsole(t, { now: () => new Date(clock.nowMs) });
 const { server, account } = console;
 const FROM_CONSOLE = { 'x-console': '1' };
+const SQUARE = { width: 4, height: 4, channels: 3, background: 'teal' } as const;
 const store = await AccountsStore.open(server.stores.documents);
 
 async function newLink(accountId = account.id): Promise<string> {
@@ -97,6 +99,68 @@ t.test('a sign-out ends the session wherever its token went', async (t) => {
   t.match(out.headers.get('set-cookie'), /^darkroom-session=; .*Max-Age=0/);
   t.equal((await server.call('/account', { headers: { cookie } })).status, 401);
   t.equal((await server.call('/account', { session: stolen })).status, 401);
+});
+
+t.test(
+  'the cookie of a session that is over counts as none where none is needed, and is ended',
+  async (t) => {
+    const { cookie } = await cookieOf();
+    clock.nowMs += 12 * HOURS_MS;
+    const body = new Uint8Array(await sharp({ create: SQUARE }).png().toBuffer());
+    const { id } = (await server.call('/assets/upload', { key: account.key, body, type: 'image/png' })).json
+      .data;
+    for (const path of [
+      '/ops',
+      '/ops/resize',
+      '/agent-guidelines',
+      '/fonts',
+      '//openapi.json',
+      '//console',
+    ]) {
+      const [anonymous, withCookie] = [
+        await server.call(path),
+        await server.call(path, { headers: { cookie } }),
+      ];
+      t.same([anonymous.status, withCookie.status], [200, 200], path);
+      t.same(withCookie.headers.get('set-cookie'), null, `${path} may be kept by a cache`);
+    }
+    for (const path of ['/account', '/credits', `/assets/${id}/content`]) {
+      const refused = await server.call(path, { headers: { cookie } });
+      t.equal(refused.status, 401, path);
+      t.match(refused.headers.get('set-cookie'), /^darkroom-session=; .*Max-Age=0; HttpOnly/, path);
+    }
+    const live = (await cookieOf()).cookie;
+    for (const [why, headers] of [
+      ['it was not looked at', { cookie: live, authorization: `ApiKey ${account.key}x` }],
+      ['another page asked', { cookie: live, 'sec-fetch-site': 'cross-site' }],
+      ['there is none', {}],
+    ] as const) {
+      const refused = await server.call('/account', { headers });
+      t.same([refused.status, refused.headers.get('set-cookie')], [401, null], why);
+    }
+    const { email, password } = account;
+    const session = (await server.call('/auth/sign-in', { json: { email, password } })).json.data.token;
+    const out = await server.call('/auth/sign-out', { method: 'POST', session, headers: { cookie: live } });
+    t.same([out.status, out.headers.get('set-cookie')], [204, null], 'the session of a header has no cookie');
+    t.equal((await server.call('/account', { headers: { cookie: live } })).status, 200);
+  },
+);
+
+t.test('a tool for agents that is called by the cookie calls by it, too', async (t) => {
+  const { cookie } = await cookieOf();
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'presets', arguments: { action: 'list' } },
+  };
+  const accept = 'application/json, text/event-stream';
+  const { status, bytes } = await server.call('//mcp', {
+    json: message,
+    headers: { ...FROM_CONSOLE, accept, cookie },
+  });
+  t.equal(status, 200);
+  t.notMatch(bytes.toString(), /"isError":true|unauthorized/);
 });
 
 t.test('a link signs in once, within ten minutes', async (t) => {
