@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, onSendHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 
 /**
  * Sets headers for caches and browsers. Responses contain balances, keys and links, so no cache may store one without
@@ -7,13 +7,19 @@ import type { FastifyInstance, FastifyReply, onSendHookHandler } from 'fastify';
  */
 export function installCaching(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, _payload, done) => {
-    if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control'))
+    if (!reply.hasHeader('cache-control') && isOfInterface(request))
       reply.header('cache-control', 'no-store');
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff');
     if (isPage(reply) && !reply.hasHeader('content-security-policy'))
       reply.header('content-security-policy', "frame-ancestors 'none'");
     done();
   });
+}
+
+/** Whether the request reached the interface, also by a path in percent-encoding. */
+function isOfInterface(request: FastifyRequest): boolean {
+  // Reading the options of a route copies them.
+  return request.url.startsWith('/api/') || request.routeOptions.url?.startsWith('/api/') === true;
 }
 
 function isPage(reply: FastifyReply): boolean {

@@ -17,7 +17,7 @@ const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range, MCP-Protocol-Version, Mcp-Method, Mcp-Name';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const DAY_SECONDS = 86_400;
-/** Paths whose answers need a credential, unless their route says otherwise. */
+/** Routes whose answers need a credential, unless they say otherwise. A path may spell them in percent-encoding. */
 const PRIVATE = /^\/(api\/|metrics|operator\/)/;
 
 type IsSigned = (request: FastifyRequest) => boolean;
@@ -51,10 +51,10 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 /**
  * Public reads without a credential: the documentation, the catalogue, health. For signed links, see openToEveryOrigin.
  */
-function isPublicRead({ method, url, routeOptions: { config } }: FastifyRequest): boolean {
+function isPublicRead({ method, url, routeOptions: { config, url: route = url } }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const isPublic = config.access === 'public' && config.ignoresCredential === undefined;
-  return isPublic || !PRIVATE.test(url);
+  return isPublic || !PRIVATE.test(route);
 }
 
 /**

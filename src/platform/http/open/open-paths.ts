@@ -28,7 +28,7 @@ export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions):
   const { coordination, hostId, requestsPerMinute } = options;
   app.addHook('onRequest', (request, _reply, done) => {
     const { url = '', config } = request.routeOptions;
-    const isCounted = !request.url.startsWith('/api/') && !PROBES.includes(url) && !config?.isUncounted;
+    const isCounted = !url.startsWith('/api/') && !PROBES.includes(url) && !config?.isUncounted;
     if (isCounted) return count(request);
     done();
   });
