@@ -60,11 +60,28 @@ t.test('content says its name and how long it may be kept; other answers are kep
   const content = await server.call(`/assets/${id}/content`, { key });
   t.match(content.headers.get('content-disposition'), /^inline; filename="?square\.png/);
   t.equal(content.headers.get('cache-control'), 'private, max-age=31536000, immutable');
+  const inConsole = { key, headers: { 'x-console': '1' } };
+  for (const path of [`/assets/${id}/content`, `/assets/${id}/content?preview=64`]) {
+    const shown = await server.call(path, inConsole);
+    t.equal(shown.headers.get('cache-control'), 'private, no-cache', 'whoever signs in next may not read it');
+    const headers = { ...inConsole.headers, 'if-none-match': shown.headers.get('etag') ?? '' };
+    t.equal((await server.call(path, { key, headers })).status, 304);
+  }
   const { url } = (await server.call(`/assets/${id}/link?expiresIn=60`, { key })).json.data;
   const [, age = ''] =
     /max-age=(\d+)/.exec((await server.call(pathOf(url))).headers.get('cache-control') ?? '') ?? [];
   t.ok(Number(age) > 0 && Number(age) <= 60, `${age} is within the life of the link`);
-  t.equal((await server.call('/credits', { key })).headers.get('cache-control'), 'no-store');
+  for (const path of ['/credits', '//%61pi/v1/credits', '//ap%69/v1/credits']) {
+    const { status, headers } = await server.call(path, { key });
+    t.same([status, headers.get('cache-control')], [200, 'no-store'], path);
+  }
+});
+
+t.test('a path in percent-encoding is as private as its plain form', async (t) => {
+  for (const path of ['//metrics', '//%6Detrics', '//%6detrics?a=b', '//%61pi/v1/credits']) {
+    const { headers } = await server.call(path, { key, headers: FROM_A_PAGE });
+    t.equal(headers.get('access-control-allow-origin'), null, path);
+  }
 });
 
 /** A GET without the decoding that fetch does on its own. */

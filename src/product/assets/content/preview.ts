@@ -41,7 +41,11 @@ export class Previews {
     const etag = `"${hash('sha256', `${digest}/${edge}/${QUALITY}`, 'hex').slice(0, 32)}"`;
     const headers = {
       etag,
-      'cache-control': cacheControl([expiresAt === null ? null : Date.parse(expiresAt)], now().getTime()),
+      'cache-control': cacheControl(
+        request,
+        [expiresAt === null ? null : Date.parse(expiresAt)],
+        now().getTime(),
+      ),
     };
     if (isFresh(request.headers['if-none-match'], etag)) return reply.headers(headers).code(304).send();
     const work = imageWorkers.transform({

@@ -3,6 +3,8 @@ import { create } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isFresh } from '../../../platform/http/hooks/caching.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
+import { isByCookie } from '../../accounts/authentication.ts';
+import { isLink } from './links.ts';
 
 /** A file as a route sends it. */
 interface SentFile {
@@ -36,7 +38,7 @@ export async function sendRanged(
     .type(type)
     .headers(headers)
     .header('etag', etag)
-    .header('cache-control', cacheControl(ends, nowMs))
+    .header('cache-control', cacheControl(request, ends, nowMs))
     .header('accept-ranges', 'bytes');
   if (isKnown) return reply.code(304).send();
   const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
@@ -73,12 +75,23 @@ const MAX_AGE_SECONDS = 31_536_000;
 
 /**
  * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
+ * A browser asks for those that the console shows each time: after a sign-out, it may be somebody else's.
  * @param ends epoch milliseconds after which no copy may be used; null for no such time.
  */
-export function cacheControl(ends: ReadonlyArray<number | null>, nowMs: number): string {
+export function cacheControl(
+  request: FastifyRequest,
+  ends: ReadonlyArray<number | null>,
+  nowMs: number,
+): string {
+  if (!isLink(request) && isByBrowser(request)) return 'private, no-cache';
   const remaining = ends.map((end) => (end === null ? MAX_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
   const seconds = Math.max(0, Math.min(MAX_AGE_SECONDS, ...remaining));
   return `private, max-age=${seconds}, immutable`;
+}
+
+/** Whether a page of the console may have asked, by its cookie or by a key that was pasted. */
+function isByBrowser(request: FastifyRequest): boolean {
+  return isByCookie(request) || request.headers['x-console'] !== undefined;
 }
 
 /**
