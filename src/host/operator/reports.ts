@@ -45,11 +45,12 @@ export class Reports {
    */
   async read(name: string): Promise<{ bytes: number; stream: Readable }> {
     const file = await this.#fileAt(name);
-    if (file === null || file.size > MAX_REPORT_BYTES)
+    if (file === null || file.size === 0 || file.size > MAX_REPORT_BYTES)
       throw new ApiError('not_found', 'There is no such report: the list of runs has the names of all.', {
         param: 'name',
       });
-    return { bytes: file.size, stream: createReadStream(join(this.folder, name)) };
+    // A report that is being written may grow meanwhile: what was announced is sent.
+    return { bytes: file.size, stream: createReadStream(join(this.folder, name), { end: file.size - 1 }) };
   }
 
   async #all(): Promise<Run[]> {

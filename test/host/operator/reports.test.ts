@@ -1,5 +1,5 @@
 // needs: nothing
-import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
@@ -61,6 +61,18 @@ t.test('the reports of a folder are told by their heads, the newest first', asyn
   t.same(await names({ search: 'abc123' }), ['smoke']);
   t.same(await names({ suite: 'nothing' }), []);
   t.same(await new Reports(join(folder().root, 'absent')).list({}), { runs: [], total: 0 });
+});
+
+t.test('of a report that is being written, no more is sent than was announced', async (t) => {
+  const { results } = folder();
+  const reports = new Reports(results);
+  const path = join(results, 'growing.json');
+  writeFileSync(path, '');
+  await t.rejects(reports.read('growing.json'), { code: 'not_found' }, 'nothing is no report');
+  writeFileSync(path, '{"suite":"growing"}');
+  const { bytes, stream } = await reports.read('growing.json');
+  appendFileSync(path, '{"suite":"growing"}');
+  t.equal(Buffer.byteLength(await text(stream)), bytes);
 });
 
 t.test('no name leads out of the folder', async (t) => {
