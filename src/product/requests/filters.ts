@@ -1,12 +1,18 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { readDate, readInstant } from '../../platform/http/fields.ts';
 import { present } from '../../platform/values/present.ts';
-import type { RequestFilterQuery, RequestRecord } from './schema.ts';
+import type { KeptRequest } from './kept-request.ts';
+import { operationOf, routeOf } from './responses.ts';
+import type { RequestFilterQuery } from './schema.ts';
 
-/** Filters of recent requests; instants as sortable texts. */
-export interface RequestFilters extends Omit<RequestFilterQuery, 'status'> {
+/** Filters of recent requests. */
+export interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 'to'> {
   /** In lower case. */
   status?: string;
+  /** Epoch milliseconds. */
+  from?: number;
+  /** Epoch milliseconds. */
+  to?: number;
 }
 
 /** The word for calls without a key, as GET /usage has it. */
@@ -25,17 +31,17 @@ export function readFilters(sent: RequestFilterQuery): RequestFilters {
 }
 
 /** Whether a request passes all filters. */
-export function passes(request: RequestRecord, filters: RequestFilters): boolean {
+export function passes(request: KeptRequest, filters: RequestFilters): boolean {
   const { status, errorCode, operation, path, requestId, apiKeyId, from, to } = filters;
   return (
     (status === undefined || isOf(status, request.status)) &&
-    (errorCode === undefined || request.error?.code === errorCode) &&
-    (operation === undefined || request.operation === operation) &&
-    (path === undefined || request.path.startsWith(path) || request.route.startsWith(path)) &&
+    (errorCode === undefined || request.refusal?.code === errorCode) &&
     (requestId === undefined || request.id === requestId) &&
     (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE) === apiKeyId) &&
-    (from === undefined || request.at >= from) &&
-    (to === undefined || request.at < to)
+    (from === undefined || request.atMs >= from) &&
+    (to === undefined || request.atMs < to) &&
+    (operation === undefined || operationOf(request) === operation) &&
+    (path === undefined || request.path.startsWith(path) || routeOf(request).startsWith(path))
   );
 }
 
@@ -51,9 +57,9 @@ function readStatus(sent: string): string {
   throw invalidParam('status', 'status must be a status such as 404, or a class of them such as 4xx.');
 }
 
-function readBound(param: 'from' | 'to', sent: string | undefined): string | undefined {
+function readBound(param: 'from' | 'to', sent: string | undefined): number | undefined {
   if (sent === undefined) return undefined;
   const instant = readDate(sent) ?? readInstant(sent, 'Z');
-  if (instant !== null) return instant.toISOString();
+  if (instant !== null) return instant.getTime();
   throw invalidParam(param, `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`);
 }

@@ -3,7 +3,7 @@ import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { refusalOf } from '../../platform/http/errors/failures.ts';
 import type { KeptRefusal, KeptRequest } from './kept-request.ts';
-import { withoutSecrets, withoutSecretsOfAddresses } from './secrets.ts';
+import { pathWithoutSecrets, textWithoutSecrets } from './secrets.ts';
 
 /** What is kept of an answered call. Its body and its headers are not. */
 export function keptOf(
@@ -16,7 +16,7 @@ export function keptOf(
     id: request.id,
     atMs,
     method: request.method,
-    path: withoutSecrets(request.url),
+    path: pathWithoutSecrets(request.url),
     route,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
@@ -32,11 +32,11 @@ export function keptOf(
 function keptRefusalOf({ code, message, retryable, param, details = {} }: ApiError): KeptRefusal {
   return {
     code,
-    message: withoutSecretsOfAddresses(message),
+    message: textWithoutSecrets(message),
     retryable,
     param: param ?? null,
     reason: typeof details.reason === 'string' ? details.reason : null,
-    fix: details.fix === undefined ? null : withoutSecretsOfAddresses(JSON.stringify(details.fix)),
+    fix: details.fix === undefined ? null : textWithoutSecrets(JSON.stringify(details.fix)),
   };
 }
 

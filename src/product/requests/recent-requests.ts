@@ -2,7 +2,7 @@ import { HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
 import { bytesOf, type KeptRequest } from './kept-request.ts';
 
 /** The most requests of an account that a process keeps. */
-export const MAX_REQUESTS = 1_000;
+const MAX_REQUESTS = 1_000;
 const MAX_ACCOUNT_BYTES = 2 * MEGABYTE;
 /** Of all accounts of a process: beyond it, the account that has been quiet for longest is forgotten. */
 const MAX_BYTES = 16 * MEGABYTE;

@@ -5,13 +5,28 @@ import type { RequestRecord } from './schema.ts';
 
 const TIMED_PART = /([\w-]+);dur=([\d.]+)/g;
 
+/** The path of a request with its parameters in braces. */
+export function routeOf({ route }: KeptRequest): string {
+  return route.replaceAll(/:(\w+)/g, '{$1}');
+}
+
+/** The name of its call. */
+export function operationOf(request: KeptRequest): string {
+  return operationIdOf(request.method, routeOf(request));
+}
+
 /** A request as the API shows it. */
 export function recordOf(request: KeptRequest): RequestRecord {
   const { id, atMs, method, path, status, durationMs, bytesIn, bytesOut, apiKeyId } = request;
   const { serverTiming, warnings, refusal } = request;
-  const route = request.route.replaceAll(/:(\w+)/g, '{$1}');
   return {
-    ...{ id, at: new Date(atMs).toISOString(), method, operation: operationIdOf(method, route), route },
+    ...{
+      id,
+      at: new Date(atMs).toISOString(),
+      method,
+      operation: operationOf(request),
+      route: routeOf(request),
+    },
     ...{ path, status, durationMs },
     ...present({
       error: refusal === null ? null : errorOf(refusal),

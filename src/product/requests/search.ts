@@ -6,39 +6,43 @@ import {
   pageSize,
   readCursor,
 } from '../../platform/http/paging/paging.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { answerQuestions, askEveryProcess } from '../../platform/stores/coordination/questions.ts';
+import {
+  answerQuestions,
+  askEveryProcess,
+  type Channels,
+} from '../../platform/stores/coordination/questions.ts';
 import { order } from '../../platform/stores/documents/port.ts';
 import { passes, type RequestFilters } from './filters.ts';
 import { errorGroups, mergedGroups } from './groups.ts';
-import { MAX_REQUESTS, type RecentRequests } from './recent-requests.ts';
+import type { NumberedRequest, RecentRequests } from './recent-requests.ts';
 import { recordOf } from './responses.ts';
 import type { RequestErrorGroup, RequestListQuery, RequestRecord } from './schema.ts';
 
-/** A request with the text that orders those of one instant, over all processes. */
-interface Row extends RequestRecord {
+/** Where a request stands among those of all processes. */
+interface Place {
+  at: string;
+  /** Orders the requests of one instant. */
   position: string;
 }
 
-/** What a process is asked: its newest rows, or its groups of errors. */
+interface Row extends RequestRecord, Place {}
+
+/** What a process is asked: its groups of errors, or its newest rows, or only their places. */
 interface Question {
   accountId: string;
   filters: RequestFilters;
-  /** Null asks for the groups. */
-  page: Page | null;
-}
-
-interface Page {
-  /** The last row of the page before: `at` and `position`; null for the first page. */
+  wants: 'groups' | 'rows' | 'places';
+  /** The place that the rows follow: `at` and `position`; null for the newest ones. */
   after: readonly unknown[] | null;
   limit: number;
 }
 
 interface Answer {
   rows: Row[];
+  places: Place[];
+  groups: RequestErrorGroup[];
   /** The requests that pass the filters, whatever the limit. */
   total: number;
-  groups: RequestErrorGroup[];
 }
 
 const CHANNEL = 'requests';
@@ -50,9 +54,9 @@ const NEWEST_FIRST = order('-at', '-position');
 
 /** The recent requests of all processes of every host, each of which keeps those that it answered. */
 export class RequestSearch {
-  readonly #coordination: Coordination;
+  readonly #coordination: Channels;
 
-  constructor(coordination: Coordination) {
+  constructor(coordination: Channels) {
     this.#coordination = coordination;
   }
 
@@ -60,30 +64,41 @@ export class RequestSearch {
   async list(accountId: string, filters: RequestFilters, query: RequestListQuery): Promise<ListPage<Row>> {
     const listing: Listing = { name: 'requests', accountId, filters: { ...filters }, sort: NEWEST_FIRST };
     const perPage = pageSize(query);
-    const after = query.cursor === undefined ? null : readCursor(query.cursor, listing, query.page);
-    const page = after === null ? pageNumber(query) : 0;
-    const skipped = page * perPage;
-    const answers = await this.#ask({
-      accountId,
-      filters,
-      page: { after, limit: skipped + perPage + 1 },
-    });
+    const page = pageNumber(query);
+    const after =
+      query.cursor === undefined
+        ? await this.#placeBefore(page * perPage, accountId, filters)
+        : readCursor(query.cursor, listing, query.page);
+    const question = { accountId, filters, after, limit: perPage + 1 };
+    const answers = await this.#ask({ ...question, wants: 'rows' });
     const rows = answers.flatMap((answer) => answer.rows).sort(byAge);
     const total = answers.reduce((sum, answer) => sum + answer.total, 0);
-    const counted = after === null ? { total, page } : {};
-    return cut(rows.slice(skipped, skipped + perPage + 1), listing, perPage, counted);
+    return cut(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
   }
 
   /** The last request with an id; null if none is kept. */
   async find(accountId: string, requestId: string): Promise<RequestRecord | null> {
-    const answers = await this.#ask({ accountId, filters: { requestId }, page: { after: null, limit: 1 } });
+    const question = { accountId, filters: { requestId }, after: null, limit: 1 };
+    const answers = await this.#ask({ ...question, wants: 'rows' });
     return answers.flatMap(({ rows }) => rows).sort(byAge)[0] ?? null;
   }
 
   /** The refused requests by what refused them, the most frequent first. */
   async errors(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
-    const answers = await this.#ask({ accountId, filters, page: null });
+    const answers = await this.#ask({ accountId, filters, wants: 'groups', after: null, limit: 0 });
     return mergedGroups(answers.flatMap(({ groups }) => groups));
+  }
+
+  /**
+   * The place of the last of the first `skipped` requests; null without one. Each process could have the rows of a
+   * page, and sends no more than their places for those before it.
+   */
+  async #placeBefore(skipped: number, accountId: string, filters: RequestFilters): Promise<unknown[] | null> {
+    if (skipped === 0) return null;
+    const answers = await this.#ask({ accountId, filters, wants: 'places', after: null, limit: skipped });
+    const places = answers.flatMap((answer) => answer.places).sort(byAge);
+    const last = places.slice(0, skipped).at(-1);
+    return last === undefined ? null : [last.at, last.position];
   }
 
   #ask(question: Question): Promise<Answer[]> {
@@ -96,29 +111,35 @@ export class RequestSearch {
  * @param process a name of this process.
  */
 export function answerSearches(
-  coordination: Coordination,
+  coordination: Channels,
   requests: RecentRequests,
   process: string,
   now: () => Date,
 ): Promise<() => void> {
-  return answerQuestions(coordination, CHANNEL, ({ accountId, filters, page }: Question): Answer => {
-    const found: Row[] = [];
-    for (const request of requests.newestFirst(accountId, now().getTime())) {
-      const position = `${process}/${String(request.number).padStart(NUMBER_CHARACTERS, '0')}`;
-      const row = { ...recordOf(request), position };
-      if (passes(row, filters)) found.push(row);
+  return answerQuestions(coordination, CHANNEL, (question: Question): Answer => {
+    const { accountId, filters, wants, after, limit } = question;
+    const kept = requests.newestFirst(accountId, now().getTime());
+    const found = [...kept].filter((request) => passes(request, filters));
+    const answer: Answer = { rows: [], places: [], groups: [], total: found.length };
+    if (wants === 'groups') {
+      const refused = found.filter(({ refusal }) => refusal !== null);
+      return { ...answer, groups: errorGroups(refused.map(recordOf)) };
     }
-    if (page === null) return { rows: [], total: found.length, groups: errorGroups(found) };
-    return { rows: rowsOf(page, found), total: found.length, groups: [] };
+    const page = found
+      .map((request) => ({ request, place: placeOf(request, process) }))
+      .filter(({ place }) => after === null || isAfter(place, after))
+      .slice(0, limit);
+    if (wants === 'places') return { ...answer, places: page.map(({ place }) => place) };
+    return { ...answer, rows: page.map(({ request, place }) => ({ ...recordOf(request), ...place })) };
   });
 }
 
-function rowsOf({ after, limit }: Page, found: readonly Row[]): Row[] {
-  const rest = after === null ? found : found.filter((row) => isAfter(row, after));
-  return rest.slice(0, Math.min(limit, MAX_REQUESTS));
+function placeOf({ atMs, number }: NumberedRequest, process: string): Place {
+  const position = `${process}/${String(number).padStart(NUMBER_CHARACTERS, '0')}`;
+  return { at: new Date(atMs).toISOString(), position };
 }
 
-function byAge(one: Row, other: Row): number {
+function byAge(one: Place, other: Place): number {
   return one.at === other.at ? compared(other.position, one.position) : compared(other.at, one.at);
 }
 
@@ -126,7 +147,7 @@ function compared(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Whether a row is older than the last one of the page before. */
-function isAfter({ at, position }: Row, [lastAt, lastPosition]: readonly unknown[]): boolean {
+/** Whether a request is older than the one at a place. */
+function isAfter({ at, position }: Place, [lastAt, lastPosition]: readonly unknown[]): boolean {
   return at === lastAt ? position < String(lastPosition) : at < String(lastAt);
 }

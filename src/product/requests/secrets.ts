@@ -1,21 +1,34 @@
 const HIDDEN = '[redacted]';
 /** Names of query fields whose values are secrets: those of signed links, and what callers send by mistake. */
 const SECRET_NAME =
-  /signature|token|secret|password|passwd|credential|authorization|api-?_?key|^key$|^auth$/i;
-/** An address within a text: its scheme, the user and password before the host, its host and path, its query. */
-const ADDRESS = /([a-z][a-z0-9+.-]*:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
+  /signature|token|secret|passw|passphrase|pwd|credential|authorization|bearer|cookie|jwt|(?:api|access|private|signing|subscription)[-_]?key$|^(?:key|auth|sig|pass)$/i;
+/** What this service itself gives out as a secret; its ids are shorter. */
+const OWN_SECRET = /(?:drk|ses|lnk|ops|opl)_[0-9A-Za-z]{32,}|whsec_[0-9A-Za-z+/=%_-]{32,}/g;
+/**
+ * An address within a text: its scheme, the user and password before the host, its host and path, its query. The scheme
+ * is bounded, because a long word would otherwise be read from each of its characters to its end.
+ */
+const ADDRESS = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
 const MAX_PATH_CHARACTERS = 2_000;
 
-/** A path with its query, without the values of secret fields and without the secrets of addresses in the others. */
-export function withoutSecrets(path: string): string {
+/** A path with its query, without the values of secret fields and without the secrets in the others. */
+export function pathWithoutSecrets(path: string): string {
   const start = path.indexOf('?');
-  if (start === -1) return shortened(path);
+  if (start === -1) return shortened(path.replaceAll(OWN_SECRET, HIDDEN), path.length);
   const fields = path.slice(start + 1).split('&');
-  return shortened(`${path.slice(0, start)}?${fields.map(withoutSecret).join('&')}`);
+  const shown = `${path.slice(0, start)}?${fields.map(withoutSecret).join('&')}`;
+  return shortened(shown.replaceAll(OWN_SECRET, HIDDEN), path.length);
 }
 
-/** A text without the users, passwords and queries of the addresses in it: a query may sign its address. */
-export function withoutSecretsOfAddresses(text: string): string {
+/**
+ * A text without the secrets of this service, and without the users, passwords and queries of the addresses in it: a
+ * query may sign its address.
+ */
+export function textWithoutSecrets(text: string): string {
+  return withoutSecretsOfAddresses(text.replaceAll(OWN_SECRET, HIDDEN));
+}
+
+function withoutSecretsOfAddresses(text: string): string {
   if (!text.includes('://')) return text;
   return text.replaceAll(
     ADDRESS,
@@ -43,6 +56,12 @@ function decoded(text: string): string {
   }
 }
 
-function shortened(text: string): string {
-  return text.length > MAX_PATH_CHARACTERS ? `${text.slice(0, MAX_PATH_CHARACTERS)}…` : text;
+/**
+ * The beginning of a text. What is left of a long one is copied: a part of a text otherwise keeps the whole in memory.
+ * @param sentCharacters the length of what it was made from.
+ */
+function shortened(text: string, sentCharacters: number): string {
+  if (sentCharacters <= MAX_PATH_CHARACTERS) return text;
+  const kept = text.length > MAX_PATH_CHARACTERS ? `${text.slice(0, MAX_PATH_CHARACTERS)}…` : text;
+  return Buffer.from(kept).toString();
 }

@@ -1,8 +1,11 @@
 // needs: nothing
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import type { KeptRequest } from '../../../src/product/requests/kept-request.ts';
 import { RecentRequests } from '../../../src/product/requests/recent-requests.ts';
-import { withoutSecrets, withoutSecretsOfAddresses } from '../../../src/product/requests/secrets.ts';
+import { answerSearches, RequestSearch } from '../../../src/product/requests/search.ts';
+import { pathWithoutSecrets, textWithoutSecrets } from '../../../src/product/requests/secrets.ts';
 
 const START_MS = Date.parse('2026-01-31T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -62,6 +65,71 @@ t.test('requests of more than an hour ago are forgotten, and their memory with t
   t.equal(requests.bytes, only.bytes);
 });
 
+t.test('a long path takes about as much memory as is counted', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const used = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const requests = new RecentRequests();
+  const before = used();
+  for (let number = 0; number < 2_000; number += 1) {
+    // A text of one byte for each character, as a server reads it.
+    const sent = Buffer.from(`/a/${'x'.repeat(15_000)}?signature=${number}`).toString('latin1');
+    requests.add(`acc_${number}`, request('a', START_MS, { path: pathWithoutSecrets(sent) }));
+  }
+  const growth = used() - before;
+  t.ok(growth < 1.5 * requests.bytes, `${growth} bytes for ${requests.bytes}`);
+});
+
+t.test('a long word beside an address is read once', async (t) => {
+  const url = `${encodeURIComponent('x://')}%20${'a'.repeat(400_000)}`;
+  t.match(pathWithoutSecrets(`/a?url=${url}`), /^\/a\?url=x%3A%2F%2F%20a+…$/);
+});
+
+t.test('a page far behind the first one costs no longer messages between processes', async (t) => {
+  const listeners = new Map<string, Set<(message: string) => void>>();
+  let longest = 0;
+  const channels = {
+    subscribe: async (channel: string, listener: (message: string) => void) => {
+      const of = listeners.get(channel) ?? new Set();
+      listeners.set(channel, of.add(listener));
+      return () => void of.delete(listener);
+    },
+    publish: async (channel: string, message: string) => {
+      longest = Math.max(longest, message.length);
+      const heard = [...(listeners.get(channel) ?? [])];
+      for (const listener of heard) listener(message);
+      return heard.length;
+    },
+  };
+  const now = () => new Date(START_MS + 1_000);
+  const all: string[] = [];
+  for (const name of ['host/1', 'host/2']) {
+    const requests = new RecentRequests();
+    await answerSearches(channels, requests, name, now);
+    for (let number = 0; number < 900; number += 1) {
+      const id = `${name}-${number}`;
+      requests.add('acc_1', request(id, START_MS + number, { path: `/${'x'.repeat(300)}` }));
+      all.push(id);
+    }
+  }
+  const search = new RequestSearch(channels);
+  const { rows: first } = await search.list('acc_1', {}, { perPage: 50 });
+  t.equal(first.length, 50);
+  const longestOfFirst = longest;
+  const found: string[] = [];
+  for (let page = 0; page < 18; page += 1) {
+    const { rows, meta } = await search.list('acc_1', {}, { perPage: 100, page });
+    t.match(meta, { total: 1_800, page, hasMore: page < 17 });
+    found.push(...rows.map(({ id }) => id));
+  }
+  t.same(found.toSorted(), all.toSorted(), 'each request is on one page');
+  t.ok(longest < 4 * longestOfFirst, `${longest} characters, and ${longestOfFirst} for the first page`);
+  t.match(await search.list('acc_1', {}, { page: 18 }), { rows: [], meta: { hasMore: false, total: 1_800 } });
+});
+
 t.test('secrets are taken out of paths and messages', async (t) => {
   const rows: Array<[sent: string, kept: string]> = [
     ['/a?op=resize&width=8', '/a?op=resize&width=8'],
@@ -70,6 +138,14 @@ t.test('secrets are taken out of paths and messages', async (t) => {
     ['/a?Access_Token=abc', '/a?Access_Token=[redacted]'],
     ['/a?x%2Dapi%2Dkey=abc', '/a?x%2Dapi%2Dkey=[redacted]'],
     ['/a?key=drk_1&keyId=2', '/a?key=[redacted]&keyId=2'],
+    [
+      '/a?sig=abc&pwd=abc&secret_access_key=abc',
+      '/a?sig=[redacted]&pwd=[redacted]&secret_access_key=[redacted]',
+    ],
+    ['/a?apiKeyId=key_1', '/a?apiKeyId=key_1'],
+    [`/a/drk_${'aB3'.repeat(14)}?q=ses_${'aB3'.repeat(14)}`, '/a/[redacted]?q=[redacted]'],
+    [`/a?q=whsec_${'aB3%2F'.repeat(10)}%3D`, '/a?q=[redacted]'],
+    ['/a/ses_0VyQ3k1Zb7abcdefghijklmn', '/a/ses_0VyQ3k1Zb7abcdefghijklmn'],
     ['/a?q=%E0%A4%A', '/a?q=%E0%A4%A'],
     ['/a?url=https://h.test/p.jpg', '/a?url=https://h.test/p.jpg'],
     [
@@ -77,12 +153,14 @@ t.test('secrets are taken out of paths and messages', async (t) => {
       `/a?url=${encodeURIComponent('https://[redacted]@h.test/p.jpg')}`,
     ],
   ];
-  for (const [sent, kept] of rows) t.equal(withoutSecrets(sent), kept, sent);
-  t.ok(withoutSecrets(`/a?q=${'x'.repeat(20_000)}`).length < 2_100);
+  for (const [sent, kept] of rows) t.equal(pathWithoutSecrets(sent), kept, sent);
+  t.ok(pathWithoutSecrets(`/a?q=${'x'.repeat(20_000)}`).length < 2_100);
   const message = 'The url https://u:p@h.test/p.jpg?sig=1#x and "http://h.test/?a=b" were not read.';
   const shown =
     'The url https://[redacted]@h.test/p.jpg?[redacted]#x and "http://h.test/?[redacted]" were not read.';
-  t.equal(withoutSecretsOfAddresses(message), shown);
+  t.equal(textWithoutSecrets(message), shown);
   const fix = JSON.stringify([{ param: 'url', replace: 'https://h.test/?a=\\"b' }]);
-  t.doesNotThrow(() => JSON.parse(withoutSecretsOfAddresses(fix)));
+  t.doesNotThrow(() => JSON.parse(textWithoutSecrets(fix)));
+  const key = `drk_${'aB3'.repeat(14)}`;
+  t.equal(textWithoutSecrets(`width is "${key}", but`), 'width is "[redacted]", but');
 });

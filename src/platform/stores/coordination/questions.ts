@@ -1,7 +1,8 @@
 import { randomText } from '../../ids/ids.ts';
 import type { Coordination } from './port.ts';
 
-type Questions = Pick<Coordination, 'publish' | 'subscribe'>;
+/** What questions and answers are sent by. */
+export type Channels = Pick<Coordination, 'publish' | 'subscribe'>;
 
 /**
  * Asks every process of every host over coordination. Messages may be lost: a process that does not answer in time is
@@ -9,7 +10,7 @@ type Questions = Pick<Coordination, 'publish' | 'subscribe'>;
  * @param channel the subject, on which `answerQuestions` answers.
  */
 export async function askEveryProcess<Answer>(
-  coordination: Questions,
+  coordination: Channels,
   channel: string,
   question: object,
   timeoutMs: number,
@@ -35,7 +36,7 @@ export async function askEveryProcess<Answer>(
 
 /** Answers the questions on a channel in this process. Resolves with a function that ends this. */
 export function answerQuestions<Question, Answer>(
-  coordination: Questions,
+  coordination: Channels,
   channel: string,
   answer: (question: Question) => Promise<Answer> | Answer,
 ): Promise<() => void> {
