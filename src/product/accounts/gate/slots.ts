@@ -34,7 +34,7 @@ const PIGGYBACK_MS = 20;
 export type SlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
 
 /** A slot that serves calls in sequence. */
-export interface CallSlot extends SlotTerms {
+interface CallSlot extends SlotTerms {
   /** Elapsed milliseconds until which it may be taken over; null before coordination has granted it. */
   keptUntilMs: number | null;
 }

@@ -7,7 +7,7 @@ const LINK_LIFE_MS = 10 * 60 * 1000;
 const SECRET_CHARACTERS = 40;
 
 /** A session with its token, which is shown once. */
-export interface OpenedSession {
+interface OpenedSession {
   token: string;
   session: SessionDocument;
 }

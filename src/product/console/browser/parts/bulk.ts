@@ -4,7 +4,7 @@ import { Button } from './button.ts';
 import { countText } from './values.ts';
 
 /** An act on many things, one call each. */
-export interface BulkWork<T> {
+interface BulkWork<T> {
   /** Such as `Cancelling jobs`. */
   title: string;
   /** How many there are, if it is known. */

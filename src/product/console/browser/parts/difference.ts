@@ -28,7 +28,7 @@ function signOf(kind: Line['kind']): string {
 }
 
 /** The lines of both texts in one order, by their longest common subsequence. */
-export function linesBetween(before: readonly string[], after: readonly string[]): Line[] {
+function linesBetween(before: readonly string[], after: readonly string[]): Line[] {
   const gone = (text: string): Line => ({ kind: 'gone', text });
   const added = (text: string): Line => ({ kind: 'new', text });
   if (before.length * after.length > MAX_PAIRS) return [...before.map(gone), ...after.map(added)];

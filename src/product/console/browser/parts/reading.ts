@@ -13,7 +13,7 @@ export interface Reading<T> {
   reload(): void;
 }
 
-export interface Poll<T> extends Reading<T> {
+interface Poll<T> extends Reading<T> {
   isPaused: boolean;
   setPaused(isPaused: boolean): void;
   /** When it was read last, in epoch milliseconds. */

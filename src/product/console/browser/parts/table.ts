@@ -15,7 +15,7 @@ export interface Column<Row> {
   width?: string;
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   /** What it lists, for those who do not see it. */
   label: string;
   columns: readonly Column<Row>[];

@@ -23,7 +23,7 @@ export type Work =
 
 /** The fields of the address that hold the work. */
 export const WORK_FIELDS = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
-export type WorkFields = typeof WORK_FIELDS;
+type WorkFields = typeof WORK_FIELDS;
 
 const FIRST: Work = {
   kind: 'steps',
