@@ -167,6 +167,8 @@ export interface CompareTask {
   raw?: RawPixels;
   other: Uint8Array<ArrayBuffer>;
   otherRaw?: RawPixels;
+  /** Whether the difference has a score of SSIMULACRA 2, which takes half a second per megapixel. */
+  isScored?: boolean;
   deadlineMs: number;
 }
 
@@ -276,6 +278,8 @@ export interface Described {
 export interface Difference {
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits; 1 when the pictures are identical. */
   ssim: number;
+  /** Score of SSIMULACRA 2, rounded down to two digits; 100 when the pictures are identical. */
+  ssimulacra2?: number;
   /** Share of the pixels that differ by more than 8 of 255 in a channel. */
   changedShare: number;
   /** Largest difference of any channel, 0 to 255. */

@@ -90,14 +90,17 @@ export class Images {
     return this.#data(readCall('read-codes', input), options);
   }
 
-  /** How two images of one size differ. Send the bytes of both, or name both. */
+  /**
+   * How two images of one size differ. Send the bytes of both, or name both.
+   * @param ssimulacra2 whether the answer has that score too, which takes longer.
+   */
   async compare(
     one: ImageInput,
     other: ImageInput,
-    options?: CallOptions,
+    { ssimulacra2, ...options }: CallOptions & { ssimulacra2?: boolean } = {},
   ): Promise<DataOf<'POST /images/compare'>> {
     const body = await pairBody(one, other);
-    return this.#data({ method: 'POST', path: '/images/compare', body }, options);
+    return this.#data({ method: 'POST', path: '/images/compare', query: { ssimulacra2 }, body }, options);
   }
 
   async #data<T>(call: Call, options?: CallOptions): Promise<T> {

@@ -1,4 +1,5 @@
 import { mismatchOf, type Outlook, predict } from '../../../workers/image/bounds.ts';
+import { immeasurable } from '../../../workers/image/likeness/measurable.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { encodeOf, upright } from './estimates/following.ts';
 import { refusalOf } from './failures.ts';
@@ -38,6 +39,12 @@ export function foresee({ header, fileBytes }: File, pass: Pass, paramOf?: Param
   const outlook = predict(input, pass, encodeOf(header, pass));
   if (outlook.failure !== undefined) throw refusalOf(outlook.failure, paramOf);
   return outlook;
+}
+
+/** Refuses a score of pictures that are too small or too large for one. @throws ApiError invalid_param. */
+export function assertScorable(header: Header): void {
+  const refusal = immeasurable({ ...upright(header), frames: 1 }, 'leave it out');
+  if (refusal !== undefined) throw refusalOf(refusal.failure);
 }
 
 /** Refuses a comparison of two pictures of different sizes, as its worker would. @throws ApiError invalid_param. */

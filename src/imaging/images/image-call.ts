@@ -68,6 +68,8 @@ export interface DescribeCall extends ImageCall {
 export interface CompareCall extends ImageCall {
   /** The file of the other image. */
   other: Uint8Array | StoredFile;
+  /** Whether the difference has a score of SSIMULACRA 2. */
+  isScored?: boolean | undefined;
 }
 
 /** A running call. */

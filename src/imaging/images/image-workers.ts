@@ -7,9 +7,10 @@ import type { PoolMeter } from '../../platform/metrics/pools.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AdmissionStats } from './admission.ts';
 import { alternativesTo } from './alternatives.ts';
-import { assertSameSize, foresee } from './bounds.ts';
+import { assertSameSize, assertScorable, foresee } from './bounds.ts';
 import { Deadline } from './deadline.ts';
 import { drawForEach } from './drawn-branches.ts';
+import { scoringMs } from './estimates/duration.ts';
 import { deadlineExceeded, refusalOf } from './failures.ts';
 import { FormatRuns } from './format-runs.ts';
 import { readHeader } from './header/header.ts';
@@ -65,6 +66,8 @@ interface Reading {
   /** None for a description and a comparison. */
   passes: readonly Pass[];
   deadline: Deadline;
+  /** CPU time that is not told by the passes. */
+  measuringMs?: number;
 }
 
 /** The kind of answer to each kind of task. */
@@ -286,14 +289,18 @@ export class ImageWorkers {
     const second = { bytes: call.other, ...present({ param: call.paramOf?.('otherAssetId') }) };
     const other = await this.#read(call, second, NATURAL_SIZE, [], deadline);
     assertSameSize(one.header, other.header, call.paramOf);
+    if (call.isScored) assertScorable(one.header);
     const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<ImageTask> => {
       const { input, raw } = (await other.open()).file;
-      return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw }) };
+      const { isScored } = call;
+      return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw, isScored }) };
     };
     // Both are decoded in memory at once. Their waits for the rasterizer are not counted.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, queueMs: 0 };
-    const { result, ended } = await this.#start('compare', call, { source, passes: [], deadline }, makeTask);
+    const measuringMs = call.isScored ? scoringMs(one.header) : 0;
+    const reading = { source, passes: [], deadline, measuringMs };
+    const { result, ended } = await this.#start('compare', call, reading, makeTask);
     const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
     return { result: result.then((compared) => ({ ...compared, comparesFirstFrames })), ended };
   };
@@ -339,7 +346,7 @@ export class ImageWorkers {
   async #start<K extends Kind>(
     kind: K,
     call: ImageCall,
-    { source, layers, passes, deadline }: Reading,
+    { source, layers, passes, deadline, measuringMs }: Reading,
     makeTask: (opened: Opened, deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<Started<AnswerTo<K> & Queued>> {
     const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
@@ -350,7 +357,7 @@ export class ImageWorkers {
     const run = await this.#pools.start(
       {
         ...{ kind, header, passes, accountId, work, incoming, inBatch, heldBytes, prepare },
-        ...{ deadline, alternatives, ...present({ layers: layers?.headers }) },
+        ...{ deadline, alternatives, ...present({ layers: layers?.headers, measuringMs }) },
       },
       async (deadlineMs) => makeTask(await source.open(), deadlineMs),
     );

@@ -1,6 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
+import { pairNamed } from '../../imaging/images/references/pairs.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { pngOf, refusalOf } from './calls.ts';
 
@@ -21,12 +22,16 @@ const barred = (...bars: [left: number, top: number, width: number, height: numb
     ),
   );
 
-function compare(files: Record<string, Uint8Array<ArrayBuffer>>, fields: Record<string, string> = {}) {
+function compare(
+  files: Record<string, Uint8Array<ArrayBuffer>>,
+  fields: Record<string, string> = {},
+  query = '',
+) {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) body.append(name, value);
   for (const [name, bytes] of Object.entries(files))
     body.append(name, new Blob([bytes], { type: 'image/png' }), `${name}.png`);
-  return server.call('/images/compare', { method: 'POST', key, body });
+  return server.call(`/images/compare${query}`, { method: 'POST', key, body });
 }
 
 t.test('two files are compared, in either order, and counted as one run', async (t) => {
@@ -46,6 +51,25 @@ t.test('two files are compared, in either order, and counted as one run', async 
   const same = await compare({ file: plain, other: plain });
   t.same(same.json.data, { ssim: 1, changedShare: 0, maxDifference: 0, hashDistance: 0, regions: [] });
   t.equal(await used(), before + 3);
+});
+
+t.test('a score of SSIMULACRA 2 is that of the reference, and only for who asks for it', async (t) => {
+  const { model, copy } = pairNamed('waves in steps of 8');
+  const fileOf = ({ data, width, height }: typeof model) =>
+    pngOf(sharp(data, { raw: { width, height, channels: 3 } }));
+  const files = { file: await fileOf(model), other: await fileOf(copy) };
+  const { json } = await compare(files, {}, '?ssimulacra2=true');
+  t.ok(Math.abs(json.data.ssimulacra2 - 88.245) < 0.15, `${json.data.ssimulacra2}`);
+  const plainly = await compare(files);
+  t.notOk('ssimulacra2' in plainly.json.data);
+  t.match(json.data, plainly.json.data, 'the rest is the same');
+  const same = await compare({ file: plain, other: plain }, {}, '?ssimulacra2=true');
+  t.equal(same.json.data.ssimulacra2, 100);
+
+  const narrow = await pngOf(sharp({ create: { width: 7, height: 40, channels: 3, background: 'red' } }));
+  const refused = await compare({ file: narrow, other: narrow }, {}, '?ssimulacra2=true');
+  const refusal = { status: 400, code: 'invalid_param', param: 'ssimulacra2', details: { limit: 8 } };
+  t.match(refusalOf(refused), refusal);
 });
 
 t.test('regions that overlap are one', async (t) => {

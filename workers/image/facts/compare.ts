@@ -5,6 +5,7 @@ import { mismatchOf } from '../bounds.ts';
 import { failureOf } from '../failure.ts';
 import { openFile } from '../input.ts';
 import { lumaOf, ssim } from '../likeness/ssim.ts';
+import { ssimulacra2 } from '../likeness/ssimulacra2.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { perceptualHashOf } from './hashes.ts';
 import { hashDistance } from './perceptual-hash.ts';
@@ -32,7 +33,7 @@ export async function compare(task: CompareTask): Promise<Compared | Failure> {
     if (mismatch !== undefined) return mismatch;
     return {
       kind: 'compared',
-      difference: differenceOf(one, other),
+      difference: differenceOf(one, other, task.isScored),
       timings: { decodeMs: decodedMs - startedMs, processMs: performance.now() - decodedMs, encodeMs: 0 },
     };
   } catch (error) {
@@ -48,7 +49,7 @@ async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise
   return { data, width: info.width, height: info.height, channels: 4, frames: 1 };
 }
 
-function differenceOf(one: Pixels, other: Pixels): Difference {
+function differenceOf(one: Pixels, other: Pixels, isScored = false): Difference {
   const { width, height } = one;
   const tiles = new Tiles(width, height);
   let maxDifference = 0;
@@ -64,6 +65,7 @@ function differenceOf(one: Pixels, other: Pixels): Difference {
     changed === 0 && maxDifference === 0 ? 1 : ssim(lumaOf(one.data, one), lumaOf(other.data, other));
   return {
     ssim: Math.floor(likeness * 1e4) / 1e4,
+    ...(isScored && { ssimulacra2: Math.floor(ssimulacra2(one, other) * 100) / 100 }),
     changedShare: Number((changed / (width * height)).toPrecision(6)),
     maxDifference,
     hashDistance: hashDistance(perceptualHashOf(sampleOf(one)), perceptualHashOf(sampleOf(other))),

@@ -96,6 +96,11 @@ export function estimatedMs(header: Header, passes: readonly Pass[], layers: Lay
   return sumOf(decodings) + sumOf(layerMs) + sumOf(passes.map((pass) => changingMs(header, pass)));
 }
 
+/** CPU time of a score of SSIMULACRA 2, in milliseconds. */
+export function scoringMs({ width, height }: Pick<Header, 'width' | 'height'>): number {
+  return ((width * height) / 1e6) * SCORE_MS;
+}
+
 /** A value that passes have in common if they read the same pixels, as workers/image/branches.ts says. */
 function readingOf(header: Header, pass: Pass): unknown {
   const { metadata, format } = encodeOf(header, pass);

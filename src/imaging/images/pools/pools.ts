@@ -43,6 +43,8 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   header: Header;
   /** None for a description and a comparison. */
   passes: readonly Pass[];
+  /** CPU time that is not told by the passes. */
+  measuringMs?: number;
   /** The headers of the second pictures that the passes read. */
   layers?: LayerHeaders;
   /** Whether it is an item of a large job. */
@@ -212,7 +214,7 @@ export class Pools {
   }
 
   #choose(call: PassCall, wasLate: boolean): Choice {
-    const estimateMs = estimatedMs(call.header, call.passes, call.layers);
+    const estimateMs = estimatedMs(call.header, call.passes, call.layers) + (call.measuringMs ?? 0);
     const paceKind = paceKindOf(call);
     const expectedMs = this.#pace.corrected(paceKind, estimateMs);
     const reason = this.#lowReasonOf(call, expectedMs, wasLate);
@@ -333,9 +335,10 @@ function lateNameOf({ kind, header, passes }: PassCall): string {
 }
 
 /** Work with the same decoder, steps and encoder has about the same ratio of time to estimate. */
-function paceKindOf({ kind, header, passes }: PassCall): string {
+function paceKindOf({ kind, header, passes, measuringMs = 0 }: PassCall): string {
   const [pass, ...others] = passes;
-  if (pass === undefined || others.length > 0) return `${kind} ${header.format}`;
+  if (pass === undefined || others.length > 0)
+    return `${kind}${measuringMs > 0 ? ' scored' : ''} ${header.format}`;
   const { format, lossless, target } = encodeOf(header, pass);
   const steps = pass.steps.map(({ operation }) => operation);
   const how = [...(lossless ? ['lossless'] : []), ...(target ? ['search'] : [])];
