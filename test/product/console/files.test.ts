@@ -1,4 +1,6 @@
 // needs: nothing
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import t from 'tap';
 import { ENTRY, openFiles, STYLE_SHEETS } from '../../../src/product/console/files.ts';
@@ -71,4 +73,73 @@ t.test(
 t.test('the document names each module that is loaded at once', async (t) => {
   for (const address of files.addressesFor(ENTRY)) t.ok(shell.includes(`href="${address}"`), address);
   t.notMatch(shell, /uPlot\.[0-9a-f]+\.js/, 'plots are loaded when one is drawn');
+});
+
+const BROWSER = join(import.meta.dirname, '../../../src/product/console/browser');
+const sourceOf = (path: string) => readFileSync(join(BROWSER, path), 'utf8');
+
+/** The selectors of a style sheet, each with the classes that it names. */
+function selectorsOf(sheet: string): { selector: string; classes: string[] }[] {
+  const heads = sheet.replaceAll(/\/\*[\s\S]*?\*\//g, '').matchAll(/([^{};]+)\{/g);
+  return [...heads]
+    .flatMap(([, head = '']) => head.split(/,(?![^(]*\))/))
+    .map((selector) => selector.trim())
+    .filter((selector) => !/^(@|\d+%|from$|to$|.*:\s*\d+px\)$)/.test(selector))
+    .map((selector) => ({
+      selector,
+      classes: [...selector.matchAll(/\.([a-z][\w-]*)/g)].map(([, name = '']) => name),
+    }));
+}
+
+const common = new Set(
+  ['console.css', 'parts.css', '../../../platform/http/static/browser/base.css', 'plot.css']
+    .flatMap((name) => selectorsOf(sourceOf(name)))
+    .flatMap(({ classes }) => classes),
+);
+const ofScreens = globSync('*.css', { cwd: BROWSER }).filter(
+  (name) => !/^(console|parts|plot)\.css$/.test(name),
+);
+const classesIn = (name: string) => selectorsOf(sourceOf(name)).flatMap(({ classes }) => classes);
+/** The classes that one sheet has alone. */
+const owned = new Map(
+  ofScreens.map((name) => {
+    const others = new Set(ofScreens.filter((one) => one !== name).flatMap(classesIn));
+    return [name, new Set(classesIn(name).filter((one) => !common.has(one) && !others.has(one)))];
+  }),
+);
+
+t.test('no rule of the sheet of one screen reaches another screen', async (t) => {
+  // A sheet that was loaded stays in the page.
+  for (const name of ofScreens) {
+    const shared = selectorsOf(sourceOf(name)).filter(
+      ({ classes }) => !classes.some((one) => owned.get(name)?.has(one)),
+    );
+    t.same(
+      shared.map(({ selector }) => selector),
+      [],
+      `${name}: each selector names a class of its own`,
+    );
+  }
+});
+
+t.test('a screen has the sheets of every class that it draws', async (t) => {
+  const screens = sourceOf('screens.ts').matchAll(/URL\('\.\/(\S+?)'[\s\S]*?import\('\.\/(\S+?)'\)/g);
+  for (const [, sheet = '', screen = ''] of screens) {
+    const seen = new Set<string>();
+    const visit = (path: string): void => {
+      if (seen.has(path) || !path.endsWith('.ts') || path.startsWith('..')) return;
+      seen.add(path);
+      for (const [, imported = ''] of sourceOf(path).matchAll(/(?:from|import\()\s*'(\.\.?\/[^']+)'/g))
+        visit(join(dirname(path), imported));
+    };
+    visit(screen);
+    t.ok(seen.size > 5, screen);
+    for (const path of seen)
+      for (const [, list = ''] of sourceOf(path).matchAll(/class="([^"]+)"/g)) {
+        const lacking = list
+          .split(' ')
+          .filter((name) => ofScreens.some((one) => one !== sheet && owned.get(one)?.has(name)));
+        t.same(lacking, [], `${screen} has the rules for what ${path} draws`);
+      }
+  }
 });

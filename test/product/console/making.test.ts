@@ -192,6 +192,28 @@ t.test('a whole task is done by the keyboard alone', async (t) => {
   await context.close();
 });
 
+t.test('on a phone the result stands above its form and stays in view, and filters are folded', async (t) => {
+  const { page, context } = await console.page({ path: '/playground', width: 390, height: 800 });
+  const topOf = async (selector: string) => (await page.locator(selector).first().boundingBox())?.y ?? -1;
+  await drop(page);
+  await page.locator('.comparison').waitFor();
+  t.ok((await topOf('.comparison')) < (await topOf('.steps')));
+  await page.locator('.step-form select').last().scrollIntoViewIfNeeded();
+  const top = await topOf('.comparison');
+  t.ok(top >= 50 && top < 100, `${top} px below the top of the window`);
+
+  await page.goto(`${server.url}/console/jobs`);
+  await title(page, 'Jobs');
+  t.ok((await topOf('main h1')) < 100, 'the title stands below the bar of the menu');
+  const status = page.getByLabel('Status');
+  t.equal(await status.isVisible(), false);
+  await page.getByRole('button', { name: 'Filters' }).click();
+  await status.selectOption('FAILED');
+  await page.getByRole('button', { name: 'Filters: 1 set' }).waitFor();
+  t.equal(await overflowOf(page), 0);
+  await context.close();
+});
+
 t.test('no screen has a serious fault, or is wider than the window', async (t) => {
   for (const [path, ready] of [
     ['/sign-in', 'Sign in to Darkroom'],

@@ -5,8 +5,17 @@ import { register, startReceiver } from '../webhooks/receiver.ts';
 
 const COLOURS = ['#c8553d', '#588b8b', '#f28f3b', '#2d3047', '#93b7be', '#e0ca3c', '#a799b7', '#048a81'];
 
-/** Uses the account of a console as its owner would: assets, jobs, an endpoint, calls that succeed and that fail. */
-export async function useAccount(t: Test, { server, account }: ConsoleUnderTest): Promise<void> {
+/** What the owner of an account has saved, each with two versions. */
+interface Saved {
+  templateId: string;
+  presetSlug: string;
+}
+
+/**
+ * Uses the account of a console as its owner would: assets, jobs, an endpoint, calls that succeed and that fail, a
+ * template and a preset.
+ */
+export async function useAccount(t: Test, { server, account }: ConsoleUnderTest): Promise<Saved> {
   const { key } = account;
   const assetIds: string[] = [];
   for (const [index, colour] of COLOURS.entries()) {
@@ -28,6 +37,18 @@ export async function useAccount(t: Test, { server, account }: ConsoleUnderTest)
   await server.call(`/webhook-endpoints/${id}/test`, { key, method: 'POST' });
   isBroken = false;
   await submit({ op: 'thumbnail', assetIds, parameters: { size: 128, format: 'webp' } });
+  await submit({ op: 'resize', assetIds, parameters: { width: 320, format: 'avif' }, collection: 'shop' });
+  await submit({ op: 'blur', assetIds: assetIds.slice(0, 5), parameters: { sigma: 4 } });
+  // The picture that is smaller than this crop fails.
+  const small = new Uint8Array(
+    await sharp(await drawing('#048a81', 2))
+      .resize(200)
+      .png()
+      .toBuffer(),
+  );
+  const { json } = await server.call('/assets/upload?name=icon.png', { key, body: small, type: 'image/png' });
+  const crop = { x: 60, y: 60, width: 300, height: 200 };
+  await submit({ op: 'crop', assetIds: [...assetIds.slice(0, 3), json.data.id], parameters: crop });
   const image = { key, body: new Uint8Array(await drawing('#333333', 3)), type: 'image/png' };
   for (const query of [
     'op=resize&width=320',
@@ -37,6 +58,20 @@ export async function useAccount(t: Test, { server, account }: ConsoleUnderTest)
   ])
     await server.call(`/images/transform?${query}`, image);
   await server.call('/jobs/job_000000000000000000000000', { key });
+
+  const page = { name: 'Price tag', html: '<h1>{{ title }}</h1>', width: 600, height: 300 };
+  const template = await server.call('/templates', { key, json: { ...page, css: 'h1 { color: #c8553d }' } });
+  const templateId = template.json.data.id;
+  const changed = { css: 'h1 {\n  color: #588b8b;\n  font-size: 64px;\n}' };
+  await server.call(`/templates/${templateId}`, { key, method: 'PUT', json: changed });
+  const steps = (width: number) => [
+    { op: 'resize', parameters: { width } },
+    { op: 'sharpen', parameters: { sigma: 0.8 } },
+  ];
+  const preset = await server.call('/presets', { key, json: { name: 'Shop picture', steps: steps(600) } });
+  const presetSlug = preset.json.data.slug;
+  await server.call(`/presets/${presetSlug}`, { key, method: 'PUT', json: { steps: steps(800) } });
+  return { templateId, presetSlug };
 }
 
 /** Some pixels that look like a picture, not two of them alike. */

@@ -6,8 +6,6 @@ import type { History } from './state.ts';
 
 /** A plot has a colour for each of this many series. */
 const MAX_SERIES = 6;
-/** The time on the axis that the words of a mark take. */
-const WORDS_MS = 20 * 60_000;
 const PARTS: readonly [name: string, label: string][] = [
   ['waitMs', 'wait for a thread'],
   ['uploadMs', 'upload'],
@@ -19,7 +17,7 @@ const PARTS: readonly [name: string, label: string][] = [
 /** The last hour of a host. What somebody did is a line in each plot; the first one says what it was. */
 export function Plots({ history }: { history: History }) {
   const times = history.at.map((ms) => ms / 1_000);
-  const marks = readableMarks(history);
+  const marks = history.marks.map(({ at, text }) => ({ at: at / 1_000, text }));
   const lines = marks.map(({ at }) => ({ at, text: '' }));
   const of = (name: string, label: string): Series => ({ label, values: history.series[name] ?? [] });
   const group = (prefix: string) => largest(history, prefix);
@@ -53,19 +51,6 @@ export function Plots({ history }: { history: History }) {
         : html`<${Plot} key=${plot.label} times=${times} marks=${lines} ...${plot} />`,
     )}
   </div>`;
-}
-
-/** Every mark as a line. Of those that stand close together the latest has its words, so that they can be read. */
-function readableMarks({ marks }: History): { at: number; text: string }[] {
-  let lastMs = Number.POSITIVE_INFINITY;
-  return marks
-    .toReversed()
-    .map(({ at, text }) => {
-      const hasRoom = lastMs - at >= WORDS_MS;
-      if (hasRoom) lastMs = at;
-      return { at: at / 1_000, text: hasRoom ? text : '' };
-    })
-    .toReversed();
 }
 
 /** The series with a prefix that had the highest values, each in the colour that it has from then on. */

@@ -26,7 +26,7 @@ export function Processes({ host, onDrain }: ProcessesProps) {
       of: ({ name }) => html`<code title=${name}>${name.split('/').at(-1)}</code>`,
       width: '84px',
     },
-    { name: 'state', title: 'State', of: stateView, width: '120px' },
+    { name: 'state', title: 'State', of: stateView, width: '100px' },
     ...POOL_TITLES.map(
       ([name, title, isWide]): Column<Process> => ({
         name,
@@ -34,7 +34,7 @@ export function Processes({ host, onDrain }: ProcessesProps) {
         isNumber: true,
         isWide,
         // What waits stands behind what is busy.
-        ...(name === 'image' && { width: '112px' }),
+        ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),
       }),
     ),
@@ -43,6 +43,7 @@ export function Processes({ host, onDrain }: ProcessesProps) {
       name: 'memory',
       title: 'Memory',
       isNumber: true,
+      isWide: true,
       of: ({ rssBytes }) => (rssBytes === undefined ? '–' : bytesText(rssBytes)),
     },
     {
@@ -56,7 +57,7 @@ export function Processes({ host, onDrain }: ProcessesProps) {
     {
       name: 'act',
       title: '',
-      width: '92px',
+      width: '80px',
       of: (process) =>
         html`<${Button} kind="link" isDisabled=${process.state === 'starting'} label=${`Replace process ${process.name}`} onClick=${() => onDrain(process)}>Replace<//>`,
     },

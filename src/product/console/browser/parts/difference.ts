@@ -16,7 +16,7 @@ const MAX_PAIRS = 4_000_000;
 
 /** What changed from one text to another, line by line. */
 export function TextDifference({ before, after, label }: DifferenceProps) {
-  if (before === after) return html`<p class="quiet">${label} is the same.</p>`;
+  if (before === after) return html`<p class="quiet">Nothing changed in ${label}.</p>`;
   const lines = linesBetween(before.split('\n'), after.split('\n'));
   return html`<pre class="difference" tabindex="0" role="group" aria-label=${`What changed in ${label}`}>${lines.map(
     ({ kind, text }, index) => html`<span key=${index} class=${kind}>${signOf(kind)} ${text}${'\n'}</span>`,

@@ -20,14 +20,38 @@ interface FiltersProps {
 /** How long a typed filter waits for the next letter. */
 const TYPING_MS = 250;
 
+/** More filters than these beside the first one are folded away on phones. */
+const MAX_UNFOLDED = 2;
+
 /** The filters of a list. What is typed is in force a moment after the last letter. */
 export function Filters({ fields, values, onChange }: FiltersProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const controlOf = (field: Filter) => {
+    const props = { key: field.name, field, value: values[field.name] ?? '', onChange };
+    if (field.kind === 'choice') return html`<${Choice} ...${props} />`;
+    return field.kind === 'instant' ? html`<${Instant} ...${props} />` : html`<${Typed} ...${props} />`;
+  };
+  const [first, ...others] = fields;
+  const times = others.filter(({ kind }) => kind === 'instant');
+  const folds = others.length > MAX_UNFOLDED;
+  const set = others.filter(({ name }) => (values[name] ?? '') !== '').length;
   return html`<search class="filters">
-    ${fields.map((field) => {
-      const props = { key: field.name, field, value: values[field.name] ?? '', onChange };
-      if (field.kind === 'choice') return html`<${Choice} ...${props} />`;
-      return field.kind === 'instant' ? html`<${Instant} ...${props} />` : html`<${Typed} ...${props} />`;
-    })}
+    ${first && controlOf(first)}
+    ${
+      folds &&
+      html`<button
+        type="button"
+        class="button filters-more"
+        aria-expanded=${isOpen ? 'true' : 'false'}
+        onClick=${() => setIsOpen(!isOpen)}
+      >
+        ${set > 0 ? `Filters: ${set} set` : 'Filters'} <span aria-hidden="true">${isOpen ? '▴' : '▾'}</span>
+      </button>`
+    }
+    <div class=${folds && !isOpen ? 'filters-others folded' : 'filters-others'}>
+      ${others.filter(({ kind }) => kind !== 'instant').map(controlOf)}
+      ${times.length > 0 && html`<div class="filters-times">${times.map(controlOf)}</div>`}
+    </div>
   </search>`;
 }
 
@@ -76,12 +100,13 @@ function Instant({ field: { name, label }, value, onChange }: FilterProps) {
   };
   return html`<label class="choice">
     <span>${label}</span>
-    <input type="datetime-local" step="1" value=${localText(value)} onChange=${change} />
+    <input type="datetime-local" value=${localText(value)} onChange=${change} />
   </label>`;
 }
 
 function localText(instant: string): string {
   const date = new Date(instant);
   if (instant === '' || Number.isNaN(date.getTime())) return '';
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  return local.replace(/:00$/, '');
 }

@@ -93,17 +93,29 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   const scale = devicePixelRatio;
   ctx.save();
   ctx.font = `${11 * scale}px system-ui, sans-serif`;
+  // The axes leave their own alignment.
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
   ctx.strokeStyle = colour('--quiet');
   ctx.fillStyle = colour('--text');
   ctx.setLineDash([4 * scale, 3 * scale]);
-  for (const { at, text } of marks) {
+  // The latest has its words, and an earlier one where they do not run into these.
+  const gap = 4 * scale;
+  const end = bbox.left + bbox.width;
+  let free = end;
+  for (const { at, text } of marks.toReversed()) {
     const x = plot.valToPos(at, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    if (x < bbox.left || x > end) continue;
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    ctx.fillText(text, x + 4 * scale, bbox.top + 11 * scale);
+    const width = ctx.measureText(text).width;
+    // At the right edge, the words stand before their line.
+    const start = x + gap + width > end ? x - gap - width : x + gap;
+    if (start + width > free) continue;
+    ctx.fillText(text, start, bbox.top + 11 * scale);
+    free = Math.min(x, start) - gap;
   }
   ctx.restore();
 }

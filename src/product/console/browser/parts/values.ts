@@ -74,6 +74,10 @@ export function Count({ value }: { value: number | null | undefined }) {
   return html`<span class="figure">${countText(value)}</span>`;
 }
 
+/** Marks are drawn, because few fonts have them. */
+const TWO_SHEETS = 'M10 10v4.5H1.5V6H6M6 1.5h8.5V10H6z';
+const TICK = 'M2 8.5l4 4L14 4';
+
 /** A text that a press copies. @param label what is shown in its place. */
 export function Copy({ text, label }: { text: string; label?: View }) {
   const [isCopied, setIsCopied] = useState(false);
@@ -86,7 +90,7 @@ export function Copy({ text, label }: { text: string; label?: View }) {
   };
   return html`<button type="button" class="copy" title="Copy" aria-label=${`Copy ${text}`} onClick=${copy}>
     <span class="copy-text">${label ?? text}</span>
-    <span class="copy-mark" aria-hidden="true">${isCopied ? '✓' : '⧉'}</span>
+    <svg class="copy-mark" viewBox="0 0 16 16" aria-hidden="true"><path d=${isCopied ? TICK : TWO_SHEETS} /></svg>
     <span class="unseen" role="status">${isCopied ? 'Copied' : ''}</span>
   </button>`;
 }
@@ -111,8 +115,9 @@ export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
   </span>`;
 }
 
-/** The kind of an id and its end: ids of one time begin alike. */
+/** The kind of an id and its end: ids of one time begin alike. An id of words, such as that of a preset, stays whole. */
 export function shortId(id: string): string {
+  if (/^[a-z]{3,}(-[a-z]+)+$/.test(id)) return id;
   const [, kind = '', rest = id] = /^([a-z]+_)(.+)$/.exec(id) ?? [];
   return rest.length > 12 ? `${kind}…${rest.slice(-8)}` : id;
 }

@@ -1,4 +1,4 @@
-import { html, useRef, useState } from '../html.ts';
+import { html, useRef, useState, type View } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { useObjectUrl } from '../parts/object-url.ts';
 import { Tabs } from '../parts/tabs.ts';
@@ -7,6 +7,8 @@ import type { MadePicture } from './run.ts';
 interface ComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
   after: MadePicture;
+  /** What stays in view with the picture on a small screen. */
+  facts: View;
 }
 
 const ZOOMS = [1, 2, 4, 8];
@@ -16,7 +18,7 @@ const LOUPE_ZOOM = 4;
 const MAX_ASPECT_DIFFERENCE = 0.02;
 
 /** A result with what it was made of: over each other with a slider, beside each other, or alone. */
-export function Comparison({ before, after }: ComparisonProps) {
+export function Comparison({ before, after, facts }: ComparisonProps) {
   const [way, setWay] = useState('slider');
   const [share, setShare] = useState(50);
   const [zoom, setZoom] = useState(1);
@@ -62,7 +64,8 @@ export function Comparison({ before, after }: ComparisonProps) {
       />`
       }
     </div>
-    <p class="quiet">Hold the pointer down on the picture for the loupe${shown === 'slider' ? '; the slider moves with the arrows' : ''}.</p>
+    <p class="stage-facts">${facts}</p>
+    <p class="quiet stage-hint">Hold the pointer down on the picture for the loupe${shown === 'slider' ? '; the slider moves with the arrows' : ''}.</p>
   </div>`;
 }
 

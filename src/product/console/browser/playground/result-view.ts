@@ -7,12 +7,12 @@ import { Facts } from '../parts/page.ts';
 import { useAct } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { Tabs } from '../parts/tabs.ts';
+import { TimingBar } from '../parts/timing.ts';
 import { bytesText, Copy, Id, msText } from '../parts/values.ts';
 import { api } from '../session.ts';
 import { Comparison } from './comparison.ts';
 import type { MadePicture, Outcome } from './run.ts';
 import type { Source } from './source.ts';
-import { TimingBar } from './timing.ts';
 import { needsPicture, type Work } from './work.ts';
 
 interface ResultViewProps {
@@ -44,7 +44,7 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
     ${json !== undefined && html`<${Code} samples=${[{ label: 'Answer', code: JSON.stringify(json, null, 2) }]} />`}
     <${Facts}
       of=${[
-        ['From the question to the answer', msText(tookMs)],
+        ['From call to result', msText(tookMs)],
         ['Job', jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`],
       ]}
     />
@@ -60,25 +60,26 @@ interface PictureViewProps {
 function PictureView({ picture, before, pricing }: PictureViewProps) {
   const { blob, width, height, format, warnings, timing, achieved, requestId, name } = picture;
   const url = useObjectUrl(blob);
-  const shared =
+  const growth =
     before === undefined || before.blob.size === 0 ? undefined : blob.size / before.blob.size - 1;
   const change =
-    shared === undefined ? '' : `${shared > 0 ? '+' : '−'}${Math.abs(shared * 100).toFixed(1)} %`;
+    growth !== undefined &&
+    html`<span class=${`change ${growth > 0 ? 'bad' : 'good'}`}>${growth > 0 ? '+' : '−'}${Math.abs(growth * 100).toFixed(1)} %</span>`;
+  const bytes = () => html`<span class="figure">${bytesText(blob.size)}</span> ${change}`;
+  const size = `${width} × ${height} px`;
   return html`
-    <${Comparison} before=${before !== undefined && before.width > 0 ? before : undefined} after=${picture} />
+    <${Comparison}
+      before=${before !== undefined && before.width > 0 ? before : undefined}
+      after=${picture}
+      facts=${html`${bytes()}, ${size}`}
+    />
     <${Facts}
       of=${[
-        [
-          'Bytes',
-          html`<span class="figure">${bytesText(blob.size)}</span> ${change !== '' && html`<span class=${`change ${(shared ?? 0) > 0 ? 'bad' : 'good'}`}>${change}</span>`}`,
-        ],
-        ['Size', `${width} × ${height} px`],
+        ['Bytes', bytes()],
+        ['Size', size],
         ['Format', format],
-        ...Object.entries(achieved).map(
-          ([what, value]) => [what === 'ssimulacra2' ? 'SSIMULACRA 2' : what, String(value)] as const,
-        ),
+        ...Object.entries(achieved).map(([what, value]) => [ACHIEVED[what] ?? what, String(value)] as const),
         ['Likeness', html`<${Likeness} before=${before} after=${picture} />`],
-        ['Price', pricing],
         [
           'Warnings',
           warnings.length > 0 &&
@@ -89,15 +90,28 @@ function PictureView({ picture, before, pricing }: PictureViewProps) {
           'Save',
           html`<a href=${url} download=${`${name}.${format === 'jpeg' ? 'jpg' : format}`}>Download</a>`,
         ],
+        ['Price', pricing],
       ]}
     />
     ${Object.keys(timing).length > 0 && html`<${TimingBar} timing=${timing} />`}
   `;
 }
 
+/** What a search reached, in words. */
+const ACHIEVED: Readonly<Record<string, string>> = {
+  quality: 'Quality',
+  ssim: 'SSIM',
+  ssimulacra2: 'SSIMULACRA 2',
+  trials: 'Trials',
+};
+
 function warningView({ code, name }: MadePicture['warnings'][number]): View {
   return html`<code>${code}</code>${name !== undefined && ` ${name}`}`;
 }
+
+/** The pictures that have a score of SSIMULACRA 2; of others, the likeness is that of the brightness alone. */
+const MIN_SCORED_EDGE_PX = 8;
+const MAX_SCORED_PX = 4_000_000;
 
 /** How near the result comes to the original, which is measured on demand: it counts as a run. */
 function Likeness({ before, after }: { before: Source | undefined; after: MadePicture }) {
@@ -107,9 +121,13 @@ function Likeness({ before, after }: { before: Source | undefined; after: MadePi
   if (before.width !== after.width || before.height !== after.height)
     return html`<span class="quiet">only of pictures of one size</span>`;
   if (found !== undefined) {
-    const { ssim, changedShare } = found;
-    return html`SSIM ${ssim.toFixed(4)}, ${(changedShare * 100).toFixed(1)} % of the pixels changed`;
+    const { ssim, ssimulacra2, changedShare } = found;
+    const score = ssimulacra2 === undefined ? '' : `SSIMULACRA 2 ${ssimulacra2.toFixed(1)}, `;
+    return `${score}SSIM ${ssim.toFixed(4)}, ${(changedShare * 100).toFixed(1)} % of the pixels changed`;
   }
-  const measure = () => act(async () => setFound(await api.images.compare(before.blob, after.blob)));
+  const pixels = after.width * after.height;
+  const ssimulacra2 = Math.min(after.width, after.height) >= MIN_SCORED_EDGE_PX && pixels <= MAX_SCORED_PX;
+  const measure = () =>
+    act(async () => setFound(await api.images.compare(before.blob, after.blob, { ssimulacra2 })));
   return html`<${Button} kind="link" isBusy=${isActing} onClick=${measure}>Measure<//> <${ErrorBox} error=${error} />`;
 }

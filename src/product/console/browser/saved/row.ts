@@ -14,6 +14,24 @@ export function parametersOf(variables: readonly Variable[]): Record<string, OpP
   );
 }
 
+/** A row that shows what each variable is: its own name. */
+export function rowFor(variables: readonly Variable[]): Values {
+  const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
+  return Object.fromEntries(
+    names
+      .filter((name) => !/image|photo|logo|color|colour|url|src/i.test(name))
+      .map((name) => [name, wordFor(name)]),
+  );
+}
+
+function wordFor(name: string): string {
+  const words = name
+    .replaceAll(/[_.]/g, ' ')
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** A row of data: `author.name` of a form is the field `name` within `author`. */
 export function rowOf(values: Values): Record<string, unknown> {
   const row = emptyObject();

@@ -13,7 +13,7 @@ import { Id } from '../parts/values.ts';
 import { navigate } from '../router.ts';
 import { api } from '../session.ts';
 import { Preview } from './preview.ts';
-import { parametersOf, rowOf, type Variable } from './row.ts';
+import { parametersOf, rowFor, rowOf, type Variable } from './row.ts';
 import { useUnsaved } from './unsaved.ts';
 import { variablesIn } from './variables.ts';
 
@@ -42,7 +42,9 @@ const FIRST_ROW: Values = { title: 'Hello', subtitle: 'Change this in the form' 
 export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   const before: Draft = template === undefined ? FIRST : draftOf(template);
   const [draft, setDraft] = useState<Draft>(before);
-  const [values, setValues] = useState<Values>(template === undefined ? FIRST_ROW : rowFor(template));
+  const [values, setValues] = useState<Values>(
+    template === undefined ? FIRST_ROW : rowFor(template.variables),
+  );
   const [part, setPart] = useState('html');
   const { act, isActing, error } = useAct();
   const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
@@ -172,24 +174,6 @@ function FactsForm({ draft: { name, description, width, height }, error, onChang
 
 function draftOf({ name, description = '', html, css, width, height, variables }: TemplateData): Draft {
   return { name, description, html, css, width, height, variables };
-}
-
-/** A row that shows what each variable is: its own name. */
-function rowFor({ variables }: TemplateData): Values {
-  const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
-  return Object.fromEntries(
-    names
-      .filter((name) => !/image|photo|logo|color|colour|url|src/i.test(name))
-      .map((name) => [name, wordFor(name)]),
-  );
-}
-
-function wordFor(name: string): string {
-  const words = name
-    .replaceAll(/[_.]/g, ' ')
-    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
-    .toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** A copy of a template of the service has a name of its own. */

@@ -10,6 +10,7 @@ import { Time } from '../parts/values.ts';
 import { navigate, useQuery } from '../router.ts';
 import { api } from '../session.ts';
 import { Preview } from './preview.ts';
+import { rowFor, rowOf } from './row.ts';
 
 /** Two versions of a template side by side: as they are drawn, and what changed in their texts. */
 export function TemplateVersions({ template }: { template: TemplateData }) {
@@ -60,7 +61,7 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
               </div>
               <${Preview}
                 label=${`Version ${version.version}`}
-                request=${{ html: version.html, css: version.css, width: version.width, height: version.height, data: {} }}
+                request=${{ html: version.html, css: version.css, width: version.width, height: version.height, data: rowOf(rowFor(version.variables)) }}
               />
             </div>`;
           })}

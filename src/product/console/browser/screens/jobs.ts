@@ -103,14 +103,14 @@ function List() {
         ${list.total !== undefined && html`<${Count} value=${list.total} /> ${list.total === 1 ? 'job' : 'jobs'}`}
         ${chosen.size > 0 && html`, <${Count} value=${chosen.size} /> chosen`}
       </span>
+      <${Live} ...${list} />
       <span class="list-acts">
         <${Button} isDisabled=${bulk.isRunning || !list.total} onClick=${() => actOnAll('Resume')}>
           Resume ${chosen.size > 0 ? 'chosen' : 'all shown'}
         <//>
-        <${Button} kind="danger" isDisabled=${bulk.isRunning || !list.total} onClick=${() => actOnAll('Cancel')}>
+        <${Button} isDisabled=${bulk.isRunning || !list.total} onClick=${() => actOnAll('Cancel')}>
           Cancel ${chosen.size > 0 ? 'chosen' : 'all shown'}
         <//>
-        <${Live} ...${list} />
       </span>
     </div>
     ${bulk.view}
@@ -178,13 +178,13 @@ const COLUMNS = [
   {
     name: 'status',
     title: 'Status',
-    width: '9.5em',
+    width: 'min(9.5em, 26vw)',
     of: ({ status }: JobSummary) => html`<${Status} status=${status} />`,
   },
   {
     name: 'items',
     title: 'Items',
-    width: '12em',
+    width: 'min(16em, 30vw)',
     of: (job: JobSummary) => html`<${ItemCounts} job=${job} />`,
   },
   {
@@ -213,7 +213,7 @@ const COLUMNS = [
     name: 'id',
     title: 'Id',
     isWide: true,
-    width: '12em',
+    width: '13em',
     of: ({ id }: JobSummary) => html`<${Id} id=${id} />`,
   },
 ];

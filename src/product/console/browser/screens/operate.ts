@@ -133,7 +133,7 @@ function OneHost({ host, onDone }: { host: Host; onDone: () => void }) {
       <${ErrorBox} error=${error} />
       <${Processes} host=${host} onDrain=${(process: Host['processes'][number]) => void act(() => drain(process)).then(onDone)} />
     <//>
-    <div class="side-by-side">
+    <div class="pair">
       <${Section} title="By role"><${Roles} host=${host} /><//>
       <${Section} title="What was done, and what happened">
         ${history.marks.length === 0 && html`<p class="quiet">Nothing in the last hour.</p>`}

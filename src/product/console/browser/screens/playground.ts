@@ -93,7 +93,7 @@ function Bench({ offer }: { offer: Offer }) {
         <${ErrorBox} error=${sourceError} />
         <${WorkPicker} work=${current} offer=${offer} onPick=${undo.change} />
         <${WorkForm} work=${current} offer=${offer} error=${error} onChange=${undo.change} />
-        <label class="live">
+        <label class="check quiet">
           <input
             type="checkbox"
             checked=${isLive}
@@ -110,7 +110,7 @@ function Bench({ offer }: { offer: Offer }) {
           outcome === undefined
             ? html`<${Empty}
                 title=${isReady ? 'Press Run' : 'The result is shown here'}
-                text=${isReady ? 'Or press r.' : 'Drop a picture at the left, paste one, or use the example.'}
+                text=${isReady ? 'Or press r.' : 'Drop a picture, paste one, or use the example.'}
               />`
             : html`<${ResultView} outcome=${outcome} source=${source} definition=${definition} work=${current} />`
         }
@@ -242,11 +242,11 @@ function optionsOf(definitions: readonly OpDefinition[]) {
   return definitions.map(({ op }) => [`op:${op}`, op] as const);
 }
 
-/** The work as a choice of the picker: steps by the first of them. */
+/** The work as a choice of the picker: steps by the first of them, several results by the first. */
 function nameOf(work: Work): string {
   if (work.kind === 'preset') return `preset:${work.slug}`;
   if (work.kind === 'template') return `template:${work.id}`;
-  return work.kind === 'op' ? `op:${work.op}` : `op:${work.steps[0]?.op ?? ''}`;
+  return `op:${work.kind === 'op' ? work.op : ((work.steps[0] ?? work.outputs[0])?.op ?? '')}`;
 }
 
 interface WorkFormProps {
@@ -290,7 +290,7 @@ function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
           error=${error}
           onChange=${(steps: typeof work.steps) => onChange({ ...work, steps })}
         />
-        <label class="live">
+        <label class="check quiet">
           <input type="checkbox" checked=${isSeveral} onChange=${toggle} />
           <span>Make several results of it, with one upload and one decoding</span>
         </label>

@@ -6,12 +6,12 @@ import { Code } from '../parts/code.ts';
 import { Filters } from '../parts/filters.ts';
 import { Live } from '../parts/live.ts';
 import { useLiveList } from '../parts/live-list.ts';
-import { TimingBar } from '../parts/meter.ts';
 import { Facts, Page, Section } from '../parts/page.ts';
 import { usePoll, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, fixView, Waiting } from '../parts/states.ts';
 import { Table } from '../parts/table.ts';
 import { Tabs } from '../parts/tabs.ts';
+import { TimingBar } from '../parts/timing.ts';
 import { Bytes, Count, Id, Milliseconds, Status, Time, type Tone } from '../parts/values.ts';
 import { addressOf, useQuery } from '../router.ts';
 import type { ScreenProps } from '../screen.ts';
@@ -128,14 +128,14 @@ const COLUMNS = [
   {
     name: 'status',
     title: 'Status',
-    width: '8em',
+    width: '6em',
     of: ({ status }: RequestRecord) => html`<${HttpStatus} status=${status} />`,
   },
   {
     name: 'reason',
     title: 'Error',
     isWide: true,
-    width: '15em',
+    width: '13em',
     of: ({ error }: RequestRecord) =>
       error &&
       html`<span title=${error.message}>${error.reason ?? error.code}${error.param && ` at ${error.param}`}</span>`,
@@ -144,7 +144,7 @@ const COLUMNS = [
     name: 'time',
     title: 'Took',
     isNumber: true,
-    width: '7.5em',
+    width: '7em',
     of: ({ durationMs }: RequestRecord) => html`<${Milliseconds} value=${durationMs} />`,
   },
   {

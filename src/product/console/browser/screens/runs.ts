@@ -25,11 +25,12 @@ const FIELDS: readonly Filter[] = [
   },
 ];
 const COLUMNS: readonly Column<Run>[] = [
-  { name: 'suite', title: 'Suite', of: ({ suite }) => suite, width: '18%' },
+  { name: 'suite', title: 'Suite', of: ({ suite }) => suite, width: 'min(16em, 42vw)' },
   {
     name: 'kind',
     title: 'Kind',
     of: ({ kind }) => html`<${Status} status=${kind} tone="quiet" />`,
+    isWide: true,
     width: '112px',
   },
   { name: 'at', title: 'When', of: ({ at }) => html`<${Time} at=${at} />`, width: '150px' },

@@ -28,13 +28,14 @@ const COLUMNS: readonly Column<TemplateSummary>[] = [
     title: 'Size',
     of: ({ width, height }) => `${width} × ${height}`,
     isNumber: true,
-    width: '8em',
+    width: '9em',
   },
   {
     name: 'variables',
     title: 'Variables',
     of: ({ variables }) => variables.length,
     isNumber: true,
+    isWide: true,
     width: '7em',
   },
   {

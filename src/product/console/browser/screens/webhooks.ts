@@ -65,6 +65,7 @@ const COLUMNS = [
     name: 'failures',
     title: 'Failed in a row',
     isNumber: true,
+    isWide: true,
     width: '11em',
     of: ({ consecutiveFailures }: WebhookEndpoint) => html`<${Count} value=${consecutiveFailures} />`,
   },
@@ -85,7 +86,7 @@ const COLUMNS = [
     name: 'id',
     title: 'Id',
     isWide: true,
-    width: '11em',
+    width: '13em',
     of: ({ id }: WebhookEndpoint) => html`<${Id} id=${id} />`,
   },
 ];

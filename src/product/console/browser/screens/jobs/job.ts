@@ -190,13 +190,13 @@ function columnsOf(span: Span) {
     {
       name: 'index',
       title: 'Item',
-      width: '8.5em',
+      width: 'min(8.5em, 18vw)',
       of: ({ index, variant }: JobItem) => html`<span class="figure">${index}</span> ${variant}`,
     },
     {
       name: 'result',
       title: 'Result',
-      width: '6.5em',
+      width: 'min(6.5em, 16vw)',
       of: ({ resultAssetId, output, index }: JobItem) => {
         if (resultAssetId !== undefined)
           return html`<a href=${`/console/assets/${resultAssetId}`} aria-label=${`Result of item ${index}`}>
@@ -208,7 +208,7 @@ function columnsOf(span: Span) {
     {
       name: 'status',
       title: 'Status',
-      width: '9.5em',
+      width: 'min(9.5em, 28vw)',
       of: (item: JobItem) => html`<${Status} status=${item.status} />`,
     },
     {
@@ -224,6 +224,7 @@ function columnsOf(span: Span) {
       name: 'took',
       title: 'Took',
       isNumber: true,
+      isWide: true,
       width: '7.5em',
       of: ({ durationMs }: JobItem) => html`<${Milliseconds} value=${durationMs} />`,
     },

@@ -58,6 +58,7 @@ export function NewJob() {
     lead="A dry run checks it and says what it costs. Nothing is made before you submit it."
     above=${{ title: 'Jobs', path: JOBS_PATH }}
   >
+    <div class="job-form">
     <${Tabs}
       label="How it is described"
       choices=${[{ name: 'form', label: 'Form' }, { name: 'json', label: 'JSON' }]}
@@ -101,6 +102,7 @@ export function NewJob() {
       <${Button} kind=${isPriced ? 'plain' : 'primary'} isBusy=${pricing.isActing} onClick=${price}>Dry run<//>
       <${Button} kind="primary" isDisabled=${!isPriced} isBusy=${submitting.isActing} onClick=${submit}>Submit<//>
       ${!isPriced && html`<span class="quiet">Submit after a dry run of exactly this.</span>`}
+    </div>
     </div>
   <//>`;
 }

@@ -69,7 +69,13 @@ function columnsOf(revoke: (key: ApiKey) => void) {
       title: 'Name',
       of: ({ name }: ApiKey) => name || html`<span class="quiet">without a name</span>`,
     },
-    { name: 'hint', title: 'Key', width: '11em', of: ({ hint }: ApiKey) => html`<code>${hint}</code>` },
+    {
+      name: 'hint',
+      title: 'Key',
+      isWide: true,
+      width: '11em',
+      of: ({ hint }: ApiKey) => html`<code>${hint}</code>`,
+    },
     {
       name: 'used',
       title: 'Last used',
@@ -90,7 +96,7 @@ function columnsOf(revoke: (key: ApiKey) => void) {
       name: 'id',
       title: 'Id',
       isWide: true,
-      width: '12em',
+      width: '13em',
       of: ({ id }: ApiKey) => html`<${Id} id=${id} />`,
     },
     {
@@ -104,7 +110,7 @@ function columnsOf(revoke: (key: ApiKey) => void) {
     {
       name: 'revoke',
       title: 'Revoke',
-      width: '7.5em',
+      width: '6em',
       of: (key: ApiKey) =>
         html`<${Button} kind="link" label=${`Revoke ${key.name || key.hint}`} onClick=${() => revoke(key)}>Revoke<//>`,
     },

@@ -43,20 +43,21 @@ const COLUMNS = [
   {
     name: 'type',
     title: 'Movement',
-    width: '9.5em',
+    width: '7.5em',
     of: ({ type }: LedgerEntry) => html`<${Status} status=${type} tone=${TONES[type] ?? 'quiet'} />`,
   },
   {
     name: 'credits',
     title: 'Credits',
     isNumber: true,
-    width: '8.5em',
+    width: '6.5em',
     of: ({ credits, held }: LedgerEntry) => html`<span class="figure">${signed(credits || held)}</span>`,
   },
   {
     name: 'balance',
     title: 'Balance after',
     isNumber: true,
+    isWide: true,
     width: '9.5em',
     of: ({ balanceAfter }: LedgerEntry) => html`<${Count} value=${balanceAfter} />`,
   },
@@ -65,7 +66,7 @@ const COLUMNS = [
     name: 'job',
     title: 'Job',
     isWide: true,
-    width: '12em',
+    width: '13em',
     of: ({ jobId }: LedgerEntry) => jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`,
   },
   {

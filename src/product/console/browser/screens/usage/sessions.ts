@@ -77,13 +77,13 @@ function columnsOf(end: (session: Session) => void) {
       name: 'id',
       title: 'Id',
       isWide: true,
-      width: '12em',
+      width: '13em',
       of: ({ id }: Session) => html`<${Id} id=${id} />`,
     },
     {
       name: 'end',
       title: 'End',
-      width: '8.5em',
+      width: '6.5em',
       of: (session: Session) =>
         html`<${Button} kind="link" onClick=${() => end(session)}>${session.isCurrent ? 'Sign out' : 'End'}<//>`,
     },

@@ -95,12 +95,12 @@ function Figures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey: Usa
       ]}
     />
     <${Section} title="Runs by day (UTC)">
-      <${Plot} label="Runs by day" times=${plots.times} series=${plots.runs} isStacked />
+      <${Plot} label="Calls and items" times=${plots.times} series=${plots.runs} isStacked />
     <//>
     ${
       total.credits > 0 &&
       html`<${Section} title="Credits by day (UTC)">
-        <${Plot} label="Credits by day" times=${plots.times} series=${plots.credits} />
+        <${Plot} label="Credits" times=${plots.times} series=${plots.credits} />
       <//>`
     }
     <${Section} title="By op"><${Buckets} label="Usage by op" title="Op" buckets=${byOp.groups} /><//>
@@ -127,8 +127,8 @@ function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps)
     name,
     title: heading,
     isNumber: true,
-    width: '8em',
-    isWide: name === 'jobs',
+    width: '7em',
+    isWide: name === 'jobs' || name === 'credits',
     of: (bucket: Bucket) => html`<${Count} value=${bucket[name]} />`,
   });
   const runsOf = ({ sync, items }: Bucket) => sync + items;

@@ -113,6 +113,7 @@ const COLUMNS = [
     name: 'attempts',
     title: 'Attempts',
     isNumber: true,
+    isWide: true,
     width: '8.5em',
     of: ({ attempts }: Delivery) => html`<${Count} value=${attempts} />`,
   },
@@ -134,7 +135,7 @@ const COLUMNS = [
     name: 'id',
     title: 'Id',
     isWide: true,
-    width: '11em',
+    width: '13em',
     of: ({ id }: Delivery) => html`<${Id} id=${id} />`,
   },
 ];
