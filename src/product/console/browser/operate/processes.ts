@@ -57,7 +57,7 @@ export function Processes({ host, onDrain }: ProcessesProps) {
     {
       name: 'act',
       title: '',
-      width: '80px',
+      width: '92px',
       of: (process) =>
         html`<${Button} kind="link" isDisabled=${process.state === 'starting'} label=${`Replace process ${process.name}`} onClick=${() => onDrain(process)}>Replace<//>`,
     },

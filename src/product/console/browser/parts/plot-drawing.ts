@@ -97,7 +97,6 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
   ctx.strokeStyle = colour('--quiet');
-  ctx.fillStyle = colour('--text');
   ctx.setLineDash([4 * scale, 3 * scale]);
   // The latest has its words, and an earlier one where they do not run into these.
   const gap = 4 * scale;
@@ -114,6 +113,10 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
     // At the right edge, the words stand before their line.
     const start = x + gap + width > end ? x - gap - width : x + gap;
     if (start + width > free) continue;
+    // A curve may run behind the words.
+    ctx.fillStyle = colour('--ground');
+    ctx.fillRect(start, bbox.top, width, 14 * scale);
+    ctx.fillStyle = colour('--text');
     ctx.fillText(text, start, bbox.top + 11 * scale);
     free = Math.min(x, start) - gap;
   }

@@ -178,7 +178,7 @@ const COLUMNS = [
   {
     name: 'status',
     title: 'Status',
-    width: 'min(9.5em, 26vw)',
+    width: 'min(9.5em, 28vw)',
     of: ({ status }: JobSummary) => html`<${Status} status=${status} />`,
   },
   {
