@@ -2,7 +2,7 @@ import type { Decode, Encode, Failure, OutputFormat, Pass, PassWarning } from '.
 import { chooseFrames, isMoving } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
 import type { Footage } from './frames.ts';
-import { assertMeasurable } from './likeness/measurable.ts';
+import { assertMeasurable, immeasurable } from './likeness/measurable.ts';
 import { operationNamed } from './operations/index.ts';
 import type { Shape, Size } from './pixels/geometry.ts';
 import { invalid, Refusal, refusedArgument } from './refusal.ts';
@@ -95,6 +95,11 @@ export function mismatchOf(one: Size, other: Size): Failure | undefined {
     'otherAssetId',
     `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: make them the same size first, such as by a resize before the comparison.`,
   ).failure;
+}
+
+/** The failure of a comparison that asks for a score of pictures of this size. */
+export function unscorable(size: Size): Failure | undefined {
+  return immeasurable({ ...size, frames: 1 }, 'leave it out')?.failure;
 }
 
 /**

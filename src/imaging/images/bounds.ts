@@ -1,5 +1,4 @@
-import { mismatchOf, type Outlook, predict } from '../../../workers/image/bounds.ts';
-import { immeasurable } from '../../../workers/image/likeness/measurable.ts';
+import { mismatchOf, type Outlook, predict, unscorable } from '../../../workers/image/bounds.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { encodeOf, upright } from './estimates/following.ts';
 import { refusalOf } from './failures.ts';
@@ -43,8 +42,8 @@ export function foresee({ header, fileBytes }: File, pass: Pass, paramOf?: Param
 
 /** Refuses a score of pictures that are too small or too large for one. @throws ApiError invalid_param. */
 export function assertScorable(header: Header): void {
-  const refusal = immeasurable({ ...upright(header), frames: 1 }, 'leave it out');
-  if (refusal !== undefined) throw refusalOf(refusal.failure);
+  const failure = unscorable(upright(header));
+  if (failure !== undefined) throw refusalOf(failure);
 }
 
 /** Refuses a comparison of two pictures of different sizes, as its worker would. @throws ApiError invalid_param. */

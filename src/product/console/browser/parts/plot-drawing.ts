@@ -37,7 +37,7 @@ export function draw(
         { ...axis, space: 80 },
         { ...axis, size: AXIS_WIDTH_PX, space: 36, values: (_, splits) => splits.map(textOf) },
       ],
-      scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+      scales: { y: { range: (_, __, most) => [0, most > 0 ? most * headroomOf(props) : 1] } },
       series: [
         {},
         ...series.map(({ label }, index) => {
@@ -88,6 +88,11 @@ function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedD
   return [[...times], ...values];
 }
 
+/** How much higher than its curves a plot is: the words of marks stand above them. */
+function headroomOf({ marks = [] }: PlotProps): number {
+  return marks.some(({ text }) => text !== '') ? 1.35 : 1.1;
+}
+
 function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: string) => string): void {
   const { ctx, bbox } = plot;
   const scale = devicePixelRatio;
@@ -97,6 +102,7 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
   ctx.strokeStyle = colour('--quiet');
+  ctx.fillStyle = colour('--text');
   ctx.setLineDash([4 * scale, 3 * scale]);
   // The latest has its words, and an earlier one where they do not run into these.
   const gap = 4 * scale;
@@ -113,10 +119,6 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
     // At the right edge, the words stand before their line.
     const start = x + gap + width > end ? x - gap - width : x + gap;
     if (start + width > free) continue;
-    // A curve may run behind the words.
-    ctx.fillStyle = colour('--ground');
-    ctx.fillRect(start, bbox.top, width, 14 * scale);
-    ctx.fillStyle = colour('--text');
     ctx.fillText(text, start, bbox.top + 11 * scale);
     free = Math.min(x, start) - gap;
   }

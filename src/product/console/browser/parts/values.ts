@@ -115,7 +115,9 @@ export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
   </span>`;
 }
 
-/** The kind of an id and its end: ids of one time begin alike. An id of words, such as that of a preset, stays whole. */
+/**
+ * The kind of an id and its end: ids of one time begin alike. An id of words, such as that of a preset, stays whole.
+ */
 export function shortId(id: string): string {
   if (/^[a-z]{3,}(-[a-z]+)+$/.test(id)) return id;
   const [, kind = '', rest = id] = /^([a-z]+_)(.+)$/.exec(id) ?? [];
