@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import type { ImageFacts, ImageResult, ImageTask, Pass } from '../../../workers/protocol.ts';
+import type { ImageResult, ImageTask, Pass } from '../../../workers/protocol.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -36,7 +35,7 @@ import { type PoolName, Pools, type PoolsOptions } from './pools/pools.ts';
 import { WorkerTime } from './pools/worker-time.ts';
 import { SelfTest } from './self-test.ts';
 import type { IncomingCall } from './slots.ts';
-import { type Opened, openedFrom, type Source, storedSource } from './source.ts';
+import { drawingFacts, type Opened, openedFrom, type Source, storedSource } from './source.ts';
 import { headerOfFacts, isStored } from './stored-file.ts';
 import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer } from './vector.ts';
 
@@ -395,10 +394,4 @@ function refusalBy(check: () => void): ApiError | undefined {
 
 function isAnswerTo<K extends Kind>(kind: K, result: ImageResult): result is AnswerTo<K> {
   return result.kind === ANSWERS[kind];
-}
-
-/** Facts of the file of a drawing that its pixels do not hold. */
-function drawingFacts({ bytes, width, height }: NonNullable<Source['drawing']>): Partial<ImageFacts> {
-  const sha1 = createHash('sha1').update(bytes).digest('hex');
-  return { format: 'svg', mimeType: 'image/svg+xml', width, height, bytes: bytes.length, sha1 };
 }

@@ -1,4 +1,5 @@
-import type { Pass, RawPixels } from '../../../workers/protocol.ts';
+import { createHash } from 'node:crypto';
+import type { ImageFacts, Pass, RawPixels } from '../../../workers/protocol.ts';
 import type { Header } from './header/header.ts';
 import { readable } from './readable.ts';
 import { headerOfFacts, type StoredFile } from './stored-file.ts';
@@ -69,4 +70,10 @@ export function ownedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 
 function ownsItsBuffer(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
+}
+
+/** Facts of the file of a drawing that its pixels do not hold. */
+export function drawingFacts({ bytes, width, height }: NonNullable<Source['drawing']>): Partial<ImageFacts> {
+  const sha1 = createHash('sha1').update(bytes).digest('hex');
+  return { format: 'svg', mimeType: 'image/svg+xml', width, height, bytes: bytes.length, sha1 };
 }

@@ -10,6 +10,7 @@ import { type Column, Table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { Copy, Id, Status, Time } from '../parts/values.ts';
 import { addressOf, navigate, useQuery } from '../router.ts';
+import { listFields } from '../saved/list-fields.ts';
 import { PresetEditor } from '../saved/preset-editor.ts';
 import { StepCards } from '../saved/step-cards.ts';
 import type { ScreenProps } from '../screen.ts';
@@ -60,19 +61,7 @@ function Listing() {
     actions=${html`<a class="button primary" href="/console/playground">New in the playground</a>`}
   >
     <${Filters}
-      fields=${[
-        { name: 'search', label: 'Search by name or slug', kind: 'search' },
-        {
-          name: 'from',
-          label: 'From',
-          kind: 'choice',
-          choices: [
-            { value: '', label: 'all' },
-            { value: 'user', label: 'this account' },
-            { value: 'builtin', label: 'the service' },
-          ],
-        },
-      ]}
+      fields=${listFields('Search by name or slug')}
       values=${filters}
       onChange=${setFilters}
     />

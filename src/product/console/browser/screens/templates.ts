@@ -7,6 +7,7 @@ import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Id, Status, Time } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
+import { listFields } from '../saved/list-fields.ts';
 import { TemplateEditor } from '../saved/template-editor.ts';
 import { TemplateVersions } from '../saved/template-versions.ts';
 import type { ScreenProps } from '../screen.ts';
@@ -69,19 +70,7 @@ function Listing() {
     actions=${html`<a class="button primary" href="/console/templates/new">New template</a>`}
   >
     <${Filters}
-      fields=${[
-        { name: 'search', label: 'Search by name or id', kind: 'search' },
-        {
-          name: 'from',
-          label: 'From',
-          kind: 'choice',
-          choices: [
-            { value: '', label: 'all' },
-            { value: 'user', label: 'this account' },
-            { value: 'builtin', label: 'the service' },
-          ],
-        },
-      ]}
+      fields=${listFields('Search by name or id')}
       values=${filters}
       onChange=${setFilters}
     />
