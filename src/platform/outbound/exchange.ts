@@ -55,7 +55,8 @@ export function exchange(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const client = open(target, call);
   let begun: () => number | undefined = () => undefined;
-  let timer = setTimeout(() => client.destroy(tooSlow('to connect')), target.connectByMs - performance.now());
+  const leftMs = Math.max(0, target.connectByMs - performance.now());
+  let timer = setTimeout(() => client.destroy(tooSlow('to connect')), leftMs);
   const fail = (error: unknown) => {
     clearTimeout(timer);
     reject(faultOf(error, call.signal, begun()));

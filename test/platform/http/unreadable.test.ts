@@ -22,7 +22,10 @@ async function postWhole(
   answered.catch(() => undefined);
   const piece = Buffer.alloc(Math.ceil(bytes / pieces), ' ');
   for (let sent = 0; sent < pieces; sent += 1) {
-    if (!call.write(piece)) await Promise.race([once(call, 'drain'), answered]);
+    if (call.write(piece)) continue;
+    const waiting = new AbortController();
+    await Promise.race([once(call, 'drain', waiting), answered]);
+    waiting.abort();
   }
   call.end();
   const [answer] = await answered;

@@ -34,7 +34,10 @@ t.test(
     const path = '/images/transform?op=resize&width=8&response=url';
     const linked = await server.call(path, { key, body: await noise(), type: 'image/png' });
     const result = new URL(linked.json.data.url).pathname.slice(1);
-    t.ok(await server.stores.objects.get(result), 'a result is kept behind its link');
+    t.ok(
+      await server.stores.objects.read(result, DISK_MEGABYTES * 2 ** 20),
+      'a result is kept behind its link',
+    );
     await server.call('/auth/sign-in', { json: { email, password } });
     const sessions = await server.stores.documents.collection({ name: 'sessions', indexes: [] });
     t.equal(await sessions.count({}), 1);

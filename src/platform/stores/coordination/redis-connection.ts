@@ -113,10 +113,13 @@ export class RedisConnection {
         clearTimeout(timer);
         resolve();
       };
-      const timer = setTimeout(() => {
-        this.client.off('ready', onReady);
-        reject(unavailable(this.#lastError));
-      }, deadline - performance.now());
+      const timer = setTimeout(
+        () => {
+          this.client.off('ready', onReady);
+          reject(unavailable(this.#lastError));
+        },
+        Math.max(0, deadline - performance.now()),
+      );
       this.client.once('ready', onReady);
     });
   }
