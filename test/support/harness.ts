@@ -94,11 +94,12 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   const now = options.now ?? (() => new Date());
   const settings = readSettings({ ...TEST_SETTINGS, DATA_DIR: directory, ...options.settings });
   const stores = options.stores ?? (await openTestStores(directory, now));
+  const coordination = options.stores && (await coordinationOfItsOwn(options.stores));
   let logged = '';
   const log = pino({ level: 'info' }, { write: (line) => (logged += line) });
   const app = await buildApp({
     settings,
-    stores,
+    stores: coordination === undefined ? stores : { ...stores, coordination },
     log,
     hostId: options.hostId ?? 'test-host',
     processId: randomText(6),
@@ -114,6 +115,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   };
   t.teardown(async () => {
     await drain(0);
+    await coordination?.close();
     if (options.stores === undefined) await stores.close();
     await rm(directory, { recursive: true, force: true });
   });
@@ -156,21 +158,34 @@ async function embeddedStores(directory: string, now: () => Date): Promise<[Docu
 
 /** A database and a key prefix of its own on the servers of this run. Their drivers are loaded only here. */
 async function clusterStores(now: () => Date): Promise<[Documents, Coordination]> {
-  const { connectRedisCoordination } = await import('../../src/platform/stores/coordination/redis.ts');
   const { connectMongoDocuments } = await import('../../src/platform/stores/documents/mongodb.ts');
   const name = `test-${randomText(10)}`;
   const mongodb = new URL(process.env.MONGODB_URL ?? '');
   mongodb.pathname = `/${name}`;
-  const documents = await connectMongoDocuments(mongodb.href);
-  const coordination = connectRedisCoordination({
-    url: process.env.REDIS_URL ?? '',
-    keyPrefix: `${name}:`,
-    // As patient as the other deadlines: a busy machine is not an outage.
-    deadlineMs: 20_000,
-  });
   // The clock that hosts share is the test's own here too.
-  coordination.time = async () => now().getTime();
-  return [documents, coordination];
+  const coordination = await connectToRedis(`${name}:`, async () => now().getTime());
+  return [await connectMongoDocuments(mongodb.href), coordination];
+}
+
+/** The prefix of the keys of each coordination on Redis. */
+const keyPrefixes = new WeakMap<Coordination, string>();
+
+async function connectToRedis(keyPrefix: string, time: Coordination['time']): Promise<Coordination> {
+  const { connectRedisCoordination } = await import('../../src/platform/stores/coordination/redis.ts');
+  // As patient as the other deadlines: a busy machine is not an outage.
+  const options = { url: process.env.REDIS_URL ?? '', keyPrefix, deadlineMs: 20_000 };
+  const coordination = Object.assign(connectRedisCoordination(options), { time });
+  keyPrefixes.set(coordination, keyPrefix);
+  return coordination;
+}
+
+/**
+ * The connection to Redis of a server that runs on the stores of another one; undefined on embedded stores. Redis
+ * counts the receivers of a message by their connections, so that two processes on one of them would count as one.
+ */
+async function coordinationOfItsOwn({ coordination }: Stores): Promise<Coordination | undefined> {
+  const keyPrefix = keyPrefixes.get(coordination);
+  return keyPrefix === undefined ? undefined : connectToRedis(keyPrefix, coordination.time);
 }
 
 /**
