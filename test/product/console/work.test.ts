@@ -59,15 +59,20 @@ t.test('jobs are filtered, opened, resumed and cancelled, one and all that the f
   t.equal(await widthOf(thumb), 8);
   await page.getByText('all items completed').waitFor();
 
-  // One job is cancelled while it runs, then all that the filter shows.
-  const many = Array.from({ length: 400 }, () => red);
-  const long = { op: 'resize', assetIds: many, parameters: { width: 2_000, enlarge: true, format: 'avif' } };
+  // One job is cancelled while it runs, then all that the filter shows. A model's wait takes time and no CPU.
+  const edit = { op: 'edit', model: 'sandbox-image', prompt: 'Warm [sandbox:wait=1000]' };
+  const short = await submitted({ ...edit, assetIds: [red] });
+  await server.call(`/jobs/${short}?wait=30`, { key });
+  const long = { ...edit, assetIds: Array.from({ length: 100 }, () => red) };
   const running = [await submitted(long), await submitted(long), await submitted(long)];
+  t.teardown(() =>
+    Promise.all(running.map((id) => server.call(`/jobs/${id}/cancel`, { key, method: 'POST' }))),
+  );
   await page.goto(`${server.url}/console/jobs/${running[0]}`);
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await page.getByRole('button', { name: 'Cancel the job' }).click();
   await page.getByRole('button', { name: 'Resume' }).waitFor();
-  await page.goto(`${server.url}/console/jobs?op=resize`);
+  await page.goto(`${server.url}/console/jobs?op=edit`);
   await rows.first().waitFor();
   await page.getByRole('button', { name: 'Cancel all shown' }).click();
   await page
@@ -79,7 +84,7 @@ t.test('jobs are filtered, opened, resumed and cancelled, one and all that the f
     await eventually(
       async () => (await server.call(`/jobs/${id}`, { key })).json.data.status === 'CANCELLED',
     );
-  t.equal((await server.call(`/jobs/${done}`, { key })).json.data.status, 'COMPLETED');
+  t.equal((await server.call(`/jobs/${short}`, { key })).json.data.status, 'COMPLETED');
 
   // A resume is priced before it runs, and leads to its new job.
   await page.goto(`${server.url}/console/jobs/${running[1]}`);

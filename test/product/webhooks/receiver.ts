@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
@@ -11,6 +12,10 @@ import type { TestAccount, TestServer } from '../../support/harness.ts';
 
 /** Settings with which the server under test sends to receivers on loopback. */
 export const LOOPBACK = { OUTBOUND_ALLOWED_SUBNETS: '127.0.0.0/8', OUTBOUND_ALLOW_HTTP: 'true' };
+
+/** How long something is awaited: on a busy machine it comes late, and a test that waits for ever holds up others. */
+const MAX_WAIT_MS = 100_000;
+const POLL_MS = 20;
 
 /** A delivery attempt at the receiver. */
 export interface Received {
@@ -25,7 +30,7 @@ export interface Received {
 export interface Receiver {
   url: string;
   received: Received[];
-  /** Resolves after this number of attempts. Without them the test fails by its timeout. */
+  /** Resolves after this number of attempts. @throws Error when they do not come. */
   until(count: number): Promise<Received[]>;
 }
 
@@ -56,7 +61,11 @@ export async function startReceiver(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
     async until(count) {
-      while (received.length < count) await arrived.promise;
+      const late = pause(MAX_WAIT_MS, 'late', { ref: false });
+      while (received.length < count) {
+        if ((await Promise.race([arrived.promise, late])) === 'late')
+          throw new Error(`The receiver got ${received.length} of ${count} attempts.`);
+      }
       return received;
     },
   };
@@ -120,11 +129,13 @@ export async function records(server: TestServer, { key }: TestAccount, endpoint
   return (await server.call(`/webhook-endpoints/${endpointId}/deliveries`, { key })).json.data;
 }
 
-/** Polls until there is an answer. Without one the test fails by its timeout. */
+/** Polls until there is an answer. @throws Error when none comes. */
 export async function eventually<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
+  const endMs = performance.now() + MAX_WAIT_MS;
+  while (performance.now() < endMs) {
     const answer = await ask();
     if (answer) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(POLL_MS);
   }
+  throw new Error('What was awaited did not happen.');
 }
