@@ -6,7 +6,7 @@ import { type Need, needsOf, testFiles } from './support/needs.ts';
 import { installGenerators } from './support/services/client-generators.ts';
 import { findKubernetesValidate } from './support/services/kubernetes-validate.ts';
 import { findMinio } from './support/services/minio.ts';
-import { countsIn, failuresIn, skippedIn, slowestIn } from './support/tap-output.ts';
+import { countsIn, cpuIn, durationsIn, failuresIn, longestOf, skippedIn } from './support/tap-output.ts';
 import { inOrder, processesFor, runProcess, type TestProcess } from './support/test-processes.ts';
 
 /**
@@ -17,7 +17,7 @@ import { inOrder, processesFor, runProcess, type TestProcess } from './support/t
  * CI=true and a service or a tool is missing.
  */
 const root = join(import.meta.dirname, '..');
-const SLOWEST_SHOWN = 10;
+const MAX_FILES_SHOWN = 15;
 /** With five, a client of the tests was held up past the grace of an idle connection. */
 const PROCESSES_AT_A_TIME = 4;
 
@@ -102,7 +102,10 @@ async function run(testProcess: TestProcess): Promise<void> {
 function report(): void {
   const output = outputs.join('\n');
   console.log(`\n${files.length} test files, ${onBoth.length} of them once more on Redis and MongoDB`);
-  if (files.length > SLOWEST_SHOWN) console.log(`Slowest: ${slowestIn(output, SLOWEST_SHOWN).join(', ')}`);
+  const cpu = cpuIn(output);
+  const cpuSeconds = cpu.reduce((sum, { seconds }) => sum + seconds, 0);
+  console.log(`${Math.round(cpuSeconds)} s of CPU: ${longestOf(cpu, MAX_FILES_SHOWN).join(', ')}`);
+  console.log(`Slowest: ${longestOf(durationsIn(output), MAX_FILES_SHOWN).join(', ')}`);
   const skipped = [...new Set(skippedIn(output))];
   if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.map((test) => `  ${test}`).join('\n')}`);
   if (broken.length > 0) console.log(`\nBroken:\n${broken.map((test) => `  ${test}`).join('\n')}`);

@@ -34,12 +34,28 @@ export function skippedIn(output: string): string[] {
   return skipped;
 }
 
-/** The files that took longest, as `file 12.3 s`. */
-export function slowestIn(output: string, count: number): string[] {
-  const durations = [...output.matchAll(/^(?:not )?ok \d+ - (\S+\.test\.ts.*?) # time=([\d.]+)ms/gm)];
-  return durations
-    .map(([, file = '', ms]) => ({ file, seconds: Number(ms) / 1000 }))
-    .sort((one, other) => other.seconds - one.seconds)
+/** What a test file took. */
+export interface FileTime {
+  file: string;
+  seconds: number;
+}
+
+/** How long each file took. */
+export function durationsIn(output: string): FileTime[] {
+  const lines = output.matchAll(/^(?:not )?ok \d+ - (\S+\.test\.ts.*?) # time=([\d.]+)ms/gm);
+  return [...lines].map(([, file = '', ms]) => ({ file, seconds: Number(ms) / 1000 }));
+}
+
+/** The CPU that each file took, as the process of its files says it. */
+export function cpuIn(output: string): FileTime[] {
+  const lines = output.matchAll(/^# cpu: ([\d.]+) s, (\S.*)$/gm);
+  return [...lines].map(([, seconds, file = '']) => ({ file, seconds: Number(seconds) }));
+}
+
+/** The files that took most, as `file 12.3 s`. */
+export function longestOf(times: readonly FileTime[], count: number): string[] {
+  return times
+    .toSorted((one, other) => other.seconds - one.seconds)
     .slice(0, count)
     .map(({ file, seconds }) => `${file} ${seconds.toFixed(1)} s`);
 }

@@ -2,6 +2,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import root from 'tap';
+import { cpuSeconds } from './cpu-time.ts';
 import { fileTests } from './file-tests.ts';
 
 const FILE_TIMEOUT_MS = 400_000;
@@ -25,12 +26,16 @@ registerHooks({
 
 const stores = process.env.TEST_STORES === 'cluster' ? ' on Redis and MongoDB' : '';
 const files = process.env.TEST_FILES?.split(',') ?? [];
-const ended = files.map((file) => {
+let countedSeconds = 0;
+const ended = files.map(async (file) => {
   const { href } = pathToFileURL(join(import.meta.dirname, '../..', file));
-  return root.test(file + stores, { timeout: FILE_TIMEOUT_MS }, async (t) => {
+  await root.test(file + stores, { timeout: FILE_TIMEOUT_MS }, async (t) => {
     fileTests.set(href, t);
     await import(href);
   });
+  const seconds = cpuSeconds();
+  root.comment(`cpu: ${(seconds - countedSeconds).toFixed(1)} s, ${file}${stores}`);
+  countedSeconds = seconds;
 });
 root.on('complete', () => setTimeout(() => process.exit(), LEFT_OPEN_MS).unref());
 void Promise.all(ended).then(() => root.end());
