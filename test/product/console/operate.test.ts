@@ -172,20 +172,24 @@ t.test('runs are listed, filtered and laid over each other, and the address hold
 });
 
 t.test('both screens are read by ear, at 320 px, on a wall, light and dark', async (t) => {
-  for (const colour of ['light', 'dark'] as const)
-    for (const path of [
-      '/operate',
-      '/runs/compare?names=smoke-2026-01-01T00-00-00.json,smoke-2026-01-02T00-00-00.json',
-    ]) {
-      const { page, context } = await openAsOperator(path, { colour });
-      await page.locator('table').first().waitFor();
-      for (const width of [320, 1_280, 1_920]) {
-        await page.setViewportSize({ width, height: 900 });
-        t.equal(await overflowOf(page), 0, `${path} at ${width} px`);
-        t.same(await seriousFaults(page), [], `${path}, ${colour}, ${width} px`);
-      }
-      await context.close();
+  for (const path of [
+    '/operate',
+    '/runs/compare?names=smoke-2026-01-01T00-00-00.json,smoke-2026-01-02T00-00-00.json',
+  ]) {
+    const { page, context } = await openAsOperator(path);
+    await page.locator('table').first().waitFor();
+    for (const [width, colorScheme] of [
+      [320, 'light'],
+      [1_280, 'dark'],
+      [1_920, 'light'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      t.equal(await overflowOf(page), 0, `${path} at ${width} px`);
+      t.same(await seriousFaults(page), [], `${path}, ${colorScheme}, ${width} px`);
     }
+    await context.close();
+  }
 });
 
 t.test('every call of the screens is in the document of the interface', async (t) => {

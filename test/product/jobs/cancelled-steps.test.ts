@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import t from 'tap';
 import type { Documents, UpdateResult } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import { crc32 } from 'node:zlib';
 import t from 'tap';
 import { ASSETS } from '../../../src/product/assets/store.ts';

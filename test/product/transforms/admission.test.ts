@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';

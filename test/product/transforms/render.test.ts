@@ -222,7 +222,7 @@ t.test(
   async (t) => {
     const hasty = await startServer(t, {
       // Long enough for a busy machine to draw the neighbour's page meanwhile.
-      settings: settings({ RENDER_TIMEOUT_MS: '15000', RENDER_THREADS: '2' }),
+      settings: settings({ RENDER_TIMEOUT_MS: '8000', RENDER_THREADS: '2' }),
     });
     const [caller, neighbour] = [await hasty.account(), await hasty.account()];
     const turbulence = await ownTemplate(hasty, caller.key, {
