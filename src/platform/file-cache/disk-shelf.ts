@@ -1,4 +1,4 @@
-import { readFile as readFileWithCallback } from 'node:fs';
+import { closeSync, fstatSync, open as openFile, read as readFile } from 'node:fs';
 import { mkdir, readdir, rename, rmdir, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,8 +13,8 @@ const UNFINISHED = '.part';
 const FILES_AT_ONCE = 32;
 const MINUTE_MS = 60_000;
 
-/** This form takes a sixth less CPU than that of node:fs/promises, which makes an object for each file. */
-const readFile = promisify(readFileWithCallback);
+const open = promisify(openFile);
+const read = promisify(readFile);
 
 /** Files in a directory of this host, which its processes share. The time of a file is that of its last use. */
 export class DiskShelf implements Shelf {
@@ -30,7 +30,7 @@ export class DiskShelf implements Shelf {
   }
 
   read(path: string): Promise<Buffer | null> {
-    return readFile(join(this.#directory, path)).catch(() => null);
+    return readWhole(join(this.#directory, path)).catch(() => null);
   }
 
   async write(path: string, file: Buffer): Promise<void> {
@@ -73,5 +73,20 @@ export class DiskShelf implements Shelf {
       else if (Date.now() - usedMs > UNFINISHED_LIFE_MS) await this.remove(path);
     });
     return files;
+  }
+}
+
+/**
+ * Reads a file in two steps of the pool of threads, where fs.readFile takes four: to measure and to close a file that
+ * is open does not wait for the disk. Null if the file is shorter than it was when it was opened.
+ */
+async function readWhole(path: string): Promise<Buffer | null> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    const { bytesRead, buffer } = await read(file, Buffer.allocUnsafeSlow(size), 0, size, 0);
+    return bytesRead === size ? buffer : null;
+  } finally {
+    closeSync(file);
   }
 }

@@ -24,13 +24,6 @@ interface FileCacheOptions {
   log: Log;
 }
 
-/** The name of a file: who it is made for, what it is made of, and its own name there. Each is a safe file name. */
-export interface CachePlace {
-  owner: string;
-  group: string;
-  name: string;
-}
-
 /** What a cache holds. */
 export interface CacheFigures {
   files: number;
@@ -40,10 +33,11 @@ export interface CacheFigures {
 }
 
 /**
- * Files that can be made again, within a space. All processes that have the same shelf share them, and they survive a
- * restart. When the space is used up, the owner with the most bytes loses what was not used for longest, so that one
- * owner cannot evict the share of the others. Nothing here fails a caller: what cannot be kept is not kept, and what
- * cannot be read is not there.
+ * Files that can be made again, within a space. The path of each is `<owner>/<group>/<name>`: who it is made for, what
+ * it is made of, and its own name there, each a safe name of a file. All processes that have the same shelf share
+ * them, and they survive a restart. When the space is used up, the owner with the most bytes loses what was not used
+ * for longest, so that one owner cannot evict the share of the others. Nothing here fails a caller: what cannot be kept
+ * is not kept, and what cannot be read is not there.
  *
  * Each process evicts after its own writes, so several of them exceed the space by what they write meanwhile, which the
  * part that an eviction leaves free makes up for.
@@ -53,6 +47,7 @@ export class FileCache {
   /** Written since the last eviction. The first write of a process evicts, because others may have filled the space. */
   #writtenBytes = Number.POSITIVE_INFINITY;
   #evicting: Promise<void> = Promise.resolve();
+  readonly #writing = new Set<Promise<boolean>>();
   readonly #noted: LRUCache<string, true>;
   #figures: CacheFigures = { files: 0, bytes: 0, oldestUseMs: null };
   #listedMs = Number.NEGATIVE_INFINITY;
@@ -77,24 +72,69 @@ export class FileCache {
   }
 
   /** The file, or null. A damaged one is deleted. */
-  async read(place: CachePlace): Promise<{ facts: CachedFacts; bytes: Buffer } | null> {
+  async read(path: string): Promise<{ facts: CachedFacts; bytes: Buffer } | null> {
     if (this.isOff) return null;
-    const { shelf } = this.#options;
-    const path = pathOf(place);
-    const file = await shelf.read(path);
+    const file = await this.#options.shelf.read(path);
     if (file === null) return null;
     const found = unpacked(file);
-    if (found === null) await this.#remove(path);
+    if (found === null) await this.remove(path);
     else this.#noteUse(path, file);
     return found;
   }
 
   /** Keeps a file; false when it is not kept, because it is too large or there is no space for it. */
-  async write(place: CachePlace, facts: CachedFacts, bytes: Uint8Array): Promise<boolean> {
+  async write(path: string, facts: CachedFacts, bytes: Uint8Array): Promise<boolean> {
+    const writing = this.#write(path, packed(facts, bytes));
+    this.#writing.add(writing);
+    try {
+      return await writing;
+    } finally {
+      this.#writing.delete(writing);
+    }
+  }
+
+  /** A failure is left to the next eviction: what is not asked for any more is the first to go. */
+  async remove(path: string): Promise<void> {
+    await this.#options.shelf.remove(path).catch(() => undefined);
+  }
+
+  /**
+   * Deletes all that was made for an owner, or of one of its groups.
+   * @param folder `<owner>` or `<owner>/<group>`.
+   * @param prefix what the names of the files begin with.
+   */
+  async removeAll(folder: string, prefix = ''): Promise<void> {
+    const files = await this.#options.shelf.list(folder).catch(() => []);
+    const doomed = files.filter(({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
+    await eachLimit(doomed, FILES_AT_ONCE, ({ path }) => this.remove(path));
+  }
+
+  /** The paths of all files. */
+  async paths(): Promise<string[]> {
+    return (await this.#options.shelf.list('')).map(({ path }) => path);
+  }
+
+  /**
+   * What the cache holds, as the last look at all of its files and the writes since then tell. While it cannot be
+   * looked at, the last figures stay.
+   */
+  async readFigures(): Promise<CacheFigures> {
+    if (!this.isOff && Date.now() - this.#listedMs > FIGURES_LIFE_MS) {
+      const files = await this.#options.shelf.list('').catch(() => null);
+      if (files !== null) this.#note(files);
+    }
+    return this.#figures;
+  }
+
+  /** Resolves when no write and no eviction runs any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#writing);
+    await this.#evicting;
+  }
+
+  async #write(path: string, file: Buffer): Promise<boolean> {
     const { shelf, maxBytes, log } = this.#options;
-    const file = packed(facts, bytes);
     if (file.length > maxBytes * MAX_FILE_SHARE) return false;
-    const path = pathOf(place);
     try {
       await shelf.write(path, file);
     } catch (error) {
@@ -112,43 +152,6 @@ export class FileCache {
     this.#writtenBytes += file.length;
     if (this.#writtenBytes > maxBytes * WRITTEN_SHARE) this.#evict();
     return true;
-  }
-
-  /** Deletes all that was made of one thing. */
-  async removeGroup({ owner, group }: Omit<CachePlace, 'name'>): Promise<void> {
-    await this.#removeAll(`${owner}/${group}`, () => true);
-  }
-
-  /** Deletes all that was made for an owner. @param prefix what the names of the files begin with. */
-  async removeOwned(owner: string, prefix = ''): Promise<void> {
-    await this.#removeAll(owner, ({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
-  }
-
-  /**
-   * What the cache holds, as the last look at all of its files and the writes since then tell. While it cannot be
-   * looked at, the last figures stay.
-   */
-  async readFigures(): Promise<CacheFigures> {
-    if (!this.isOff && Date.now() - this.#listedMs > FIGURES_LIFE_MS) {
-      const files = await this.#options.shelf.list('').catch(() => null);
-      if (files !== null) this.#note(files);
-    }
-    return this.#figures;
-  }
-
-  /** Resolves when no eviction runs any more. */
-  async settled(): Promise<void> {
-    await this.#evicting;
-  }
-
-  /** A failure is left to the next eviction: what is not asked for any more is the first to go. */
-  async #remove(path: string): Promise<void> {
-    await this.#options.shelf.remove(path).catch(() => undefined);
-  }
-
-  async #removeAll(folder: string, isDoomed: (file: ShelvedFile) => boolean): Promise<void> {
-    const files = await this.#options.shelf.list(folder).catch(() => []);
-    await eachLimit(files.filter(isDoomed), FILES_AT_ONCE, ({ path }) => this.#remove(path));
   }
 
   #noteUse(path: string, file: Buffer): void {
@@ -170,7 +173,7 @@ export class FileCache {
     const files = await this.#options.shelf.list('');
     const doomed = new Set(filesToEvict(files, this.#options.maxBytes * KEPT_SHARE));
     this.#note(files.filter((file) => !doomed.has(file)));
-    await eachLimit([...doomed], FILES_AT_ONCE, ({ path }) => this.#remove(path));
+    await eachLimit([...doomed], FILES_AT_ONCE, ({ path }) => this.remove(path));
     this.#evicted += doomed.size;
   }
 
@@ -186,8 +189,4 @@ export class FileCache {
       oldestUseMs: files.length === 0 ? null : oldestUseMs,
     };
   }
-}
-
-function pathOf({ owner, group, name }: CachePlace): string {
-  return `${owner}/${group}/${name}`;
 }

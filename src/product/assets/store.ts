@@ -69,8 +69,8 @@ export class AssetsStore {
 
   /** Returns the given ids that are DONE assets of the account. */
   async findDone(accountId: string, assetIds: readonly string[]): Promise<string[]> {
-    const filter = { _id: { $in: assetIds }, accountId, state: 'kept', status: 'DONE' };
-    return (await this.#assets.find(filter, { fields: ['_id'] })).map(({ _id }) => _id);
+    const found = await this.#findKept(accountId, assetIds, ['status']);
+    return found.filter(({ status }) => status === 'DONE').map(({ _id }) => _id);
   }
 
   /** One page of assets: newest first, or the outputs of one job in the order of its items. */

@@ -34,6 +34,11 @@ export function isOfSource(error: unknown): error is ApiError {
   return ['not_found', 'unsupported_format', 'payload_too_large'].includes(code) || param === 'url';
 }
 
+/** Whether a refusal is about the order or its source, so that every process would refuse it at this time. */
+export function failsEverywhere(error: unknown): error is ApiError {
+  return isOfSource(error) || (error instanceof ApiError && error.status < 429);
+}
+
 /** 404: no such key, or another account's: the answer is the same. */
 export function signingKeyNotFound(): ApiError {
   const message = 'There is no such signing key: GET /api/v1/signing-keys lists them.';

@@ -12,18 +12,19 @@ const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The headers of a picture for an order are the same each time. */
-const built = new WeakMap<Ordered, { picture: Picture | null; headers: Headers }>();
+/** The last headers of an order. They are the same for each picture of an ETag; null is that of no picture. */
+const built = new WeakMap<Ordered, { etag: string | null; headers: Headers }>();
 
 /**
  * The headers of a picture, but for those that depend on the time.
  * @param picture null where only its ETag is known.
  */
 export function headersOf(ordered: Ordered, picture: Picture | null): Headers {
+  const etag = picture?.etag ?? null;
   const last = built.get(ordered);
-  if (last?.picture === picture) return last.headers;
+  if (last?.etag === etag) return last.headers;
   const headers = build(ordered, picture);
-  built.set(ordered, { picture, headers });
+  built.set(ordered, { etag, headers });
   return headers;
 }
 

@@ -4,12 +4,12 @@ import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import type { Slice } from '../../platform/http/slice.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import { ACCOUNT_CHANGED } from '../accounts/revocations.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { Assets } from '../assets/open.ts';
 import type { Allowance } from '../billing/allowance.ts';
@@ -22,10 +22,12 @@ import { SigningKeysStore } from './keys/store.ts';
 import { KnownAddresses } from './known-addresses.ts';
 import { linkRoutes } from './link-routes.ts';
 import { Links } from './links.ts';
-import { Orders, prefixOf } from './orders.ts';
+import { Orders } from './orders.ts';
 import { Pictures } from './pictures.ts';
 import { Recipes } from './recipes.ts';
+import { Removals } from './removals.ts';
 import { deliveryRoutes } from './routes.ts';
+import { Turns } from './turns.ts';
 
 interface DeliveryOptions {
   documents: Documents;
@@ -35,7 +37,7 @@ interface DeliveryOptions {
   processId: string;
   gate: Gate;
   accounts: AccountsStore;
-  assets: Pick<Assets, 'reader' | 'whenRemoved'>;
+  assets: Pick<Assets, 'reader' | 'whenRemoved' | 'missingAssets'>;
   presets: Presets;
   models: Models;
   imageWorkers: ImageWorkers;
@@ -60,15 +62,18 @@ interface DeliveryParts {
   cache: FileCache;
   gate: Gate;
   now: () => Date;
-  endPurges: ReadonlyArray<() => void>;
+  removals: Removals;
+  turns: Turns;
 }
 
 /** Delivery: signing keys, and the addresses of pictures for web pages. */
 export class Delivery implements Slice {
   readonly #parts: DeliveryParts;
+  readonly sweeps: readonly SweepTask[];
 
   private constructor(parts: DeliveryParts) {
     this.#parts = parts;
+    this.sweeps = [parts.removals.sweep];
   }
 
   static async open(options: DeliveryOptions): Promise<Delivery> {
@@ -80,23 +85,16 @@ export class Delivery implements Slice {
     const addresses = new KnownAddresses({ signers, recipes, assets, now });
     const cache = openPictureCache(settings, options.objects, options.log);
     const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
-    const pictures = new Pictures({ ...options, cache, waitMs: timeoutMs });
+    // Hosts whose caches are apart do not wait for each other's pictures.
+    const among = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
+    const processId = `${options.hostId}/${options.processId}`;
+    const turns = await Turns.open({ coordination, among, processId, waitMs: timeoutMs });
+    const pictures = new Pictures({ cache, turns, now });
     const orders = new Orders({ ...options, recipes, assets, timeoutMs });
     const links = new Links({ ...options, keys, recipes, assets });
-    const endPurges = [
-      await options.assets.whenRemoved((owner, group) => pictures.forget({ owner, group })),
-      await presets.whenRemoved((owner, tags) => {
-        recipes.forget(owner);
-        for (const tag of tags) void pictures.forgetOwned(owner, prefixOf(tag));
-      }),
-      await coordination.subscribe(ACCOUNT_CHANGED, (accountId) => void forgetIfGone(accountId)),
-    ];
-    /** The pictures of an account that was suspended stay, for the case that it is resumed. */
-    async function forgetIfGone(accountId: string): Promise<void> {
-      const standing = await accounts.findStanding(accountId).catch(() => undefined);
-      if (standing === null) await pictures.forgetOwned(accountId);
-    }
-    return new Delivery({ keys, signers, addresses, orders, pictures, links, cache, gate, now, endPurges });
+    const removals = await Removals.open({ ...options, cache, among, pictures, recipes });
+    const ours = { keys, signers, addresses, orders, pictures, links, removals, turns, cache };
+    return new Delivery({ ...ours, gate, now });
   }
 
   readonly routes = async (app: FastifyInstance): Promise<void> => {
@@ -108,9 +106,10 @@ export class Delivery implements Slice {
   readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#parts);
 
   async stop(): Promise<void> {
-    const { signers, cache, endPurges } = this.#parts;
-    for (const end of endPurges) end();
+    const { signers, turns, removals, cache } = this.#parts;
     signers.close();
+    turns.close();
+    removals.close();
     await cache.settled();
   }
 }

@@ -14,9 +14,8 @@ import type { Address } from './address.ts';
 import { noSuchPicture } from './errors.ts';
 import { formatOfExtension, formatsForReader, readerOf, type SourceFacts } from './formats.ts';
 import type { Signer } from './keys/signers.ts';
-import { widthOn } from './ladder.ts';
 import type { MadePicture, PictureOrder } from './pictures.ts';
-import type { Recipe, Recipes } from './recipes.ts';
+import { type Recipe, type Recipes, widthOn } from './recipes.ts';
 
 /** How long a picture of a public address is answered before the address is read again, in seconds. */
 export const URL_FRESH_SECONDS = HOUR_MS / 1000;
@@ -83,7 +82,7 @@ export class Orders {
         : [fixed];
     const tags = [from.asset && `asset-${from.asset.id}`, recipe.tag, `key-${signer.keyId}`];
     return {
-      place: { owner: signer.accountId, group: from.group, name: nameOf(recipe.tag, digest) },
+      path: `${signer.accountId}/${from.group}/${nameOf(recipe.tag, digest)}`,
       ...from.terms,
       asset: from.asset,
       etag: from.asset && digest,
@@ -204,6 +203,11 @@ function nameOf(tag: string | null, digest: string): string {
 /** How the names of the pictures begin that a version of a preset made. */
 export function prefixOf(tag: string): string {
   return `${tag}.`;
+}
+
+/** The tag of the preset that made the picture of this name; null where ops made it. */
+export function tagOfName(name: string): string | null {
+  return name.includes('.') ? name.slice(0, name.indexOf('.')) : null;
 }
 
 /** What is gone has the answer of what never was. */

@@ -1,18 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { CachePlace, FileCache } from '../../platform/file-cache/file-cache.ts';
-import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { DeliveryMeter } from './meter.ts';
+import type { Turns } from './turns.ts';
 
 /** The pictures that a process keeps in memory, in bytes, and the largest of them. */
 const MEMORY_BYTES = 32 * MEGABYTE;
 const MAX_IN_MEMORY_BYTES = MEGABYTE / 2;
-/** A process that makes a picture renews its lease meanwhile. One that was killed holds up the others for so long. */
-const LEASE_MS = 3_000;
-const RENEWAL_MS = LEASE_MS / 3;
-/** How often a process looks for what another one makes. */
-const POLL_MS = 25;
 
 /** A picture as it was made. */
 export interface MadePicture {
@@ -29,9 +23,10 @@ export interface Picture extends MadePicture {
   madeAtMs: number;
 }
 
-/** A picture that an address asks for. Equal orders have equal places. */
+/** A picture that an address asks for. Equal orders have equal paths. */
 export interface PictureOrder {
-  place: CachePlace;
+  /** Where the picture is kept: `<account>/<source>/<name>`. */
+  path: string;
   /** How long the picture is kept before it is made anew; null for good, because its source never changes. */
   freshMs: number | null;
   /** How long one that is no longer fresh is answered while its source fails. */
@@ -43,21 +38,18 @@ export interface PictureOrder {
 
 interface PicturesOptions {
   cache: FileCache;
-  coordination: Pick<Coordination, 'lease' | 'endLease'>;
-  hostId: string;
-  processId: string;
-  /** How long a process waits for another one, before it makes the picture itself. */
-  waitMs: number;
+  turns: Pick<Turns, 'take'>;
   now: () => Date;
 }
 
 /**
  * Makes each picture once and keeps it: equal orders at the same time wait for one making, in this process by one
- * promise, over the processes by a lease. What was made is kept in the cache, and what is asked for again is in memory,
+ * promise, over the processes by turns. What was made is kept in the cache, and what is asked for again is in memory,
  * too.
  */
 export class Pictures {
   readonly #options: PicturesOptions;
+  /** The pictures that are being found or made, each until it is kept. */
   readonly #running = new Map<string, Promise<Picture>>();
   readonly #memory = new LRUCache<string, Picture>({
     maxSize: MEMORY_BYTES,
@@ -72,8 +64,8 @@ export class Pictures {
   }
 
   /** The picture if it is in memory and fresh, else null. */
-  inMemory(order: Pick<PictureOrder, 'place' | 'freshMs'>): Picture | null {
-    const kept = this.#memory.get(keyOf(order.place));
+  inMemory(order: Pick<PictureOrder, 'path' | 'freshMs'>): Picture | null {
+    const kept = this.#memory.get(order.path);
     return kept !== undefined && this.#isFresh(kept, order) ? this.#counted('memory', kept) : null;
   }
 
@@ -81,81 +73,75 @@ export class Pictures {
   async get(order: PictureOrder): Promise<Picture> {
     const kept = this.inMemory(order);
     if (kept !== null) return kept;
-    const key = keyOf(order.place);
-    const running = this.#running.get(key);
+    const running = this.#running.get(order.path);
     if (running !== undefined) return this.#counted('joined', await running);
-    const found = this.#findOrMake(order).finally(() => this.#running.delete(key));
-    this.#running.set(key, found);
-    return found;
+    const answer = Promise.withResolvers<Picture>();
+    this.#running.set(order.path, answer.promise);
+    this.#find(order, answer.resolve)
+      .catch(answer.reject)
+      .finally(() => this.#running.delete(order.path));
+    return answer.promise;
   }
 
-  /** Deletes all pictures that were made of one source. */
-  async forget({ owner, group }: Omit<CachePlace, 'name'>): Promise<void> {
-    this.#forgetInMemory((place) => place.owner === owner && place.group === group);
-    await this.#options.cache.removeGroup({ owner, group });
-  }
-
-  /** Deletes all pictures that were made for an account. @param prefix what the names of the pictures begin with. */
-  async forgetOwned(owner: string, prefix = ''): Promise<void> {
-    this.#forgetInMemory((place) => place.owner === owner && place.name.startsWith(prefix));
-    await this.#options.cache.removeOwned(owner, prefix);
-  }
-
-  #forgetInMemory(isDoomed: (place: CachePlace) => boolean): void {
-    for (const key of this.#memory.keys()) {
-      const [owner = '', group = '', name = ''] = key.split('/');
-      if (isDoomed({ owner, group, name })) this.#memory.delete(key);
+  /**
+   * Deletes all pictures that were made for an account, or of one source.
+   * @param folder `<account>` or `<account>/<source>`.
+   * @param prefix what the names of the pictures begin with.
+   */
+  async forget(folder: string, prefix = ''): Promise<void> {
+    for (const path of this.#memory.keys()) {
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      if (path.startsWith(`${folder}/`) && name.startsWith(prefix)) this.#memory.delete(path);
     }
+    await this.#options.cache.removeAll(folder, prefix);
   }
 
-  async #findOrMake(order: PictureOrder): Promise<Picture> {
-    const kept = await this.#read(order.place);
-    if (kept !== null && this.#isFresh(kept, order)) return this.#counted('kept', kept);
+  /** Answers with the picture as soon as it is there, and resolves when it is kept, too. */
+  async #find(order: PictureOrder, answer: (picture: Picture) => void): Promise<void> {
+    const kept = await this.#read(order.path);
+    if (kept !== null && this.#isFresh(kept, order)) return answer(this.#counted('kept', kept));
     try {
-      return await this.#makeOnce(order);
+      await this.#makeOnce(order, answer);
     } catch (error) {
       if (kept === null || this.#ageOf(kept) > order.staleMs) throw error;
-      return this.#counted('kept', kept);
+      answer(this.#counted('kept', kept));
     }
   }
 
-  /** Makes the picture, or takes it from the process that makes it at this time, if both have the same cache. */
-  async #makeOnce(order: PictureOrder): Promise<Picture> {
-    const { coordination, cache, hostId, processId, waitMs } = this.#options;
-    if (cache.isOff) return this.#make(order);
-    const name = `delivery/${keyOf(order.place)}`;
-    const owner = `${hostId}/${processId}`;
-    // A store that is away costs a picture that is made twice, and no answer.
-    const takeLease = () => coordination.lease(name, owner, LEASE_MS).catch(() => true);
-    for (let waitedMs = 0; !(await takeLease()) && waitedMs < waitMs; waitedMs += POLL_MS) {
-      await sleep(POLL_MS);
-    }
-    const renewing = setInterval(takeLease, RENEWAL_MS);
-    try {
-      const made = await this.#read(order.place);
-      if (made !== null && this.#isFresh(made, order)) return this.#counted('joined', made);
-      return await this.#make(order);
-    } finally {
-      clearInterval(renewing);
-      await coordination.endLease(name, owner).catch(() => undefined);
-    }
+  /** Makes the picture, or takes the one that another process has made meanwhile. */
+  async #makeOnce(order: PictureOrder, answer: (picture: Picture) => void): Promise<void> {
+    const { cache, turns } = this.#options;
+    if (cache.isOff) return answer(await this.#make(order));
+    await turns.take(order.path, async () => {
+      const made = await this.#read(order.path);
+      if (made !== null && this.#isFresh(made, order)) return answer(this.#counted('joined', made));
+      const picture = await this.#make(order);
+      answer(picture);
+      await this.#keep(order, picture);
+    });
   }
 
   async #make(order: PictureOrder): Promise<Picture> {
     const picture = { ...(await order.make()), madeAtMs: this.#options.now().getTime() };
-    const { bytes, ...facts } = picture;
-    await this.#options.cache.write(order.place, facts, bytes);
-    if (await order.isWanted()) this.#memory.set(keyOf(order.place), picture);
-    else await this.forgetOwned(order.place.owner, order.place.name);
+    this.#memory.set(order.path, picture);
     return this.#counted('made', picture);
   }
 
+  /** Keeps the picture for the other processes, unless what it was made of is gone meanwhile. */
+  async #keep({ path, isWanted }: PictureOrder, { bytes, ...facts }: Picture): Promise<void> {
+    const { cache } = this.#options;
+    await cache.write(path, facts, bytes);
+    if (await isWanted()) return;
+    this.#memory.delete(path);
+    await cache.remove(path);
+  }
+
   /** Reads the cache; what is found there was asked for again, and is kept in memory. */
-  async #read(place: CachePlace): Promise<Picture | null> {
-    const found = await this.#options.cache.read(place);
+  async #read(path: string): Promise<Picture | null> {
+    const found = await this.#options.cache.read(path);
     if (found === null) return null;
     const picture = { ...(found.facts as Omit<Picture, 'bytes'>), bytes: found.bytes };
-    this.#memory.set(keyOf(place), picture);
+    this.#memory.set(path, picture);
     return picture;
   }
 
@@ -171,8 +157,4 @@ export class Pictures {
     this.#meter.answered(from);
     return picture;
   }
-}
-
-function keyOf({ owner, group, name }: CachePlace): string {
-  return `${owner}/${group}/${name}`;
 }

@@ -12,8 +12,12 @@ import { parametersFromQuery } from '../catalogue/query.ts';
 import type { Models } from '../models/models.ts';
 import type { FoundPreset, Presets } from '../presets/open.ts';
 import { cacheTagOf, type Fallback } from '../presets/preset.ts';
-import type { AddressOp, AddressWork } from './address.ts';
-import { DEFAULT_LADDER } from './ladder.ts';
+import type { AddressOp, AddressWork, Rung } from './address.ts';
+
+/** The widths of a preset that declares none: those that the loaders of web frameworks ask for. */
+export const DEFAULT_LADDER: readonly number[] = [
+  16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840,
+];
 
 const MAX_RECIPES = 1_000;
 /** Longer texts rarely repeat. */
@@ -139,6 +143,16 @@ export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
   const [only, ...others] = steps;
   const op = others.length === 0 ? (only?.op ?? 'steps') : 'steps';
   return { op, steps, ladder: null, fallback: null, tag: null };
+}
+
+/**
+ * The width of a family's picture, in pixels. A width by itself must be a rung; one with a pixel density takes the
+ * next rung from their product on.
+ * @returns null off the ladder.
+ */
+export function widthOn(ladder: readonly number[], { width, dpr }: Rung): number | null {
+  if (dpr === null) return ladder.includes(width) ? width : null;
+  return ladder.find((rung) => rung >= width * dpr) ?? null;
 }
 
 /** An op with its parameters, each read as its declared type. */

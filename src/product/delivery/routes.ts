@@ -108,7 +108,9 @@ export async function deliveryRoutes(
     const signed = known ?? (await verify(request));
     if (signed.address.extension === 'auto') varyBy(reply, 'Accept');
     try {
-      return await answerPicture(request, reply, known ?? (await order(request, signed)));
+      const found = known ?? (await order(request, signed));
+      if (known === null && answersAtOnce(request, reply, found)) return reply;
+      return send(request, reply, found, await pictures.get(found.ordered));
     } catch (error) {
       if (!isOfSource(error)) throw error;
       const answered = await answerFallback(request, reply, signed);
@@ -152,15 +154,6 @@ export async function deliveryRoutes(
       if (isOfSource(error)) return null;
       throw error;
     }
-  }
-
-  async function answerPicture(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    known: KnownAddress,
-  ): Promise<FastifyReply> {
-    if (answersAtOnce(request, reply, known)) return reply;
-    return send(request, reply, known, await pictures.get(known.ordered));
   }
 
   /** Answers what needs neither a read nor any work; false where it needs more. */

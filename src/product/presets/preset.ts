@@ -49,3 +49,8 @@ export function currentVersion(preset: Preset): PresetVersion {
 export function cacheTagOf(presetId: string, version: number): string {
   return `preset-${presetId}-${version}`;
 }
+
+/** The preset and version of such a tag, as a call names them: `id@version`. */
+export function referenceOfTag(tag: string): string {
+  return tag.replace(/^preset-(.+)-(\d+)$/, '$1@$2');
+}

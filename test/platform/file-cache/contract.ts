@@ -3,7 +3,7 @@ import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
 import type { Shelf } from '../../../src/platform/file-cache/shelf.ts';
 
 const log = { warn: () => undefined };
-export const place = (name: string, owner = 'acc_1', group = 'ast_1') => ({ owner, group, name });
+export const place = (name: string, owner = 'acc_1', group = 'ast_1') => `${owner}/${group}/${name}`;
 
 /** The promises of a cache, on every kind of shelf. @param open a shelf without any file. */
 export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): void {
@@ -18,7 +18,7 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): v
       const own = place(`bytes-${size}`);
       t.equal(await cache.write(own, { width: 3 }, bytes), true);
       for (const reader of [cache, cacheOn(shelf)])
-        t.same(await reader.read(own), { facts: { width: 3 }, bytes }, own.name);
+        t.same(await reader.read(own), { facts: { width: 3 }, bytes }, own);
     }
     await cache.settled();
   });
@@ -51,16 +51,17 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): v
     ];
     const left = async () => {
       const found = await Promise.all(places.map((one) => cache.read(one)));
-      return places.filter((_one, index) => found[index] !== null).map(({ name }) => name);
+      return places.filter((_one, index) => found[index] !== null).map((path) => path.split('/')[2]);
     };
     for (const one of places) await cache.write(one, {}, Buffer.from('x'));
-    await cache.removeGroup({ owner: 'acc_1', group: 'ast_1' });
+    await cache.removeAll('acc_1/ast_1');
     t.same(await left(), ['preset-1.b', 'c', 'preset-1.d']);
-    await cache.removeOwned('acc_1', 'preset-1.');
+    await cache.removeAll('acc_1', 'preset-1.');
     t.same(await left(), ['c', 'preset-1.d']);
-    await cache.removeOwned('acc_2');
+    await cache.removeAll('acc_2');
+    t.same(await cache.paths(), [place('c', 'acc_1', 'ast_2')]);
     t.same(await left(), ['c']);
-    await cache.removeGroup({ owner: 'acc_1', group: 'never' });
+    await cache.removeAll('acc_1/never');
     await cache.settled();
   });
 

@@ -53,7 +53,7 @@ t.test('a disk that cannot be written keeps nothing, and fails nobody', async (t
   t.equal(await cache.write(place('a'), {}, Buffer.alloc(10)), false);
   t.equal(await cache.read(place('a')), null);
   t.same(await cache.readFigures(), { files: 0, bytes: 0, oldestUseMs: null });
-  await cache.removeOwned('acc_1');
+  await cache.removeAll('acc_1');
 });
 
 t.test('the owner with the most loses what it used least recently', async (t) => {

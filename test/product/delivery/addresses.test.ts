@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, both stores
 import sharp from 'sharp';
 import t from 'tap';
 import { openDelivering } from './delivering.ts';

@@ -25,10 +25,12 @@ const { stores } = server;
 const second = await startServer(t, { settings: { ...PATIENT, DATA_DIR: here }, now, stores });
 /** A host that no message reaches. */
 const deaf = { ...stores.coordination, subscribe: async () => () => undefined };
-const distant = await startServer(t, {
-  ...{ settings: { ...PATIENT, DATA_DIR: there }, now, hostId: 'distant' },
-  stores: { ...stores, coordination: deaf },
-});
+const startDistant = () =>
+  startServer(t, {
+    ...{ settings: { ...PATIENT, DATA_DIR: there }, now, hostId: 'distant' },
+    stores: { ...stores, coordination: deaf },
+  });
+const distant = await startDistant();
 const hosts: TestServer[] = [server, second, distant];
 
 const DRAWING =
@@ -74,6 +76,7 @@ async function keptOf({ account }: Shown, directory: string): Promise<number> {
   const names = await readdir(folder, { recursive: true, withFileTypes: true });
   return names.filter((entry) => entry.isFile()).length;
 }
+const isKept = (shown: Shown, directory: string) => until(async () => (await keptOf(shown, directory)) === 1);
 const isForgotten = (shown: Shown) => until(async () => (await keptOf(shown, here)) === 0);
 
 const operator = async () =>
@@ -99,7 +102,7 @@ t.test('an address ends on every host at its second', async (t) => {
 t.test('a deleted version of a preset answers nothing one second later, and leaves nothing', async (t) => {
   const shown = await show();
   const { account, preset, path } = shown;
-  t.equal(await keptOf(shown, here), 1);
+  await isKept(shown, here);
   const steps = [{ op: 'resize', parameters: { width: 6 } }];
   await server.call(`/presets/${preset}`, { method: 'PUT', key: account.key, json: { steps } });
   t.equal((await server.call(`/${path}`)).status, 200, 'an earlier version stays');
@@ -153,3 +156,29 @@ t.test('an account that is suspended or deleted answers nothing one second later
   t.same(await statuses(path), GONE);
   await isForgotten(shown);
 });
+
+t.test(
+  'what a host was not told of is served no more after half a minute, and goes in a sweep',
+  async (t) => {
+    const [asset, preset, closed, left] = [await show(), await show(), await show(), await show()];
+    for (const shown of [asset, preset, closed, left]) await isKept(shown, there);
+    await server.call(`/assets/${asset.assetId}`, { method: 'DELETE', key: asset.account.key });
+    const steps = [{ op: 'resize', parameters: { width: 6 } }];
+    await server.call(`/presets/${preset.preset}`, {
+      method: 'PUT',
+      key: preset.account.key,
+      json: { steps },
+    });
+    await server.call(`/presets/${preset.preset}/versions/1`, { method: 'DELETE', key: preset.account.key });
+    await (await operator()).close(closed.account.id);
+    clock.nowMs += 30_000;
+    /** It has the files on its disk, and nothing in memory. */
+    const restarted = await startDistant();
+    for (const { path } of [asset, preset, closed])
+      for (const host of [distant, restarted]) t.equal((await host.call(`/${path}`)).status, 404);
+    await distant.sweep();
+    const kept = await Promise.all([asset, preset, closed, left].map((shown) => keptOf(shown, there)));
+    t.same(kept, [0, 0, 0, 1]);
+    for (const host of [distant, restarted]) t.equal((await host.call(`/${left.path}`)).status, 200);
+  },
+);

@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { DEFAULT_LADDER } from '../../../src/product/delivery/ladder.ts';
+import { DEFAULT_LADDER } from '../../../src/product/delivery/recipes.ts';
 import { openDelivering } from './delivering.ts';
 
 const { server, account, assetId, rung, get, runs } = await openDelivering(t);

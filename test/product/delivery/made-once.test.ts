@@ -9,6 +9,7 @@ import t from 'tap';
 import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { serve } from '../../support/loopback.ts';
+import { until } from '../../support/whole-service.ts';
 import { openDelivering, signed, twoHalves } from './delivering.ts';
 
 const directory = await mkdtemp(join(tmpdir(), 'delivery-'));
@@ -165,7 +166,7 @@ t.test('a picture goes with its asset, from the disk as well', async (t) => {
   const path = address(`resize:width=5/${id}.png`);
   const other = await another();
   for (const process of [server, other]) t.equal((await process.call(`/${path}`)).status, 200);
-  t.equal((await filesOf(id)).length, 1);
+  await until(async () => (await filesOf(id)).length === 1);
   await server.call(`/assets/${id}`, { method: 'DELETE', key: account.key });
   for (const process of [server, other]) t.equal((await process.call(`/${path}`)).status, 404);
 });

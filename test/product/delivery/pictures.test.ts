@@ -1,55 +1,63 @@
 // needs: nothing
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { mock } from 'node:test';
 import t from 'tap';
-import { DiskShelf } from '../../../src/platform/file-cache/disk-shelf.ts';
 import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { pictureReserve } from '../../../src/product/delivery/cache.ts';
 import { Pictures } from '../../../src/product/delivery/pictures.ts';
 
-t.test('a process keeps its lease for as long as it makes a picture, and no longer', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'pictures-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
-  const reserve = new DiskReserve(1_000, async () => ({ freeBytes: 1e9, totalBytes: 1e9 }));
-  const shelf = new DiskShelf(directory, reserve);
-  const cache = new FileCache({ shelf, maxBytes: 1_000_000, log: { warn: () => undefined } });
-  let untilMs = 0;
-  let nowMs = 0;
-  const coordination = {
-    async lease(_name: string, _owner: string, leaseMs: number) {
-      untilMs = nowMs + leaseMs;
-      return true;
+t.test('a picture is answered before it is kept, and is one making until then', async (t) => {
+  const written = Promise.withResolvers<void>();
+  const kept: string[] = [];
+  const shelf = {
+    ...{ kind: 'disk' as const, useResolutionMs: 1_000 },
+    read: async () => null,
+    async write(path: string) {
+      await written.promise;
+      kept.push(path);
     },
-    async endLease() {
-      untilMs = nowMs;
+    async remove(path: string) {
+      kept.splice(kept.indexOf(path), 1);
     },
+    touch: async () => undefined,
+    list: async () => [],
   };
+  const cache = new FileCache({ shelf, maxBytes: 100_000_000, log: { warn: () => undefined } });
+  let turns = 0;
   const pictures = new Pictures({
-    ...{ cache, coordination, hostId: 'host', processId: '1', waitMs: 10_000 },
+    cache,
+    turns: {
+      async take(_name, work) {
+        turns += 1;
+        await work();
+        turns -= 1;
+      },
+    },
     now: () => new Date(),
   });
-  const picture = await pictures.get({
-    place: { owner: 'acc_1', group: 'ast_1', name: 'a' },
-    freshMs: null,
-    staleMs: 0,
-    isWanted: async () => true,
+  let made = 0;
+  // It is too large for the memory of the process.
+  const bytes = Buffer.alloc(1_000_000);
+  const order = (isWanted: boolean) => ({
+    path: `acc_1/ast_1/${isWanted}`,
+    ...{ freshMs: null, staleMs: 0 },
     async make() {
-      for (; nowMs < 20_000; nowMs += 500) {
-        t.ok(untilMs > nowMs, `held after ${nowMs} ms`);
-        mock.timers.tick(500);
-      }
-      return { bytes: Buffer.from('x'), contentType: 'image/png', width: 1, height: 1, etag: 'e' };
+      made += 1;
+      return { bytes, contentType: 'image/png', width: 1, height: 1, etag: 'e' };
     },
+    isWanted: async () => isWanted,
   });
-  t.equal(picture.width, 1);
-  mock.timers.tick(10_000);
-  t.equal(untilMs, nowMs, 'the lease has ended, and nothing renews it');
-  await cache.settled();
+  for (const one of [order(true), order(false)])
+    for (let call = 0; call < 3; call += 1) t.equal((await pictures.get(one)).bytes, bytes);
+  t.same([made, turns, kept], [2, 2, []], 'nothing is kept yet, and no other process makes them');
+  let hasEnded = false;
+  const ended = cache.settled().then(() => {
+    hasEnded = true;
+  });
+  t.equal(hasEnded, false, 'a process that stops waits for its writes');
+  written.resolve();
+  await ended;
+  for (let turn = 0; turn < 10; turn += 1) await undefined;
+  t.same([turns, kept], [0, ['acc_1/ast_1/true']], 'what is gone meanwhile is not kept');
 });
 
 t.test('a disk that still takes uploads keeps no more pictures', async (t) => {

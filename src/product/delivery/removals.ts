@@ -1,0 +1,98 @@
+import type { FileCache } from '../../platform/file-cache/file-cache.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import type { SweepTask } from '../../platform/periodic-tasks.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { HOUR_MS } from '../../platform/values/units.ts';
+import { ACCOUNT_CHANGED } from '../accounts/revocations.ts';
+import type { AccountsStore } from '../accounts/store.ts';
+import type { Assets } from '../assets/open.ts';
+import type { Presets } from '../presets/open.ts';
+import { referenceOfTag } from '../presets/preset.ts';
+import { prefixOf, tagOfName } from './orders.ts';
+import type { Pictures } from './pictures.ts';
+import type { Recipes } from './recipes.ts';
+
+interface RemovalsOptions {
+  cache: Pick<FileCache, 'paths'>;
+  /** The hosts that share the cache. */
+  among: string;
+  pictures: Pick<Pictures, 'forget'>;
+  recipes: Pick<Recipes, 'forget'>;
+  accounts: Pick<AccountsStore, 'findStanding'>;
+  assets: Pick<Assets, 'whenRemoved' | 'missingAssets'>;
+  presets: Pick<Presets, 'whenRemoved' | 'find'>;
+  coordination: Pick<Coordination, 'subscribe'>;
+}
+
+/**
+ * Deletes the kept pictures whose account, asset or version of a preset is gone. Its end is announced to every process;
+ * a sweep finds what is left where the message was lost, or came while no process of the host was running.
+ */
+export class Removals {
+  readonly #options: RemovalsOptions;
+  #unsubscribe: ReadonlyArray<() => void> = [];
+  readonly sweep: SweepTask;
+
+  private constructor(options: RemovalsOptions) {
+    this.#options = options;
+    this.sweep = {
+      name: `delivered pictures of ${options.among}`,
+      intervalMs: HOUR_MS,
+      sweep: () => this.#removeLeftovers(),
+    };
+  }
+
+  static async open(options: RemovalsOptions): Promise<Removals> {
+    const { pictures, recipes, assets, presets, coordination } = options;
+    const removals = new Removals(options);
+    removals.#unsubscribe = [
+      await assets.whenRemoved((accountId, assetId) => pictures.forget(`${accountId}/${assetId}`)),
+      await presets.whenRemoved((accountId, tags) => {
+        recipes.forget(accountId);
+        for (const tag of tags) void pictures.forget(accountId, prefixOf(tag));
+      }),
+      await coordination.subscribe(ACCOUNT_CHANGED, (accountId) => void removals.#forgetIfGone(accountId)),
+    ];
+    return removals;
+  }
+
+  close(): void {
+    for (const end of this.#unsubscribe) end();
+  }
+
+  /** The pictures of an account that was suspended stay, for the case that it is resumed. */
+  async #forgetIfGone(accountId: string): Promise<void> {
+    const standing = await this.#options.accounts.findStanding(accountId).catch(() => undefined);
+    if (standing === null) await this.#options.pictures.forget(accountId);
+  }
+
+  async #removeLeftovers(): Promise<number> {
+    const { cache, pictures, accounts, assets } = this.#options;
+    const places = (await cache.paths()).map((path) => path.split('/'));
+    for (const [accountId = '', owned] of Map.groupBy(places, ([owner]) => owner)) {
+      if ((await accounts.findStanding(accountId)) === null) {
+        await pictures.forget(accountId);
+        continue;
+      }
+      const sources = new Set(owned.map(([, source = '']) => source));
+      const assetIds = [...sources].filter((source) => source.startsWith('ast_'));
+      for (const assetId of await assets.missingAssets(accountId, assetIds))
+        await pictures.forget(`${accountId}/${assetId}`);
+      const tags = new Set(owned.flatMap(([, , name = '']) => tagOfName(name) ?? []));
+      for (const tag of tags)
+        if (await this.#isGone(accountId, tag)) await pictures.forget(accountId, prefixOf(tag));
+    }
+    return 0;
+  }
+
+  /** Whether the version of a preset that a tag names was deleted. */
+  async #isGone(accountId: string, tag: string): Promise<boolean> {
+    try {
+      await this.#options.presets.find(accountId, referenceOfTag(tag), 'preset');
+      return false;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return true;
+      throw error;
+    }
+  }
+}
