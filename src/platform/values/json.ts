@@ -11,3 +11,29 @@ export function parsedJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** The first `characters` of a value as JSON, or a few more. What is behind them is not written, so that it costs nothing. */
+export function startOfJson(value: unknown, characters: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, characters));
+  if (Array.isArray(value)) return joinedStart('[]', value, characters, startOfJson);
+  if (!isObject(value)) return JSON.stringify(value) ?? String(value);
+  return joinedStart('{}', Object.keys(value), characters, (name, left) => {
+    const start = `${startOfJson(name, left)}:`;
+    return start + startOfJson(value[name], Math.max(0, left - start.length));
+  });
+}
+
+/** As many entries between two brackets as the first `characters` have room for. */
+function joinedStart<T>(
+  [open, close]: string,
+  entries: readonly T[],
+  characters: number,
+  startOf: (entry: T, characters: number) => string,
+): string {
+  let text = `${open}`;
+  for (const [index, entry] of entries.entries()) {
+    if (text.length >= characters) return text;
+    text += `${index === 0 ? '' : ','}${startOf(entry, characters - text.length)}`;
+  }
+  return `${text}${close}`;
+}

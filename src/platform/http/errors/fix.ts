@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { isObject } from '../../values/json.ts';
+import { isObject, startOfJson } from '../../values/json.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
 import { ApiError } from './errors.ts';
 import { type Mend, mendedCall, type SentCall } from './mends.ts';
@@ -30,7 +30,7 @@ export async function withFix(refusal: ApiError, request: FastifyRequest): Promi
   const { recheck } = request.routeOptions.config;
   if (refusal.mends.length === 0) return refusal;
   const call = sentCallOf(request);
-  if (JSON.stringify([call.query, call.body]).length > MAX_CHARACTERS) return refusal;
+  if (startOfJson([call.query, call.body], MAX_CHARACTERS + 1).length > MAX_CHARACTERS) return refusal;
   const fix = await findFix(refusal, call, async (mended) => {
     checkInput(request, mended);
     await recheck?.(request, mended);

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
 import { hintFirst, likely, meantWords, nearest } from '../../ids/nearest.ts';
-import { isObject } from '../../values/json.ts';
+import { isObject, startOfJson } from '../../values/json.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
 import { besideIn, type Mend } from './mends.ts';
 
@@ -222,11 +222,12 @@ function wordRemedy(value: string, known: readonly string[]): Remedy {
     : { says, ...(words.length > 1 && { suggest: words }) };
 }
 
-/** A list of words in place of one, of which some are misspelt. */
+/** A list of words in place of one, of which some are misspelt. A longer list than there are words is none of them. */
 function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remedy {
+  if (value.length === 0 || value.length > known.length) return { says: '' };
   const meant = value.map((word) => likely(String(word), known));
   const replace = meant.flatMap((words) => (words.length === 1 ? words : []));
-  return replace.length > 0 && replace.length === value.length
+  return replace.length === value.length
     ? { says: ` Did you mean ${replace.join(', ')}?`, replace }
     : { says: '' };
 }
@@ -331,7 +332,8 @@ function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): b
 
 const MAX_EXCERPT_CHARACTERS = 60;
 
+/** The beginning of a value as JSON. What is behind it is not written, because a body may have megabytes of it. */
 function excerptOf(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = startOfJson(value, MAX_EXCERPT_CHARACTERS + 1);
   return text.length <= MAX_EXCERPT_CHARACTERS ? text : `${text.slice(0, MAX_EXCERPT_CHARACTERS)}…`;
 }

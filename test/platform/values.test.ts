@@ -1,0 +1,47 @@
+// needs: nothing
+import { Type } from '@sinclair/typebox';
+import t from 'tap';
+import { mismatch } from '../../src/platform/http/errors/violations.ts';
+import { startOfJson } from '../../src/platform/values/json.ts';
+
+const contract = { owner: 'this call', noun: 'field' } as const;
+
+t.test('the start of a value as JSON is that of the whole', async (t) => {
+  const values = [null, true, 1.5, 'a "b"\n', [], {}, [1, [2, { a: [3] }]], { 'a b': { c: null }, d: ['e'] }];
+  for (const value of values) {
+    const whole = JSON.stringify(value);
+    t.equal(startOfJson(value, 100), whole);
+    for (let characters = 1; characters <= whole.length; characters++)
+      t.equal(startOfJson(value, characters).slice(0, characters), whole.slice(0, characters), whole);
+  }
+});
+
+t.test('a refusal of a long value reads no more of it than it shows', async (t) => {
+  let isRead = 0;
+  const entry = {
+    get a() {
+      return (isRead += 1);
+    },
+  };
+  const long = Array.from({ length: 10_000 }, () => entry);
+  const { message, mends } = mismatch(
+    { path: 'items' },
+    long,
+    Type.Array(Type.Object({}), { maxItems: 100 }),
+    contract,
+  );
+  t.match(message, /^items is \[\{"a":1\},\{"a":2\}.*…, but/);
+  t.same(mends, []);
+  t.ok(isRead < 20, `${isRead} entries were read`);
+});
+
+t.test(
+  'a list of words is mended where it can be one of them, and not looked at where it is longer',
+  async (t) => {
+    const fits = Type.Union([Type.Literal('cover'), Type.Literal('contain')]);
+    t.same(mismatch({ path: 'fit' }, ['Cover', 'contian'], fits, contract).mends, [
+      { param: 'fit', replace: ['cover', 'contain'] },
+    ]);
+    t.same(mismatch({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).mends, []);
+  },
+);
