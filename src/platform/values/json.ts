@@ -12,7 +12,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** The first `characters` of a value as JSON, or a few more. What is behind them is not written and so costs nothing. */
+/** The first `characters` of a value as JSON, or a few more. Nothing is written of what is behind them. */
 export function startOfJson(value: unknown, characters: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, characters));
   if (Array.isArray(value)) return joinedStart('[]', value, characters, startOfJson);
