@@ -34,18 +34,25 @@ interface OperatorRoutesOptions {
 /** The operator asks by OPERATOR_TOKEN, or by the cookie of a session. */
 const security = [{ operator: [] }];
 
-/** The interface of the person who runs the service: what `npm run admin` and `npm run doctor` know, over HTTP. */
-export async function operatorRoutes(
-  app: FastifyInstance,
-  { access, coordination, reports, examination }: OperatorRoutesOptions,
-): Promise<void> {
-  access.install(app);
-  const done = (lines: string[]) => success('Done.', { lines });
-  const contextOf = ({ ip }: FastifyRequest) => ({
-    coordination,
-    by: `the operator's interface, from ${ip}`,
-  });
+const ROUTES = [
+  openSession,
+  endSession,
+  readServiceState,
+  changeSetting,
+  replaceProcess,
+  changeLogLevel,
+  listFindings,
+  listRuns,
+  readRun,
+];
 
+/** The interface of the person who runs the service: what `npm run admin` and `npm run doctor` know, over HTTP. */
+export async function operatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): Promise<void> {
+  options.access.install(app);
+  for (const route of ROUTES) route(app, options);
+}
+
+function openSession(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
   app.post<{ Body: SessionBody }>(
     '/session',
     {
@@ -70,7 +77,9 @@ export async function operatorRoutes(
       return reply.code(204).send();
     },
   );
+}
 
+function endSession(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
   app.delete(
     '/session',
     {
@@ -86,7 +95,9 @@ export async function operatorRoutes(
       return reply.code(204).send();
     },
   );
+}
 
+function readServiceState(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.get<{ Querystring: StateQuery }>(
     '/state',
     {
@@ -102,7 +113,9 @@ export async function operatorRoutes(
     },
     async ({ query: { after = 0 } }) => success('How the service is.', await readState(coordination, after)),
   );
+}
 
+function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.post<{ Body: SettingBody }>(
     '/settings',
     {
@@ -118,10 +131,12 @@ export async function operatorRoutes(
     async (request) => {
       const { setting, value, save = false, yes = false } = request.body;
       const words = [`${setting}=${value}`, ...(save ? ['--save'] : []), ...(yes ? ['--yes'] : [])];
-      return done(await runAct({ name: 'set', words, param: 'value' }, contextOf(request)));
+      return done(await runAct({ name: 'set', words, param: 'value' }, contextOf(request, coordination)));
     },
   );
+}
 
+function replaceProcess(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.post<{ Body: DrainBody }>(
     '/drains',
     {
@@ -135,10 +150,15 @@ export async function operatorRoutes(
     },
     async (request) =>
       done(
-        await runAct({ name: 'drain', words: [request.body.process], param: 'process' }, contextOf(request)),
+        await runAct(
+          { name: 'drain', words: [request.body.process], param: 'process' },
+          contextOf(request, coordination),
+        ),
       ),
   );
+}
 
+function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
   app.post<{ Body: LogLevelBody }>(
     '/log-level',
     {
@@ -154,10 +174,12 @@ export async function operatorRoutes(
       const { level, for: time } = request.body;
       const words = time === undefined ? [level] : [level, '--for', time];
       const param = time === undefined ? 'level' : 'for';
-      return done(await runAct({ name: 'log', words, param }, contextOf(request)));
+      return done(await runAct({ name: 'log', words, param }, contextOf(request, coordination)));
     },
   );
+}
 
+function listFindings(app: FastifyInstance, { examination }: OperatorRoutesOptions): void {
   app.get<{ Querystring: FindingsQuery }>(
     '/findings',
     {
@@ -172,7 +194,9 @@ export async function operatorRoutes(
     },
     async ({ query: { fresh = false } }) => success('What was found.', await examination.read(fresh)),
   );
+}
 
+function listRuns(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
   app.get<{ Querystring: RunsQuery }>(
     '/runs',
     {
@@ -187,7 +211,9 @@ export async function operatorRoutes(
     },
     async ({ query }) => success('Runs.', { folder: reports.folder, ...(await reports.list(query)) }),
   );
+}
 
+function readRun(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
   app.get<{ Params: RunParams }>(
     '/runs/:name',
     {
@@ -204,4 +230,13 @@ export async function operatorRoutes(
       return reply.header('content-length', bytes).type('application/json').send(stream);
     },
   );
+}
+
+function done(lines: string[]) {
+  return success('Done.', { lines });
+}
+
+/** Who acts, as the act notes it. */
+function contextOf({ ip }: FastifyRequest, coordination: Coordination) {
+  return { coordination, by: `the operator's interface, from ${ip}` };
 }

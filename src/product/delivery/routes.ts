@@ -38,10 +38,8 @@ const WHAT =
   '`<preset>@<version>`, or one to five ops joined by `;`, each `<op>:<name>=<value>,<name>=<value>`.';
 
 /** GET /d/…: pictures by signed addresses, which need no credential. */
-export async function deliveryRoutes(
-  app: FastifyInstance,
-  { gate, signers, addresses, orders, pictures, now }: DeliveryRoutesOptions,
-): Promise<void> {
+export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
+  const { deliver } = new DeliveryCalls(options);
   openToEveryOrigin(app, () => true);
   refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPicture);
   answerPreflight(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
@@ -88,64 +86,83 @@ export async function deliveryRoutes(
   );
   // Every other path is refused as a wrong signature is.
   app.get('/d/*', { config, schema: { hide: true } }, deliver);
+}
+
+/** Answers the calls of the addresses. */
+class DeliveryCalls {
+  readonly #options: DeliveryRoutesOptions;
+
+  constructor(options: DeliveryRoutesOptions) {
+    this.#options = options;
+  }
 
   /** A picture in memory is answered in the same turn of the event loop. */
-  function deliver(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined {
-    const known = addresses.find(request.raw.url ?? '', request.headers.accept);
-    if (known !== null && answersAtOnce(request, reply, known)) return undefined;
-    return answer(request, reply, known).catch((error: unknown) => {
+  readonly deliver = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
+    const known = this.#options.addresses.find(request.raw.url ?? '', request.headers.accept);
+    if (known !== null && this.#answersAtOnce(request, reply, known)) return undefined;
+    return this.#answer(request, reply, known).catch((error: unknown) => {
       const refusal = asApiError(error);
       if (refusal.status >= 500 && refusal !== error) request.log.error({ err: error }, refusal.message);
       throw asDelivered(refusal);
     });
-  }
+  };
 
-  async function answer(
+  async #answer(
     request: FastifyRequest,
     reply: FastifyReply,
     known: KnownAddress | null,
   ): Promise<FastifyReply> {
-    const signed = known ?? (await verify(request));
+    const signed = known ?? (await this.#verify(request));
     if (signed.address.extension === 'auto') varyBy(reply, 'Accept');
     try {
-      const found = known ?? (await order(request, signed));
-      if (known === null && answersAtOnce(request, reply, found)) return reply;
-      return send(request, reply, found, await pictures.get(found.ordered));
+      const found = known ?? (await this.#order(request, signed));
+      if (known === null && this.#answersAtOnce(request, reply, found)) return reply;
+      return this.#send(request, reply, found, await this.#options.pictures.get(found.ordered));
     } catch (error) {
       if (!isOfSource(error)) throw error;
-      const answered = await answerFallback(request, reply, signed);
+      const answered = await this.#answerFallback(request, reply, signed);
       if (answered === null) throw error;
       return answered;
     }
   }
 
   /** @throws ApiError 404, or 429 when too many wrong addresses came from this client. */
-  async function verify(request: FastifyRequest): Promise<SignedAddress> {
+  async #verify(request: FastifyRequest): Promise<SignedAddress> {
     const address = parseAddress(request.raw.url ?? '');
     // A blocked reader may go on with right addresses, because a cache or a proxy may send those of many readers.
-    const signer = address && (await signers.verify(address, { looksUp: !gate.isBlocked(request) }));
-    if (address === null || signer === null) throw await gate.refuseWrong(request, noSuchPicture());
+    const signer =
+      address &&
+      (await this.#options.signers.verify(address, { looksUp: !this.#options.gate.isBlocked(request) }));
+    if (address === null || signer === null)
+      throw await this.#options.gate.refuseWrong(request, noSuchPicture());
     return { address, signer };
   }
 
-  async function order({ raw, headers }: FastifyRequest, signed: SignedAddress): Promise<KnownAddress> {
+  async #order({ raw, headers }: FastifyRequest, signed: SignedAddress): Promise<KnownAddress> {
     const { accept } = headers;
-    const known = { ...signed, ordered: await orders.order(signed.address, signed.signer, accept) };
-    addresses.keep(raw.url ?? '', accept, known);
+    const known = {
+      ...signed,
+      ordered: await this.#options.orders.order(signed.address, signed.signer, accept),
+    };
+    this.#options.addresses.keep(raw.url ?? '', accept, known);
     return known;
   }
 
   /** Answers what the preset declares, which no cache keeps; null where it declares nothing, or that is away too. */
-  async function answerFallback(
+  async #answerFallback(
     request: FastifyRequest,
     reply: FastifyReply,
     signed: SignedAddress,
   ): Promise<FastifyReply | null> {
     try {
-      const found = await orders.orderFallback(signed.address, signed.signer, request.headers.accept);
+      const found = await this.#options.orders.orderFallback(
+        signed.address,
+        signed.signer,
+        request.headers.accept,
+      );
       if (found === null) return null;
-      const picture = await pictures.get(found.ordered);
-      withHeaders(reply.code(found.status), { ...signed, ordered: found.ordered }, picture);
+      const picture = await this.#options.pictures.get(found.ordered);
+      this.#withHeaders(reply.code(found.status), { ...signed, ordered: found.ordered }, picture);
       return reply
         .header('cache-control', 'no-store')
         .removeHeader('etag')
@@ -157,35 +174,35 @@ export async function deliveryRoutes(
   }
 
   /** Answers what needs neither a read nor any work; false where it needs more. */
-  function answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: KnownAddress): boolean {
+  #answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: KnownAddress): boolean {
     const { etag } = known.ordered;
     const needsNoBytes =
       etag !== null && (request.method === 'HEAD' || isFresh(request.headers['if-none-match'], quoted(etag)));
-    const picture = pictures.inMemory(known.ordered);
+    const picture = this.#options.pictures.inMemory(known.ordered);
     if (picture === null && !needsNoBytes) return false;
-    send(request, reply, known, picture);
+    this.#send(request, reply, known, picture);
     return true;
   }
 
   /** @param picture null where the ETag is the answer, because the reader has the picture or wants only its head. */
-  function send(
+  #send(
     { headers }: FastifyRequest,
     reply: FastifyReply,
     known: KnownAddress,
     picture: Picture | null,
   ): FastifyReply {
     const etag = quoted(picture?.etag ?? known.ordered.etag ?? '');
-    withHeaders(reply, known, picture);
+    this.#withHeaders(reply, known, picture);
     if (isFresh(headers['if-none-match'], etag)) return reply.code(304).send();
     if (picture === null) return reply.send(Readable.from([]));
     return reply.send(picture.bytes);
   }
 
-  function withHeaders(reply: FastifyReply, known: KnownAddress, picture: Picture | null): FastifyReply {
+  #withHeaders(reply: FastifyReply, known: KnownAddress, picture: Picture | null): FastifyReply {
     const { address, ordered } = known;
     if (address.extension === 'auto') varyBy(reply, 'Accept');
     return reply
       .headers(headersOf(ordered, picture))
-      .header('cache-control', cacheControlOf(address, ordered, now().getTime()));
+      .header('cache-control', cacheControlOf(address, ordered, this.#options.now().getTime()));
   }
 }

@@ -13,8 +13,8 @@ import type { Perform } from './item-work.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { JobResults } from './results/results.ts';
 import { resultRoutes } from './results/routes.ts';
-import { jobRoutes } from './routes.ts';
-import { type CheckingOptions, createChecking } from './submit/checking.ts';
+import { jobRoutes, type SubmitCheck } from './routes.ts';
+import { type CheckingOptions, checkSubmit } from './submit/checking.ts';
 import { jobUsage, presetUsage } from './usage.ts';
 import { Waits } from './waits.ts';
 import { createModelWork } from './work/model.ts';
@@ -87,8 +87,8 @@ export async function openJobs(options: JobsOptions): Promise<Jobs> {
   return {
     async routes(app: FastifyInstance) {
       lifecycle.installMetrics();
-      const checking = createChecking(options);
-      await app.register(jobRoutes, { context, lifecycle, gate, presets, checking, waits, fonts });
+      const check: SubmitCheck = (caller, sent, isDryRun) => checkSubmit(caller, sent, isDryRun, options);
+      await app.register(jobRoutes, { context, lifecycle, gate, presets, check, waits, fonts });
       const results = new JobResults(context);
       await app.register(resultRoutes, { gate, reading, results, signatures, publicUrl, now });
     },

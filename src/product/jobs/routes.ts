@@ -48,68 +48,30 @@ import {
   ViewQuery,
   WAIT_SECONDS,
 } from './schema.ts';
-import type { Checking } from './submit/checking.ts';
 import type { Waits } from './waits.ts';
+
+/** Checks a submit, and makes an order of it. */
+export type SubmitCheck = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
 
 interface JobRoutesOptions extends JobFonts {
   context: JobsContext;
   lifecycle: Lifecycle;
   gate: Gate;
   presets: Pick<Presets, 'find'>;
-  checking: Checking;
+  check: SubmitCheck;
   waits: Waits;
 }
 
+const ROUTES = [listJobs, countJobs, submitJob, readJob, listItems, cancelJob, resumeJob];
+
 /** Asynchronous work: an op, a preset or steps over many assets at once. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
-  const { context, lifecycle, gate, presets, checking, waits } = options;
-  const { items, definitions } = context;
-  const { reading, submit, resuming } = lifecycle;
-
   // With `fields`, an answer lacks what its schema requires, which a generated serializer refuses.
   app.setSerializerCompiler(() => JSON.stringify);
+  for (const route of ROUTES) route(app, options);
+}
 
-  async function fullJob(job: JobDocument, view: JobView) {
-    const { _id } = job;
-    if (needsSummaryOnly(view)) return inView(summaryOf(job), view);
-    const [definition, first] = await Promise.all([
-      definitions.of(_id),
-      view.maxItems === 0 ? [] : items.first(_id, view.maxItems),
-    ]);
-    return inView(jobOf(job, definition, first), view);
-  }
-
-  /** Waits for a job of one item; returns a batch, or a job without a wait, at once. */
-  async function waited(request: FastifyRequest, reply: FastifyReply, job: JobDocument) {
-    const waitMs = waitOf(request);
-    const isHeld = waitMs > 0 && job.totalItems === 1;
-    if (!isHeld) return { job, code: 201 };
-    const read = () => reading.find(job.accountId, job._id);
-    const client = clientGoneSignal(reply);
-    const ended = await waits.untilEnded(job._id, waitMs, { client, read, known: job }).catch(() => job);
-    return { job: ended, code: hasEnded(ended) ? 200 : 202 };
-  }
-
-  async function estimated({ accountId, plan }: Caller, order: Order, reply: FastifyReply) {
-    const left = context.plan(plan).storedAssets - (await context.countAssets(accountId));
-    const assetCountLeft = Math.max(0, left);
-    const fontWarnings = await warn(order, reply);
-    const estimate = await estimateOrder(accountId, order, {
-      holds: context.holds,
-      assetCountLeft,
-      fontWarnings,
-    });
-    return success('Nothing was submitted: this is what it would cost.', estimate);
-  }
-
-  /** Names what the caller of a job should know before it runs: models that invent, and fonts that are not there. */
-  async function warn({ definition: { variants } }: Order, reply: FastifyReply): Promise<StepFontWarning[]> {
-    const fontWarnings = await findFontWarnings(options, variants);
-    const invented = sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
-    addWarnings(reply, [...invented, ...fontWarnings]);
-    return fontWarnings;
-  }
-
+function listJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesOptions): void {
   app.get<{ Querystring: JobListQuery }>(
     '/jobs',
     {
@@ -131,7 +93,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const { status, type } = request.query;
       const view = readListView(request.query);
       const filters = { status, type, ...(await readFilters(accountId, request.query, presets)) };
-      const { rows, meta } = await reading.list(accountId, filters, request.query);
+      const { rows, meta } = await lifecycle.reading.list(accountId, filters, request.query);
       return success(
         'Jobs listed.',
         rows.map((job) => inView(summaryOf(job), view)),
@@ -139,7 +101,9 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       );
     },
   );
+}
 
+function countJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesOptions): void {
   app.get<{ Querystring: JobFilterQuery }>(
     '/jobs/counts',
     {
@@ -156,10 +120,14 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const filters = await readFilters(accountId, request.query, presets);
-      return success('Jobs counted.', await reading.counts(accountId, filters));
+      return success('Jobs counted.', await lifecycle.reading.counts(accountId, filters));
     },
   );
+}
 
+function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
+  const { gate, check, lifecycle } = options;
+  const { reading, submit } = lifecycle;
   app.post<{ Body: JobRequest; Querystring: SubmitQuery }>(
     '/jobs',
     {
@@ -168,7 +136,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
         needsFreeSpace: (request) => !isDryRun(request),
         recheck(request, { query, body }) {
           readView(query);
-          return checking(gate.requireCaller(request), body as JobRequest, isDryRun({ query }));
+          return check(gate.requireCaller(request), body as JobRequest, isDryRun({ query }));
         },
         async replayed(request, reply, { status }) {
           // Only a submit that waited was answered so.
@@ -177,7 +145,7 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
           const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
           if (job === null) return undefined;
           reply.code(hasEnded(job) ? 200 : 202);
-          return success(messageOf(job), await fullJob(job, readView(request.query as ViewQuery)));
+          return success(messageOf(job), await readFull(options, job, readView(request.query as ViewQuery)));
         },
       },
       schema: {
@@ -197,17 +165,25 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const caller = gate.requireCaller(request);
       waitOf(request);
       const view = readView(request.query);
-      const order = await checking(caller, request.body, isDryRun(request));
-      if (isDryRun(request)) return estimated(caller, order, reply);
+      const order = await check(caller, request.body, isDryRun(request));
+      if (isDryRun(request)) return answerEstimate(options, caller, order, reply);
       const submitted = await submit(caller, order, { key: keyOf(request) });
-      await warn(order, reply);
+      await warn(options, order, reply);
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
-      const { job, code } = await waited(request, reply, await reading.cleanedUp(submitted.job));
+      const { job, code } = await waitIfAsked(
+        options,
+        request,
+        reply,
+        await reading.cleanedUp(submitted.job),
+      );
       reply.header('location', `/api/v1/jobs/${job._id}`);
-      return reply.code(code).send(success(messageOf(job), await fullJob(job, view)));
+      return reply.code(code).send(success(messageOf(job), await readFull(options, job, view)));
     },
   );
+}
 
+function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
+  const { gate, waits, lifecycle } = options;
   app.get<{ Params: JobPath; Querystring: JobQuery }>(
     '/jobs/:jobId',
     {
@@ -226,13 +202,17 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const view = readView(request.query);
-      const read = () => reading.find(accountId, request.params.jobId);
+      const read = () => lifecycle.reading.find(accountId, request.params.jobId);
       const terms = { client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, readWait(request.query.wait), terms);
-      return success('Job read.', await fullJob(job, view));
+      return success('Job read.', await readFull(options, job, view));
     },
   );
+}
 
+function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutesOptions): void {
+  const { items, definitions } = context;
+  const { reading } = lifecycle;
   app.get<{ Params: JobPath; Querystring: JobItemsQuery }>(
     '/jobs/:jobId/items',
     {
@@ -259,7 +239,10 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       return success('Items listed.', rows, page.meta);
     },
   );
+}
 
+function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
+  const { gate, lifecycle } = options;
   app.post<{ Params: JobPath; Querystring: ViewQuery }>(
     '/jobs/:jobId/cancel',
     {
@@ -275,10 +258,14 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
     async (request) => {
       const view = readView(request.query);
       const job = await lifecycle.cancel(gate.requireCaller(request).accountId, request.params.jobId);
-      return success(`The job is ${job.status}.`, await fullJob(job, view));
+      return success(`The job is ${job.status}.`, await readFull(options, job, view));
     },
   );
+}
 
+function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
+  const { gate, lifecycle } = options;
+  const { reading, resuming } = lifecycle;
   app.post<{ Params: JobPath; Querystring: ResumeQuery; Body: ResumeRequest }>(
     '/jobs/:jobId/resume',
     {
@@ -304,17 +291,72 @@ export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions)
       const view = readView(request.query, RESUMED_FIELDS);
       const { maxCredits } = request.body;
       if (isDryRun(request))
-        return estimated(caller, await resuming.preview(caller, jobId, maxCredits), reply);
+        return answerEstimate(options, caller, await resuming.preview(caller, jobId, maxCredits), reply);
       const terms = { key: keyOf(request), maxCredits };
       const { order, job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
-      await warn(order, reply);
+      await warn(options, order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
-      const answer = await fullJob(await reading.cleanedUp(job), view);
+      const answer = await readFull(options, await reading.cleanedUp(job), view);
       if (notRetryableItems.length > 0)
         Object.assign(answer, inView({ notRetryableItems: [...notRetryableItems] }, view));
       return sendCreated(reply, `/jobs/${job._id}`, resumedMessage(notRetryableItems), answer);
     },
   );
+}
+
+async function readFull({ context }: JobRoutesOptions, job: JobDocument, view: JobView) {
+  if (needsSummaryOnly(view)) return inView(summaryOf(job), view);
+  const [definition, first] = await Promise.all([
+    context.definitions.of(job._id),
+    view.maxItems === 0 ? [] : context.items.first(job._id, view.maxItems),
+  ]);
+  return inView(jobOf(job, definition, first), view);
+}
+
+/** Waits for a job of one item; returns a batch, or a job without a wait, at once. */
+async function waitIfAsked(
+  { lifecycle, waits }: JobRoutesOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  job: JobDocument,
+) {
+  const waitMs = waitOf(request);
+  const isHeld = waitMs > 0 && job.totalItems === 1;
+  if (!isHeld) return { job, code: 201 };
+  const read = () => lifecycle.reading.find(job.accountId, job._id);
+  const client = clientGoneSignal(reply);
+  const ended = await waits.untilEnded(job._id, waitMs, { client, read, known: job }).catch(() => job);
+  return { job: ended, code: hasEnded(ended) ? 200 : 202 };
+}
+
+async function answerEstimate(
+  options: JobRoutesOptions,
+  { accountId, plan }: Caller,
+  order: Order,
+  reply: FastifyReply,
+) {
+  const { context } = options;
+  const left = context.plan(plan).storedAssets - (await context.countAssets(accountId));
+  const assetCountLeft = Math.max(0, left);
+  const fontWarnings = await warn(options, order, reply);
+  const estimate = await estimateOrder(accountId, order, {
+    holds: context.holds,
+    assetCountLeft,
+    fontWarnings,
+  });
+  return success('Nothing was submitted: this is what it would cost.', estimate);
+}
+
+/** Names what the caller of a job should know before it runs: models that invent, and fonts that are not there. */
+async function warn(
+  fonts: JobFonts,
+  { definition: { variants } }: Order,
+  reply: FastifyReply,
+): Promise<StepFontWarning[]> {
+  const fontWarnings = await findFontWarnings(fonts, variants);
+  const invented = sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
+  addWarnings(reply, [...invented, ...fontWarnings]);
+  return fontWarnings;
 }
 
 const RESUMED_FIELDS = Object.keys(ResumedJob.properties);

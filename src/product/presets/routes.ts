@@ -38,16 +38,14 @@ export interface PresetRoutesOptions extends ContentRules {
 
 const writePreset = rowWriter(PresetData);
 
+const ROUTES = [list, create, importAll, read, change, remove, removeVersion];
+
 /** The routes of presets: versioned lists of steps, which are checked when they are saved and run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
-  const { store, removals, gate, usageOf, now, models } = options;
+  for (const route of ROUTES) route(app, options);
+}
 
-  /** A preset in the response of a write. */
-  async function saved(accountId: string, preset: Preset) {
-    const [versions = []] = await store.histories(accountId, [preset]);
-    return savedDataOf(preset, versions, models);
-  }
-
+function list(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
   app.get<{ Querystring: PresetListQuery }>(
     '/presets',
     {
@@ -64,7 +62,10 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       return sendList(reply, 'Presets listed.', rows, writePreset);
     },
   );
+}
 
+function create(app: FastifyInstance, options: PresetRoutesOptions): void {
+  const { store, gate, now } = options;
   app.post<{ Body: NewPreset }>(
     '/presets',
     {
@@ -88,10 +89,18 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       const named = { slug: slug ?? slugFromName(name, 'preset'), takesSuffix: slug === undefined };
       const draft = { name, description, version: 1, history: [], ...named, ...content };
       const preset = await store.insertOne(accountId, draft, now());
-      return sendCreated(reply, `/presets/${preset.slug}`, 'Preset created.', await saved(accountId, preset));
+      return sendCreated(
+        reply,
+        `/presets/${preset.slug}`,
+        'Preset created.',
+        await readSaved(options, accountId, preset),
+      );
     },
   );
+}
 
+function importAll(app: FastifyInstance, options: PresetRoutesOptions): void {
+  const { store, gate, models, now } = options;
   app.post<{ Body: unknown[] }>(
     '/presets/import',
     {
@@ -112,7 +121,9 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       return sendImported(reply, data, errors, { sent: request.body.length, of: 'presets' });
     },
   );
+}
 
+function read(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOptions): void {
   app.get<{ Params: PresetParams; Querystring: PresetReadQuery }>(
     '/presets/:slug',
     {
@@ -137,7 +148,10 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       return success('Preset read.', withUsage(data, usage));
     },
   );
+}
 
+function change(app: FastifyInstance, options: PresetRoutesOptions): void {
+  const { store, gate, models, now } = options;
   declareChange<{ Params: PresetParams; Body: PresetChange }>(
     app,
     '/presets/:slug',
@@ -167,10 +181,12 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
         now(),
       );
       if (preset === null) throw presetNotFound('slug');
-      return success('Preset changed.', await saved(accountId, preset));
+      return success('Preset changed.', await readSaved(options, accountId, preset));
     },
   );
+}
 
+function remove(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
   app.delete<{ Params: PresetParams }>(
     '/presets/:slug',
     {
@@ -192,7 +208,9 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
+}
 
+function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRoutesOptions): void {
   app.delete<{ Params: PresetVersionParams }>(
     '/presets/:slug/versions/:version',
     {
@@ -221,4 +239,10 @@ export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOp
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
   );
+}
+
+/** A preset in the response of a write. */
+async function readSaved({ store, models }: PresetRoutesOptions, accountId: string, preset: Preset) {
+  const [versions = []] = await store.histories(accountId, [preset]);
+  return savedDataOf(preset, versions, models);
 }

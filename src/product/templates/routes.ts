@@ -38,13 +38,16 @@ export interface TemplateRoutesOptions {
 
 const writeVersion = rowWriter(TemplateData);
 
+const ROUTES = [list, create, importAll, read, change, remove, listVersions];
+
 /**
  * The routes of templates: versioned HTML and CSS with placeholders, drawn by POST /images/render and by render jobs.
  */
-export async function templateRoutes(
-  app: FastifyInstance,
-  { store, gate, now }: TemplateRoutesOptions,
-): Promise<void> {
+export async function templateRoutes(app: FastifyInstance, options: TemplateRoutesOptions): Promise<void> {
+  for (const route of ROUTES) route(app, options);
+}
+
+function list(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Querystring: TemplateListQuery }>(
     '/templates',
     {
@@ -61,7 +64,9 @@ export async function templateRoutes(
       return success('Templates listed.', rows, meta);
     },
   );
+}
 
+function create(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   app.post<{ Body: NewTemplate }>(
     '/templates',
     {
@@ -84,7 +89,9 @@ export async function templateRoutes(
       return sendCreated(reply, `/templates/${template._id}`, 'Template created.', templateDataOf(template));
     },
   );
+}
 
+function importAll(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   app.post<{ Body: unknown[] }>(
     '/templates/import',
     {
@@ -104,7 +111,9 @@ export async function templateRoutes(
       return sendImported(reply, templates.map(templateDataOf), errors, { sent, of: 'templates' });
     },
   );
+}
 
+function read(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Params: TemplateParams }>(
     '/templates/:templateId',
     {
@@ -120,7 +129,9 @@ export async function templateRoutes(
       return success('Template read.', await readTemplate(store, accountId, request.params.templateId));
     },
   );
+}
 
+function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
   declareChange<{ Params: TemplateParams; Body: TemplateChange }>(
     app,
     '/templates/:templateId',
@@ -153,7 +164,9 @@ export async function templateRoutes(
       return success('Template changed.', templateDataOf(template));
     },
   );
+}
 
+function remove(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.delete<{ Params: TemplateParams }>(
     '/templates/:templateId',
     {
@@ -174,7 +187,9 @@ export async function templateRoutes(
       return reply.code(204).send();
     },
   );
+}
 
+function listVersions(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): void {
   app.get<{ Params: TemplateParams }>(
     '/templates/:templateId/versions',
     {

@@ -9,7 +9,7 @@ import { type ModelSegment, requirePrice } from '../../catalogue/plan/plan.ts';
 import { type JobWork, jobWithLiftedFields, type Variant } from '../../catalogue/plan/sent-job.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import type { Models } from '../../models/models.ts';
-import type { Presets } from '../../presets/open.ts';
+import type { FoundPreset, Presets } from '../../presets/open.ts';
 import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
 import type { Templates } from '../../templates/open.ts';
 import { creditsOf, type Definition, runsOf } from '../definitions.ts';
@@ -32,112 +32,133 @@ export interface CheckingOptions {
   answerSchemas: AnswerSchemas;
 }
 
-export type Checking = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
+/** A submit whose assets, preset and template were found. */
+interface FoundSubmit {
+  body: JobRequest;
+  checked: CheckedJob;
+  collection: string | null;
+  preset: FoundPreset | null;
+  template: Definition['template'];
+  assetIds: readonly string[];
+  /** Of a dry run without assets. */
+  imageCount: number;
+}
 
 /**
- * Reads and checks a submit, also for a dry run. Credits and storage are checked by the submit itself.
+ * Reads and checks a submit, also for a dry run, and makes an order of it. Credits and storage are checked by the
+ * submit itself.
  */
-export function createChecking({
-  models,
-  presets,
-  templates,
-  assets,
-  answerSchemas,
-}: CheckingOptions): Checking {
-  /** The template of a render, at its current version. */
-  async function findTemplate(accountId: string, job: CheckedJob, { templateId }: JobRequest) {
-    if (job.takes !== 'rows' || templateId === undefined) return undefined;
-    const { id, version } = await templates.findForRender(accountId, templateId);
-    return { id, version };
+export async function checkSubmit(
+  { accountId }: Caller,
+  sent: JobRequest,
+  isDryRun: boolean,
+  options: CheckingOptions,
+): Promise<Order> {
+  const { models, presets, assets, answerSchemas } = options;
+  refuseRemoved(sent);
+  const body = jobWithLiftedFields(sent as JobRequest & JobWork) as JobRequest;
+  checkRows(body);
+  const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
+  const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
+  refuseContradictions(work);
+  const { presetId, from } = body;
+  const preset = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
+  const checked = checkJob(work, { models, stored: preset?.version });
+  const imageCount = checkImageCount(body, checked, isDryRun);
+  if (from !== undefined) refuseOtherInputs(body, checked);
+  const sentIds = from === undefined ? checkAssetIds(body, checked, imageCount) : [];
+  const template = await findTemplate(accountId, checked, body, options);
+  await refuseMissing(accountId, sentIds, checked.named, assets);
+  const assetIds = from === undefined ? sentIds : await selectAssets(accountId, from, assets);
+  await answerSchemas.check(accountId, checked.schemas);
+  return orderOf({ body, checked, collection, preset, template, assetIds, imageCount }, models);
+}
+
+/** The template of a render, at its current version. */
+async function findTemplate(
+  accountId: string,
+  job: CheckedJob,
+  { templateId }: JobRequest,
+  { templates }: CheckingOptions,
+) {
+  if (job.takes !== 'rows' || templateId === undefined) return undefined;
+  const { id, version } = await templates.findForRender(accountId, templateId);
+  return { id, version };
+}
+
+async function refuseMissing(
+  accountId: string,
+  assetIds: readonly string[],
+  named: readonly NamedAsset[],
+  assets: AssetsForJobs,
+): Promise<void> {
+  const ids = [...assetIds, ...named.map(({ assetId }) => assetId)];
+  if (ids.length === 0) return;
+  const statuses = await assets.statuses(accountId, ids);
+  const missing = [...new Set(assetIds)].filter((id) => !statuses.has(id));
+  if (missing.length > 0) throw assetsMissing(missing);
+  const unready = assetIds.findIndex((id) => statuses.get(id) !== 'DONE');
+  if (unready !== -1) throw assetUnready(unready, statuses.get(assetIds[unready] ?? '') ?? 'FAILED');
+  for (const { assetId, param, role } of named) {
+    const status = statuses.get(assetId);
+    if (status === 'DONE') continue;
+    if (role === 'reference') throw referenceMissing(param, [assetId]);
+    throw status === undefined
+      ? secondAssetMissing(param, assetId)
+      : secondAssetUnready(param, assetId, status);
   }
+}
 
-  async function refuseMissing(
-    accountId: string,
-    assetIds: readonly string[],
-    named: readonly NamedAsset[],
-  ): Promise<void> {
-    const ids = [...assetIds, ...named.map(({ assetId }) => assetId)];
-    if (ids.length === 0) return;
-    const statuses = await assets.statuses(accountId, ids);
-    const missing = [...new Set(assetIds)].filter((id) => !statuses.has(id));
-    if (missing.length > 0) throw assetsMissing(missing);
-    const unready = assetIds.findIndex((id) => statuses.get(id) !== 'DONE');
-    if (unready !== -1) throw assetUnready(unready, statuses.get(assetIds[unready] ?? '') ?? 'FAILED');
-    for (const { assetId, param, role } of named) {
-      const status = statuses.get(assetId);
-      if (status === 'DONE') continue;
-      if (role === 'reference') throw referenceMissing(param, [assetId]);
-      throw status === undefined
-        ? secondAssetMissing(param, assetId)
-        : secondAssetUnready(param, assetId, status);
-    }
-  }
-
-  return async ({ accountId }, sent, isDryRun) => {
-    refuseRemoved(sent);
-    const body = jobWithLiftedFields(sent as JobRequest & JobWork) as JobRequest;
-    checkRows(body);
-    const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
-    const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
-    refuseContradictions(work);
-    const { presetId } = body;
-    const found = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
-    const checked = checkJob(work, { models, stored: found?.version });
-    const imageCount = checkImageCount(body, checked, isDryRun);
-    const { from } = body;
-    if (from !== undefined) refuseOtherInputs(body, checked);
-    const sentIds = from === undefined ? checkAssetIds(body, checked, imageCount) : [];
-    const template = await findTemplate(accountId, checked, body);
-    await refuseMissing(accountId, sentIds, checked.named);
-    const assetIds = from === undefined ? sentIds : await selectAssets(accountId, from, assets);
-    await answerSchemas.check(accountId, checked.schemas);
-
-    const { takes, produces, count, subjects, references } = checked;
-    const model = modelSegmentOf(checked);
-    const definition: Definition = {
-      takes,
-      produces,
-      ...present({
-        steps: body.steps,
-        prompt: model?.prompt && expandPrompt(model.prompt, subjects),
-        parameters: parametersOf(body, checked, model),
-      }),
-      count,
-      variants: checked.variants.map((variant) => ({
-        ...variant,
-        credits: variant.segments.map((segment) => requirePrice(models, segment)),
-      })),
-      subjects,
-      references,
-      ...present({ template }),
-    };
-    const rows = takes === 'rows' ? (body.items ?? []) : [];
-    const inputs = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
-    const perVariant = inputs[takes];
-    const head: JobHead = {
-      type: checked.type,
-      op: checked.op ?? null,
-      model: model?.model ?? null,
-      collection,
-      presetId: found?.preset._id ?? null,
-      presetVersion: found?.version.version ?? null,
-      presetName: found?.preset.name ?? nameWithoutPreset(body, checked),
-    };
-    const { variants } = definition;
-    const totalItems = perVariant * variants.length;
-    return {
-      head,
-      definition,
-      totalItems,
-      need: {
-        runs: perVariant * variants.reduce((sum, variant) => sum + runsOf(variant), 0),
-        credits: perVariant * variants.reduce((sum, variant) => sum + creditsOf(variant), 0),
-      },
-      maxOutputs: produces === 'image' ? totalItems : 0,
-      seeds: () => seedsOf(checked, assetIds, rows, variants.length),
-      warnings: checked.warnings,
-      maxCredits: body.maxCredits,
-    };
+/** The order of a checked submit: what runs, over which inputs, at which price. */
+function orderOf(
+  { body, checked, collection, preset, template, assetIds, imageCount }: FoundSubmit,
+  models: Models,
+): Order {
+  const { takes, produces, count, subjects, references } = checked;
+  const model = modelSegmentOf(checked);
+  const definition: Definition = {
+    takes,
+    produces,
+    ...present({
+      steps: body.steps,
+      prompt: model?.prompt && expandPrompt(model.prompt, subjects),
+      parameters: parametersOf(body, checked, model),
+    }),
+    count,
+    variants: checked.variants.map((variant) => ({
+      ...variant,
+      credits: variant.segments.map((segment) => requirePrice(models, segment)),
+    })),
+    subjects,
+    references,
+    ...present({ template }),
+  };
+  const rows = takes === 'rows' ? (body.items ?? []) : [];
+  const inputs = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
+  const perVariant = inputs[takes];
+  const head: JobHead = {
+    type: checked.type,
+    op: checked.op ?? null,
+    model: model?.model ?? null,
+    collection,
+    presetId: preset?.preset._id ?? null,
+    presetVersion: preset?.version.version ?? null,
+    presetName: preset?.preset.name ?? nameWithoutPreset(body, checked),
+  };
+  const { variants } = definition;
+  const totalItems = perVariant * variants.length;
+  return {
+    head,
+    definition,
+    totalItems,
+    need: {
+      runs: perVariant * variants.reduce((sum, variant) => sum + runsOf(variant), 0),
+      credits: perVariant * variants.reduce((sum, variant) => sum + creditsOf(variant), 0),
+    },
+    maxOutputs: produces === 'image' ? totalItems : 0,
+    seeds: () => seedsOf(checked, assetIds, rows, variants.length),
+    warnings: checked.warnings,
+    maxCredits: body.maxCredits,
   };
 }
 

@@ -35,10 +35,15 @@ interface DeliveryRoutesOptions {
   now: () => Date;
 }
 
+const ROUTES = [sendTestEvent, list, read, redeliverAllFailed, redeliver];
+
 /** The deliveries of an endpoint: its owner lists them, and sends one again or a test. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
-  const { endpoints, deliveries, coordination, attempt, slots, attemptsPerAccount, gate, now } = options;
+  for (const route of ROUTES) route(app, options);
+}
 
+function sendTestEvent(app: FastifyInstance, options: DeliveryRoutesOptions): void {
+  const { endpoints, slots, attemptsPerAccount, gate } = options;
   app.post<{ Params: EndpointParams }>(
     '/webhook-endpoints/:endpointId/test',
     {
@@ -57,13 +62,15 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       const release = slots.takeSlot(accountId);
       if (release === null) throw tooManyAttempts(attemptsPerAccount);
       try {
-        return success('Test event sent.', deliveryOf(await sendTest(endpoint)));
+        return success('Test event sent.', deliveryOf(await sendTest(endpoint, options)));
       } finally {
         release();
       }
     },
   );
+}
 
+function list(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveryRoutesOptions): void {
   app.get<{ Params: EndpointParams; Querystring: DeliveriesQuery }>(
     '/webhook-endpoints/:endpointId/deliveries',
     {
@@ -82,7 +89,9 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       return success('Deliveries listed.', rows.map(deliveryOf), meta);
     },
   );
+}
 
+function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveryRoutesOptions): void {
   app.get<{ Params: DeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId',
     {
@@ -101,7 +110,12 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       return success('Delivery read.', { ...deliveryOf(delivery), body: delivery.body });
     },
   );
+}
 
+function redeliverAllFailed(
+  app: FastifyInstance,
+  { endpoints, deliveries, coordination, gate, now }: DeliveryRoutesOptions,
+): void {
   app.post<{ Params: EndpointParams; Body: RedeliverBody }>(
     '/webhook-endpoints/:endpointId/redeliver',
     {
@@ -124,7 +138,12 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       return success(`${counts.queued} deliveries queued.`, counts);
     },
   );
+}
 
+function redeliver(
+  app: FastifyInstance,
+  { endpoints, deliveries, coordination, gate, now }: DeliveryRoutesOptions,
+): void {
   app.post<{ Params: DeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId/redeliver',
     {
@@ -153,15 +172,18 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
       );
     },
   );
+}
 
-  /** Makes the only attempt of a webhook.test at once, while the endpoint's worker continues. @returns its record. */
-  async function sendTest(endpoint: EndpointDocument): Promise<DeliveryDocument> {
-    const test = newTest(endpoint, now());
-    const { dueAt, ...result } = recordOf(test, await attempt(test, endpoint), now());
-    const ended = { ...test, ...result, attempts: 1 };
-    await deliveries.insert([ended]);
-    return ended;
-  }
+/** Makes the only attempt of a webhook.test at once, while the endpoint's worker continues. @returns its record. */
+async function sendTest(
+  endpoint: EndpointDocument,
+  { attempt, deliveries, now }: DeliveryRoutesOptions,
+): Promise<DeliveryDocument> {
+  const test = newTest(endpoint, now());
+  const { dueAt, ...result } = recordOf(test, await attempt(test, endpoint), now());
+  const ended = { ...test, ...result, attempts: 1 };
+  await deliveries.insert([ended]);
+  return ended;
 }
 
 /** @throws ApiError invalid_param on since. */

@@ -25,11 +25,14 @@ interface EndpointRoutesOptions {
   now: () => Date;
 }
 
+const ROUTES = [list, register, read, change, remove, rotateSecret];
+
 /** The routes of webhook endpoints. */
-export async function endpointRoutes(
-  app: FastifyInstance,
-  { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
-): Promise<void> {
+export async function endpointRoutes(app: FastifyInstance, options: EndpointRoutesOptions): Promise<void> {
+  for (const route of ROUTES) route(app, options);
+}
+
+function list(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
   app.get(
     '/webhook-endpoints',
     {
@@ -44,7 +47,12 @@ export async function endpointRoutes(
       return success('Webhook endpoints listed.', found.map(endpointOf));
     },
   );
+}
 
+function register(
+  app: FastifyInstance,
+  { endpoints, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
+): void {
   app.post<{ Body: NewEndpoint }>(
     '/webhook-endpoints',
     {
@@ -69,7 +77,9 @@ export async function endpointRoutes(
       return sendCreated(reply, `/webhook-endpoints/${endpoint._id}`, 'Webhook endpoint registered.', data);
     },
   );
+}
 
+function read(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
   app.get<{ Params: EndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
@@ -86,7 +96,12 @@ export async function endpointRoutes(
       return success('Webhook endpoint read.', endpointOf(endpoint));
     },
   );
+}
 
+function change(
+  app: FastifyInstance,
+  { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
+): void {
   declareChange<{ Params: EndpointParams; Body: EndpointChange }>(
     app,
     '/webhook-endpoints/:endpointId',
@@ -113,7 +128,9 @@ export async function endpointRoutes(
       return success('Webhook endpoint changed.', endpointOf(endpoint));
     },
   );
+}
 
+function remove(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRoutesOptions): void {
   app.delete<{ Params: EndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
@@ -133,7 +150,9 @@ export async function endpointRoutes(
       return reply.code(204).send();
     },
   );
+}
 
+function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRoutesOptions): void {
   app.post<{ Params: EndpointParams }>(
     '/webhook-endpoints/:endpointId/rotate-secret',
     {
