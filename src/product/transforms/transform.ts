@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Transformed } from '../../../workers/protocol.ts';
-import type { Layers, TransformResult } from '../../imaging/images/image-call.ts';
+import type { Layers, PassOutput, TransformResult } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -23,7 +22,7 @@ import {
 } from './estimates.ts';
 import { type FontOptions, textOf } from './fonts.ts';
 import { type Input, readFields, readInput, type Source } from './input.ts';
-import { checkParts, loadLayers } from './layers.ts';
+import { checkParts, loadLayers, type SentLayer } from './layers.ts';
 import {
   beginCall,
   type CallTerms,
@@ -59,9 +58,7 @@ interface TransformOptions extends MeteredCallOptions, FontOptions {
 
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
-  const { gate, imageWorkers, results, models, presetPass, presetSteps, fonts } = options;
-  const calls = new CallCompiler(models);
-
+  const calls = new TransformCalls(options);
   app.post<{ Querystring: Query }>(
     '/images/transform',
     {
@@ -72,8 +69,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         formFields: FORM_FIELDS,
         furtherFiles: ['layer'],
         responseType: ['image/*', MIXED, ZIP],
-        check: checkBeforeBody,
-        recheck,
+        check: calls.checkBeforeBody,
+        recheck: calls.recheck,
       },
       schema: {
         summary: 'Transform an image',
@@ -85,75 +82,118 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
       // The catalogue checks the query, because each op has its own contract.
       validatorCompiler: () => () => true,
     },
-    async (request, reply) => {
-      const underWay = beginCall(request, reply, options);
-      const { caller } = underWay;
-      const terms = underWay.expectedBy(imageWorkers);
-      const input = await readInput(request);
-      const call = calls.compile(request, input.fields);
-      const open = { request, reply, underWay, terms, input };
-      if (call.kind === 'outputs') return runOutputs(open, call);
-      const { name, pass, warnings, layers, paramOf, asJob } = await compiled(call, caller);
-      checkParts(layers, input.files);
-      if (isDryRun(request)) {
-        const [estimate] = await estimated(open, [{ pass, warnings, layers, paramOf }]);
-        if (estimate === undefined || estimate instanceof ApiError) throw estimate;
-        return success(NOTHING_MADE, estimate);
-      }
-      const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
-      const done = await metered(options.allowance, caller, name, async () => {
-        const image = await loadImage(input, options, terms);
-        const second = await loadLayers(layers, input.files, options, terms);
-        const fetchMs = underWay.admittedMs();
-        const bytesIn = bytesSent(image, second);
-        const result = await underWay.finish(
-          imageWorkers.transform({ ...image, ...second, ...terms, pass, paramOf, ...job }),
-        );
-        const link = request.query.response === 'url' ? await results.store(result) : null;
-        return { fetchMs, bytesIn, link, ...result };
-      });
-      underWay.ran(name, { ...done, bytesOut: done.data.length });
-      addWarnings(reply, [
-        ...callWarningsOf(warnings),
-        ...(done.warnings ?? []),
-        ...(await fonts.findWarnings(textOf(pass))),
-      ]);
-      sendFindings(reply, done);
-      reply.header('x-service-format', formatOf(done));
-      if (done.link !== null) return success('Image transformed.', resultLink(done.link, done));
-      return sendPicture(reply, done);
-    },
+    calls.answer,
   );
+}
 
-  /** Makes several outputs of one image. Those that fail leave the others as they are. */
-  async function runOutputs({ request, reply, underWay, terms, input }: OpenCall, sent: SentBranches) {
-    const { caller } = underWay;
-    const branches = await compiledOutputs(sent, caller);
+type TransformRequest = FastifyRequest<{ Querystring: Query }>;
+
+/** A call whose image and work were read. */
+interface OpenCall {
+  request: TransformRequest;
+  reply: FastifyReply;
+  underWay: SyncCall;
+  terms: CallTerms;
+  input: Input;
+}
+
+/** Answers the calls of the route. */
+class TransformCalls {
+  readonly #options: TransformOptions;
+  readonly #compiler: CallCompiler;
+
+  constructor(options: TransformOptions) {
+    this.#options = options;
+    this.#compiler = new CallCompiler(options.models);
+  }
+
+  /** Reads the image and the work, and makes one result of it or several. */
+  readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
+    const underWay = beginCall(request, reply, this.#options);
+    const terms = underWay.expectedBy(this.#options.imageWorkers);
+    const input = await readInput(request);
+    const sent = this.#compiler.compile(request, input.fields);
+    const open = { request, reply, underWay, terms, input };
+    if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
+    return this.#answerResult(open, await this.#compiled(sent, underWay.caller));
+  };
+
+  /** Refuses by the headers and the query alone what no body can make valid. */
+  readonly checkBeforeBody = (request: FastifyRequest): void => {
+    checkImageBody(request);
+    const type = request.headers['content-type'] ?? '';
+    const bodyMayAdd = !type.startsWith('image/');
+    try {
+      this.#compiler.checkQuery(request, bodyMayAdd);
+    } catch (error) {
+      // It is refused again when the body has been read: all of the call is mended at once.
+      if (!bodyMayAdd || !(error instanceof ApiError) || error.mends.length === 0) throw error;
+    }
+  };
+
+  /** Compiles a mended call, and forgets it. */
+  readonly recheck = async (request: FastifyRequest, call: SentCall): Promise<void> => {
+    const caller = this.#options.gate.requireCaller(request);
+    const sent = this.#compiler.compileOnce(call.query as Query, readFields(call));
+    if (sent.kind === 'outputs') await this.#compiledOutputs(sent, caller);
+    else await this.#compiled(sent, caller);
+  };
+
+  /** Makes one result, or tells what it would be. */
+  async #answerResult(open: OpenCall, call: CompiledCall) {
+    const { request, reply, underWay, terms, input } = open;
+    const { allowance, imageWorkers, results, fonts } = this.#options;
+    const { name, pass, warnings, layers, paramOf, asJob } = call;
+    checkParts(layers, input.files);
+    if (isDryRun(request)) {
+      const [estimate] = await this.#estimated(open, [call]);
+      if (estimate === undefined || estimate instanceof ApiError) throw estimate;
+      return success(NOTHING_MADE, estimate);
+    }
+    const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
+    const done = await metered(allowance, underWay.caller, name, async () => {
+      const pictures = await this.#load(open, layers);
+      const fetchMs = underWay.admittedMs();
+      const bytesIn = bytesSent(pictures);
+      const result = await underWay.finish(
+        imageWorkers.transform({ ...pictures, ...terms, pass, paramOf, ...job }),
+      );
+      const link = request.query.response === 'url' ? await results.store(result) : null;
+      return { fetchMs, bytesIn, link, ...result };
+    });
+    underWay.ran(name, { ...done, bytesOut: done.data.length });
+    addWarnings(reply, [
+      ...callWarningsOf(warnings),
+      ...(done.warnings ?? []),
+      ...(await fonts.findWarnings(textOf(pass))),
+    ]);
+    sendFindings(reply, done);
+    reply.header('x-service-format', formatOf(done));
+    if (done.link !== null) return success('Image transformed.', resultLink(done.link, done));
+    return sendPicture(reply, done);
+  }
+
+  /** Makes several outputs of one image, or tells what they would be. Those that fail leave the others as they are. */
+  async #answerOutputs(open: OpenCall, sent: SentBranches) {
+    const { request, reply, underWay, terms, input } = open;
+    const { allowance, imageWorkers, results, now } = this.#options;
+    const branches = await this.#compiledOutputs(sent, underWay.caller);
     const layers = branches.flatMap((branch) => branch.layers);
     checkParts(layers, input.files);
     if (isDryRun(request)) {
       const names = branches.map(({ name }) => name);
-      return answerOutputs(
-        await estimated({ request, reply, underWay, terms, input }, branches),
-        names,
-        request.id,
-      );
+      return answerOutputs(await this.#estimated(open, branches), names, request.id);
     }
     const ops = branches.map(({ op }) => op);
-    const done = await meteredEach(options.allowance, caller, ops, async () => {
-      const image = await loadImage(input, options, terms);
-      const second = await loadLayers(layers, input.files, options, terms);
+    const done = await meteredEach(allowance, underWay.caller, ops, async () => {
+      const pictures = await this.#load(open, layers);
       const fetchMs = underWay.admittedMs();
-      const bytesIn = bytesSent(image, second);
-      const made = await underWay.finish(imageWorkers.branch({ ...image, ...second, ...terms, branches }));
+      const bytesIn = bytesSent(pictures);
+      const made = await underWay.finish(imageWorkers.branch({ ...pictures, ...terms, branches }));
       const succeeded = made.outputs.map((output) => !(output instanceof ApiError));
       const [first] = made.outputs;
       if (first instanceof ApiError && !succeeded.includes(true)) throw first;
-      const outputs: Output[] = [];
-      for (const [index, { name, pass, warnings }] of branches.entries()) {
-        const all = [...callWarningsOf(warnings), ...(await fonts.findWarnings(textOf(pass)))];
-        outputs.push(asOutput(name, all, made.outputs[index]));
-      }
+      const outputs = await this.#nameOutputs(branches, made.outputs);
       const links = request.query.response === 'url' ? await storeLinks(request, outputs, results) : null;
       return {
         result: { fetchMs, bytesIn, outputs, links, queueMs: made.queueMs, timings: made.timings },
@@ -163,75 +203,63 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
     underWay.ran('outputs', { ...done, bytesOut: bytesOf(done.outputs) });
     const succeeded = done.outputs.filter((output) => 'picture' in output).length;
     reply.header('x-service-outputs', `${succeeded}/${branches.length}`);
-    return done.links ?? sendOutputs(request, reply, done.outputs, options.now());
+    return done.links ?? sendOutputs(request, reply, done.outputs, now());
   }
 
   /** What the passes of a call would make and cost. */
-  async function estimated({ reply, underWay, terms, input }: OpenCall, branches: ForeseenCall['branches']) {
-    const image = await loadImage(input, options, terms);
+  async #estimated(open: OpenCall, branches: ForeseenCall['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
-    await loadLayers(layers, input.files, options, terms);
-    const estimates = await estimatePasses({ image, branches, caller: underWay.caller }, options);
-    addWarnings(reply, warningsIn(estimates));
+    const image = await this.#load(open, layers);
+    const estimates = await estimatePasses({ image, branches, caller: open.underWay.caller }, this.#options);
+    addWarnings(open.reply, warningsIn(estimates));
     return estimates;
   }
 
-  async function compiled(
-    call: Exclude<TransformCall, { kind: 'outputs' }>,
+  /** The image of a call, and the second pictures that its steps read. */
+  async #load({ input, terms }: OpenCall, layers: readonly SentLayer[]): Promise<LoadedPictures> {
+    const image = await loadImage(input, this.#options, terms);
+    return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
+  }
+
+  /** The outputs by their names, each with its warnings. */
+  async #nameOutputs(branches: readonly CompiledOutput[], made: readonly PassOutput[]): Promise<Output[]> {
+    const outputs: Output[] = [];
+    for (const [index, { name, pass, warnings }] of branches.entries()) {
+      const all = [...callWarningsOf(warnings), ...(await this.#options.fonts.findWarnings(textOf(pass)))];
+      outputs.push(asOutput(name, all, made[index]));
+    }
+    return outputs;
+  }
+
+  async #compiled(
+    sent: Exclude<TransformCall, { kind: 'outputs' }>,
     { accountId }: Caller,
   ): Promise<CompiledCall> {
-    if (call.kind === 'pass') return call;
-    const { reference } = call;
+    if (sent.kind === 'pass') return sent;
+    const { reference } = sent;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
-    const run = await presetPass(accountId, reference);
+    const run = await this.#options.presetPass(accountId, reference);
     return { ...run, name: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
-  function checkBeforeBody(request: FastifyRequest): void {
-    checkImageBody(request);
-    const type = request.headers['content-type'] ?? '';
-    const bodyMayAdd = !type.startsWith('image/');
-    try {
-      calls.checkQuery(request, bodyMayAdd);
-    } catch (error) {
-      // It is refused again when the body has been read: all of the call is mended at once.
-      if (!bodyMayAdd || !(error instanceof ApiError) || error.mends.length === 0) throw error;
-    }
-  }
-
-  /** Compiles a mended call, and forgets it. */
-  async function recheck(request: FastifyRequest, call: SentCall): Promise<void> {
-    const sent = calls.compileOnce(call.query as Query, readFields(call));
-    if (sent.kind === 'outputs') await compiledOutputs(sent, gate.requireCaller(request));
-    else await compiled(sent, gate.requireCaller(request));
-  }
-
-  function compiledOutputs(sent: SentBranches, { accountId }: Caller): Promise<CompiledOutput[]> {
-    return calls.compileOutputs(sent, (reference, param) => presetSteps(accountId, reference, param));
+  #compiledOutputs(sent: SentBranches, { accountId }: Caller): Promise<CompiledOutput[]> {
+    const { presetSteps } = this.#options;
+    return this.#compiler.compileOutputs(sent, (reference, param) =>
+      presetSteps(accountId, reference, param),
+    );
   }
 }
 
-/** A call whose image and work were read. */
-interface OpenCall {
-  request: FastifyRequest<{ Querystring: Query }>;
-  reply: FastifyReply;
-  underWay: SyncCall;
-  terms: CallTerms;
-  input: Input;
-}
+/** The image of a call with the second pictures of its steps. */
+type LoadedPictures = LoadedImage & { layers?: Layers };
 
-function asOutput(
-  name: string,
-  warnings: readonly Warning[],
-  made: Transformed | ApiError | undefined,
-): Output {
+function asOutput(name: string, warnings: readonly Warning[], made: PassOutput | undefined): Output {
   if (made === undefined) throw new Error(`The output ${name} has no result.`);
   if (made instanceof ApiError) return { name, refusal: made };
   return { name, picture: made, warnings: [...warnings, ...(made.warnings ?? [])] };
 }
 
-/** The bytes of an image, and of the second pictures that its steps read. */
-function bytesSent({ bytes }: LoadedImage, { layers = {} }: { layers?: Layers }): number {
+function bytesSent({ bytes, layers = {} }: LoadedPictures): number {
   return Object.values(layers).reduce((sum, layer) => sum + layer.bytes.length, bytes.length);
 }
 
