@@ -21,7 +21,7 @@ import { countOpenPaths } from '../platform/http/open/open-paths.ts';
 import { installOpenApi } from '../platform/http/openapi/install.ts';
 import { addressOf, createServer } from '../platform/http/server.ts';
 import { type LoadSnapshot, loadSnapshot } from '../platform/metrics/load.ts';
-import { createMeters, meterClock } from '../platform/metrics/meters.ts';
+import { createMeters, type Meters, meterClock } from '../platform/metrics/meters.ts';
 import { Sweeper } from '../platform/periodic-tasks.ts';
 import { SharedClock } from '../platform/shared-clock.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
@@ -41,7 +41,7 @@ import { operatorRoutes } from './operator/routes.ts';
 import { OperatorSessions } from './operator/sessions.ts';
 import { answerControls } from './processes/controls.ts';
 import { processControls } from './processes/process-controls.ts';
-import { openSlices } from './slices.ts';
+import { type Imaging, openSlices, type Platform } from './slices.ts';
 
 export interface AppOptions {
   settings: Settings;
@@ -82,24 +82,89 @@ const READY_TIMEOUT_MS = 5_000;
 const MIN_STOP_MS = 1_500;
 const POOLS_TIMEOUT_MS = 3_000;
 
+/** What every part of a process stands on. */
+interface Foundation extends Omit<AppOptions, 'now'> {
+  /** They measure each request to them. */
+  stores: Stores;
+  meters: Meters;
+  clock: SharedClock;
+  capacity: ChangeableCapacity;
+  server: FastifyInstance;
+  publicUrl: () => string;
+  /** Aborts when the process stops taking calls. */
+  draining: AbortController;
+  checkFreeSpace: () => Promise<void>;
+}
+
+type Slices = Awaited<ReturnType<typeof openSlices>>;
+
 /** The composition root: the parts of a process in the order in which they start. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { settings, tracing, log, hostId, processId } = options;
+  const foundation = await openFoundation(options);
+  const { server } = foundation;
+  const imaging = await openImaging(foundation);
+  await installDocumentation(foundation);
+  installMeters(foundation, imaging);
+  const slices = await openSlices(foundation.settings, platformOf(foundation), imaging);
+  const connections = installDraining(foundation);
+  await registerOpenRoutes(foundation, imaging, slices);
+  await registerApi(foundation, slices);
+  await registerOperator(foundation, slices);
+  const sweeper = startSweeper(foundation, slices);
+  const readLoad = async () => ({ ...(await loadSnapshot()), accounts: slices.gate.accountCalls.all() });
+  const endControls = await startControls(foundation, imaging, readLoad);
+
+  async function drain(timeoutMs: number): Promise<void> {
+    const startedMs = performance.now();
+    foundation.draining.abort();
+    foundation.clock.close();
+    const swept = sweeper.stop();
+    await drainServer(server.server, timeoutMs);
+    server.server.closeAllConnections();
+    await server.close();
+    const remainingMs = startedMs + timeoutMs - performance.now();
+    const stopped = Promise.all([swept, stopSlices(slices, foundation.log)]);
+    await atMost(Math.max(remainingMs, MIN_STOP_MS), stopped);
+    await atMost(POOLS_TIMEOUT_MS, closeImaging(imaging));
+    // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
+    endControls();
+  }
+
+  /** A failure is found again by the first call, and by /readyz. */
+  function warmUp(): void {
+    imaging.imageWorkers.selfTest().catch(() => undefined);
+  }
+
+  return { server, connections, readLoad, drain, sweep: () => sweeper.sweep(), warmUp };
+}
+
+async function openFoundation(options: AppOptions): Promise<Foundation> {
+  const { settings, tracing, log, now } = options;
   const meters = createMeters(tracing);
   const stores = measured(options.stores, meters.stores.observerOf);
-  const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now: options.now, log });
+  const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now, log });
   meterClock(clock.differenceMs);
-  const checkFreeSpace = createFreeSpaceCheck(settings.stores, stores);
   const server = createServer(settings.http, log);
   installTracing(server, tracing);
   countOpenPaths(server, {
     coordination: stores.coordination,
-    hostId,
+    hostId: options.hostId,
     requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
   });
-  const draining = new AbortController();
-  const publicUrl = () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST);
-  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });
+  return {
+    ...options,
+    stores,
+    meters,
+    clock,
+    capacity: new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders }),
+    server,
+    publicUrl: () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST),
+    draining: new AbortController(),
+    checkFreeSpace: createFreeSpaceCheck(settings.stores, stores),
+  };
+}
+
+async function openImaging({ settings, capacity, log, meters }: Foundation): Promise<Imaging> {
   // Before anything starts that draws.
   const fonts = new Fonts();
   const imageWorkers = new ImageWorkers({
@@ -113,7 +178,17 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ...{ settings: settings.renders, capacity, dataDir: settings.stores.DATA_DIR, log },
     workerTime: imageWorkers.workerTime,
   });
-  await installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
+  return { imageWorkers, readers, renders, fonts };
+}
+
+function installDocumentation({ server, publicUrl }: Foundation): Promise<void> {
+  return installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
+}
+
+function installMeters(
+  { server, settings, meters, collectMetrics }: Foundation,
+  { imageWorkers, renders }: Imaging,
+): void {
   meters.pools.watch({
     image: () => imageWorkers.stats().quick,
     slow: () => imageWorkers.stats().slow,
@@ -126,29 +201,42 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   installMetrics(server, {
     requests: meters.requests,
-    collect: options.collectMetrics,
+    collect: collectMetrics,
     port: settings.http.METRICS_PORT,
     token: settings.http.METRICS_TOKEN,
   });
-  const platform = {
+}
+
+/** The parts that every slice may use. */
+function platformOf({ stores, clock, draining, storesOpenedAt, ...foundation }: Foundation): Platform {
+  const { log, hostId, processId, meters, tracing, capacity, publicUrl } = foundation;
+  return {
     ...{ documents: stores.documents, coordination: stores.coordination, objects: stores.objects },
     ...{ log, hostId, processId, now: clock.now, meters, tracing, capacity, publicUrl },
     draining: draining.signal,
-    ...present({ storesOpenedAt: options.storesOpenedAt }),
+    ...present({ storesOpenedAt }),
   };
-  const slices = await openSlices(settings, platform, { imageWorkers, readers, renders, fonts });
+}
 
+/** Tells clients to connect anew while the process drains, and lets connections go to other processes. */
+function installDraining({ server, draining, meters }: Foundation): ReleasableConnections {
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
     done();
   });
-  const connections = new ReleasableConnections(server, {
+  return new ReleasableConnections(server, {
     isWork: (request) => slotKindOf(request, request.routeOptions.config ?? {}) === 'calls',
     onReleased: () => meters.connectionsReleased.inc(),
     clock: systemClock,
   });
+}
 
-  // Routes outside the API.
+/** The routes outside the API: health, pages, and what signed links and addresses read. */
+async function registerOpenRoutes(
+  { server, stores, clock, draining, publicUrl, checkFreeSpace }: Foundation,
+  { imageWorkers, renders }: Imaging,
+  slices: Slices,
+): Promise<void> {
   await server.register(healthRoutes, {
     isDraining: () => draining.signal.aborted,
     checkTimeoutMs: READY_TIMEOUT_MS,
@@ -166,8 +254,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await server.register(consoleRoutes);
   await server.register(slices.transforms.resultRoutes);
   await server.register(slices.delivery.addressRoutes);
+}
 
-  // The API: one gate, then the slices.
+/** The API: one gate, then the slices. The tools for agents have the same gate. */
+async function registerApi({ server, stores, checkFreeSpace }: Foundation, slices: Slices): Promise<void> {
   await server.register(
     async (api) => {
       installAdmission(api, stores, slices, checkFreeSpace);
@@ -176,12 +266,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
     { prefix: '/api' },
   );
-  // The tools for agents have the same gate.
   await server.register(async (tools) => {
     installAdmission(tools, stores, slices, checkFreeSpace);
     await tools.register(slices.mcp.routes);
   });
+}
 
+async function registerOperator(
+  { server, settings, stores, publicUrl }: Foundation,
+  { gate }: Slices,
+): Promise<void> {
   await server.register(
     async (operator) => {
       installBodyParsing(operator, ({ ip }) => ip);
@@ -189,7 +283,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
         access: new OperatorAccess({
           token: settings.operator.OPERATOR_TOKEN,
           sessions: new OperatorSessions(stores.coordination),
-          gate: slices.gate,
+          gate,
           publicUrl,
         }),
         coordination: stores.coordination,
@@ -199,8 +293,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
     { prefix: '/operator/v1' },
   );
+}
 
-  // Background work.
+function startSweeper(
+  { stores, hostId, processId, settings, clock, log }: Foundation,
+  slices: Slices,
+): Sweeper {
   const sweeper = new Sweeper({
     coordination: stores.coordination,
     owner: `${hostId}/${processId}`,
@@ -211,48 +309,35 @@ export async function buildApp(options: AppOptions): Promise<App> {
     log,
   });
   sweeper.start();
-  const readLoad = async () => ({ ...(await loadSnapshot()), accounts: slices.gate.accountCalls.all() });
-  const endControls = await answerControls(
+  return sweeper;
+}
+
+/** Answers the commands of the operator to this process. @returns a function that ends it. */
+function startControls(
+  { stores, hostId, processId, deployment = '', capacity, clock, log }: Foundation,
+  { imageWorkers, renders }: Imaging,
+  readLoad: App['readLoad'],
+): Promise<() => void> {
+  return answerControls(
     stores.coordination,
     { hostId, processId },
-    processControls({
-      ...{ imageWorkers, renders, capacity, clock, log, readLoad },
-      deployment: options.deployment ?? '',
-    }),
+    processControls({ ...{ imageWorkers, renders, capacity, clock, log, readLoad }, deployment }),
   );
+}
 
-  async function drain(timeoutMs: number): Promise<void> {
-    const startedMs = performance.now();
-    draining.abort();
-    clock.close();
-    const swept = sweeper.stop();
-    await drainServer(server.server, timeoutMs);
-    server.server.closeAllConnections();
-    await server.close();
-    const remainingMs = startedMs + timeoutMs - performance.now();
-    await atMost(Math.max(remainingMs, MIN_STOP_MS), Promise.all([swept, stopAll()]));
-    await atMost(POOLS_TIMEOUT_MS, Promise.all([imageWorkers.close(), readers.close(), renders.close()]));
-    // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
-    endControls();
-  }
-
-  /** A failure is found again by the first call, and by /readyz. */
-  function warmUp(): void {
-    imageWorkers.selfTest().catch(() => undefined);
-  }
-
-  /** Slices close in the reverse order, so that each can still use those that were opened before it. */
-  async function stopAll(): Promise<void> {
-    for (const slice of slices.all.toReversed()) {
-      try {
-        await slice.stop?.();
-      } catch (error) {
-        log.error({ err: error }, 'A slice did not stop as it should; the next start finishes its work');
-      }
+/** Slices close in the reverse order, so that each can still use those that were opened before it. */
+async function stopSlices({ all }: Slices, log: Logger): Promise<void> {
+  for (const slice of all.toReversed()) {
+    try {
+      await slice.stop?.();
+    } catch (error) {
+      log.error({ err: error }, 'A slice did not stop as it should; the next start finishes its work');
     }
   }
+}
 
-  return { server, connections, readLoad, drain, sweep: () => sweeper.sweep(), warmUp };
+function closeImaging({ imageWorkers, readers, renders }: Imaging): Promise<unknown> {
+  return Promise.all([imageWorkers.close(), readers.close(), renders.close()]);
 }
 
 /**

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import {
   loadSettingsFile,
   misspeltSettings,
@@ -18,12 +19,13 @@ import { createHostMeter } from '../platform/metrics/host.ts';
 import { loadSnapshot } from '../platform/metrics/load.ts';
 import { RestartMeter } from '../platform/metrics/restarts.ts';
 import { prepareCollections } from '../platform/stores/documents/preparation.ts';
+import type { ChannelHost } from '../platform/stores/embedded/channel.ts';
 import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
 import { readSpace, reservedBytes } from '../platform/stores/objects/reserve.ts';
 import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';
 import { retryUntil } from '../platform/stores/outages.ts';
 import { MEGABYTE } from '../platform/values/units.ts';
-import { bootstrap } from '../product/accounts/bootstrap.ts';
+import { type Bootstrapped, bootstrap } from '../product/accounts/bootstrap.ts';
 import { createSignInAddress } from '../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
 import { welcomeText } from '../product/accounts/welcome.ts';
@@ -49,7 +51,7 @@ import { createMetricsCollection } from './processes/metrics-collection.ts';
 import { openInBrowser } from './processes/open-browser.ts';
 import { outliveOutput, print } from './processes/output.ts';
 import { primaryControls } from './processes/primary-controls.ts';
-import { Supervisor } from './processes/supervisor.ts';
+import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 
 /** The longest lease that a process may have held. */
 const MAX_LEASE_MS = 120_000;
@@ -65,12 +67,24 @@ Starts the service on http://127.0.0.1:3000, with its data in ./data; the first 
 npm run doctor examines the host and the settings; npm run admin -- --help lists the commands of the operator.
 `;
 
+/** What every part of the primary stands on. */
+interface Primary {
+  settings: Settings;
+  log: Logger;
+  hostId: string;
+  stores: Stores;
+  /** The mark of the documents, by which processes of one deployment know each other. */
+  deployment: string;
+  capacity: ChangeableCapacity;
+  restarts: RestartMeter;
+}
+
 /** The primary process: it runs the embedded stores and supervises the API processes, and serves no calls itself. */
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
   endOnHelp(words, USAGE, ['--open']);
   outliveOutput();
-  const ofFile = loadSettingsFile();
+  const fileWarnings = loadSettingsFile();
   // Only this user can read stored files, regardless of the directory; the processes inherit the mask.
   process.umask(0o077);
   const settings = readSettings(process.env);
@@ -78,7 +92,7 @@ async function main(): Promise<void> {
   const allocator = chooseAllocator(settings.processes.ALLOCATOR);
   const misspelt = misspeltSettings(process.env);
   for (const warning of [
-    ...ofFile,
+    ...fileWarnings,
     ...misspelt,
     ...warningsOf(settings),
     ...(await sandboxWarnings(settings)),
@@ -89,11 +103,62 @@ async function main(): Promise<void> {
   const chosenPort = await checkAddress(HOST, PORT);
   if (METRICS_PORT !== 0) await checkAddress(HOST, METRICS_PORT, 'METRICS_PORT');
 
-  const hostId = randomText(12);
-  const startedAt = new Date().toISOString();
   const host = hostForProcesses();
+  const primary = await openPrimary(settings, host, log);
+  const { hostId, stores, capacity } = primary;
+  const collect = provideMetrics(primary, host);
+  const admin = await openAdmin(primary);
+
+  setUpForks();
+  const history = new History();
+  const recorder = new LoadRecorder({ hostId, history, readOwn: loadSnapshot, nowMs: Date.now });
+  const supervisor: Supervisor = new Supervisor({
+    ...superviseOptions(primary),
+    environment: environmentOf(primary, allocator.environment, chosenPort),
+    onDeath: (reason, processId) => {
+      primary.restarts.restarted(reason);
+      reporter.restarted(reason, processId);
+    },
+  });
+  const reporter = new HostReporter({
+    hostId,
+    history,
+    recorder,
+    hangTimeoutMs: settings.processes.HANG_TIMEOUT_MS,
+    processes: () => supervisor.processes(),
+    settings: () => capacity.values(),
+    nowMs: Date.now,
+  });
+  recordLoad(recorder, log);
+  const stopping = handleSignals(primary, { supervisor, reporter, admin });
+
+  // This is done before the first call is possible. If the start fails afterwards, the next start prints new secrets.
+  const firstStart = await makeFirstAccount(settings, stores, hostId);
+  if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
+    log.info('BOOTSTRAP_* has no effect: there is an account already.');
+  const port = await supervisor.start().catch((error) => {
+    if (stopping.aborted) return null;
+    throw error;
+  });
+  // A signal has already begun to stop the service during its start.
+  if (port === null) return;
+  if (METRICS_PORT !== 0)
+    await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
+  await answerControls(
+    stores.coordination,
+    { hostId, processId: 'primary' },
+    primaryControls({ hostId, supervisor, capacity, reporter, log }),
+  );
+  const { PROCESSES: processes } = settings.processes;
+  log.info(processesChosen(processes, Boolean(process.env.PROCESSES)));
+  log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
+  const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
+  await welcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
+}
+
+/** Opens the stores. One that is unreachable, damaged or of another deployment ends the start with a message. */
+async function openPrimary(settings: Settings, host: ChannelHost, log: Logger): Promise<Primary> {
   const stores = await openStores(settings.stores, host, log);
-  // An unreachable or damaged store ends the start here with a message.
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
   if (!isEmbedded(settings.stores)) {
     // The driver is loaded only when it is needed.
@@ -108,10 +173,16 @@ async function main(): Promise<void> {
     const { REDIS_PREFIX: prefix } = settings.stores;
     await holdPrefix(stores.coordination, { mark: deployment, prefix, log });
   }
-  const restarts = new RestartMeter();
+  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });
+  const hostId = randomText(12);
+  return { settings, log, hostId, stores, deployment, capacity, restarts: new RestartMeter() };
+}
+
+/** Lets the API processes read the metrics of the host. @returns the function that collects them. */
+function provideMetrics({ settings, restarts }: Primary, host: ChannelHost): () => Promise<string> {
   const metrics = createMetricsCollection();
-  const { DATA_DIR } = settings.stores;
-  const reserveBytes = settings.stores.STORAGE_RESERVE_MEGABYTES * MEGABYTE;
+  const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = settings.stores;
+  const reserveBytes = STORAGE_RESERVE_MEGABYTES * MEGABYTE;
   createHostMeter({
     version: packageJson.version,
     cores: grantedCores(),
@@ -122,12 +193,18 @@ async function main(): Promise<void> {
   });
   const collect = async () => `${await metrics()}${await restarts.text()}`;
   host.provide('metrics', collect);
-  const admin = isEmbedded(settings.stores)
-    ? await openAdminSocket(DATA_DIR, commandContext(settings, stores), (error) =>
-        log.warn({ err: error }, 'A command of the operator could not connect'),
-      )
-    : null;
+  return collect;
+}
 
+/** On the embedded stores, the commands of the operator run here; null on others, which they open themselves. */
+async function openAdmin({ settings, stores, log }: Primary): Promise<{ close(): Promise<void> } | null> {
+  if (!isEmbedded(settings.stores)) return null;
+  return openAdminSocket(settings.stores.DATA_DIR, commandContext(settings, stores), (error) =>
+    log.warn({ err: error }, 'A command of the operator could not connect'),
+  );
+}
+
+function setUpForks(): void {
   cluster.setupPrimary({
     exec: new URL('./server.ts', import.meta.url).pathname,
     execArgv: [
@@ -137,73 +214,76 @@ async function main(): Promise<void> {
       ...heapOptions(process.env.NODE_OPTIONS ?? ''),
     ],
   });
+}
+
+/** The environment of each API process that is started. */
+function environmentOf(
+  { settings, hostId, deployment, capacity }: Primary,
+  ofAllocator: Readonly<Record<string, string>>,
+  chosenPort: number,
+): () => Record<string, string> {
+  const startedAt = new Date().toISOString();
   let forked = 0;
-  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });
-  const supervisor = new Supervisor({
+  return () => {
+    forked += 1;
+    return {
+      ...ofAllocator,
+      DARKROOM_HOST_ID: hostId,
+      DARKROOM_STARTED_AT: startedAt,
+      DARKROOM_DEPLOYMENT: deployment,
+      DARKROOM_PROCESS_ID: String(forked),
+      // With PORT=0, a process that replaces the only one would listen on another port than the printed one.
+      PORT: String(chosenPort),
+      // A replacing process takes half the CPU with the code cache that the first one writes before it listens.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
+      UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
+    };
+  };
+}
+
+function superviseOptions(primary: Primary): Omit<SupervisorOptions, 'environment' | 'onDeath'> {
+  const { settings, log } = primary;
+  return {
     processes: settings.processes.PROCESSES,
     drainTimeoutMs: settings.processes.DRAIN_TIMEOUT_MS,
     hangTimeoutMs: settings.processes.HANG_TIMEOUT_MS,
     log,
-    environment: () => {
-      forked += 1;
-      return {
-        ...allocator.environment,
-        DARKROOM_HOST_ID: hostId,
-        DARKROOM_STARTED_AT: startedAt,
-        DARKROOM_DEPLOYMENT: deployment,
-        DARKROOM_PROCESS_ID: String(forked),
-        // With PORT=0, a process that replaces the only one would listen on another port than the printed one.
-        PORT: String(chosenPort),
-        // A replacing process takes half the CPU with the code cache that the first one writes before it listens.
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(DATA_DIR, 'compile-cache'),
-        UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
-      };
-    },
-    onGone: (processId) => {
-      const { coordination } = stores;
-      const holders = `${hostId}/${processId}/`;
-      const giveBack = () =>
-        Promise.all([
-          coordination.releaseSlotsByPrefix(holders),
-          releaseEndpointsByHolder(coordination, holders),
-          ItemsStore.open(stores.documents, () => new Date()).then((items) =>
-            items.endLeases(`${hostId}/${processId}`),
-          ),
-        ]);
-      retryUntil(giveBack, MAX_LEASE_MS).catch((error) =>
-        log.warn(
-          { err: error },
-          'The leases of a dead process could not be released: they expire by themselves',
-        ),
-      );
-    },
-    onDeath: (reason, processId) => {
-      restarts.restarted(reason);
-      reporter.restarted(reason, processId);
-    },
+    onGone: (processId) => releaseLeases(primary, processId),
     onHopeless: (reason) => {
       log.fatal(reason);
       process.exit(1);
     },
-  });
+  };
+}
 
-  const history = new History();
-  const recorder = new LoadRecorder({ hostId, history, readOwn: loadSnapshot, nowMs: Date.now });
-  const reporter = new HostReporter({
-    hostId,
-    history,
-    recorder,
-    hangTimeoutMs: settings.processes.HANG_TIMEOUT_MS,
-    processes: () => supervisor.processes(),
-    settings: () => capacity.values(),
-    nowMs: Date.now,
-  });
-  recordLoad(recorder, log);
+/** Gives back what a process that has ended held: its slots, its endpoints, its items of jobs. */
+function releaseLeases({ stores, hostId, log }: Primary, processId: number): void {
+  const { coordination, documents } = stores;
+  const holders = `${hostId}/${processId}/`;
+  const giveBack = () =>
+    Promise.all([
+      coordination.releaseSlotsByPrefix(holders),
+      releaseEndpointsByHolder(coordination, holders),
+      ItemsStore.open(documents, () => new Date()).then((items) => items.endLeases(`${hostId}/${processId}`)),
+    ]);
+  retryUntil(giveBack, MAX_LEASE_MS).catch((error) =>
+    log.warn({ err: error }, 'The leases of a dead process could not be released: they expire by themselves'),
+  );
+}
 
-  let stopping = false;
+/** What signals act on. */
+interface Stoppable {
+  supervisor: Supervisor;
+  reporter: HostReporter;
+  admin: { close(): Promise<void> } | null;
+}
+
+/** Stops the service by SIGTERM or SIGINT, and replaces its processes by SIGHUP. @returns aborted once it stops. */
+function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }: Stoppable): AbortSignal {
+  const stopping = new AbortController();
   const stop = async (signal: string) => {
-    if (stopping) return;
-    stopping = true;
+    if (stopping.signal.aborted) return;
+    stopping.abort();
     log.info(`${signal}: draining`);
     await supervisor.stop();
     await admin?.close();
@@ -218,30 +298,14 @@ async function main(): Promise<void> {
     reporter.note({ kind: 'reload', by: 'SIGHUP', text: 'Every process is replaced' });
     void supervisor.replaceAll();
   });
+  return stopping.signal;
+}
 
-  // This is done before the first call is possible. If the start fails afterwards, the next start prints new secrets.
-  const firstStart = await makeFirstAccount(settings, stores, hostId);
-  if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
-    log.info('BOOTSTRAP_* has no effect: there is an account already.');
-  const port = await supervisor.start().catch((error) => {
-    if (stopping) return null;
-    throw error;
-  });
-  // A signal has already begun to stop the service during its start.
-  if (port === null) return;
-  if (METRICS_PORT !== 0)
-    await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
-  const name = { hostId, processId: 'primary' };
-  await answerControls(
-    stores.coordination,
-    name,
-    primaryControls({ hostId, supervisor, capacity, reporter, log }),
-  );
-  const { PROCESSES: processes } = settings.processes;
-  log.info(processesChosen(processes, Boolean(process.env.PROCESSES)));
-  log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
-  const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
-  const mustOpen = words.includes('--open');
+/** Prints where the service listens, with the first key on a first start, and opens the console if it was asked for. */
+async function welcome(
+  { stores, log }: Primary,
+  { url, firstStart, mustOpen }: { url: string; firstStart: Bootstrapped | null; mustOpen: boolean },
+): Promise<void> {
   const accounts = await AccountsStore.open(stores.documents);
   const signInAddress =
     firstStart !== null || mustOpen ? await createSignInAddress(accounts, url, { now: new Date() }) : null;

@@ -60,8 +60,8 @@ export interface Platform extends Omit<Stores, 'close'> {
 /** The time at which this release was unpacked, as the date of the guidelines. */
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
-/** The pools of a process that work on images. */
-interface Imaging {
+/** The pools of a process that work on images, and its fonts. */
+export interface Imaging {
   imageWorkers: ImageWorkers;
   readers: Readers;
   renders: Renders;
@@ -70,7 +70,7 @@ interface Imaging {
 
 /** Opens the slices, one statement each. Each is opened after the slices that it needs. */
 export async function openSlices(settings: Settings, platform: Platform, imaging: Imaging) {
-  const { documents, publicUrl, log } = platform;
+  const { publicUrl, log } = platform;
   const all: Slice[] = [];
   const added = <S extends Slice>(slice: S): S => {
     all.push(slice);
@@ -95,41 +95,18 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
   );
   const { gate } = accounts;
   const requests = added(await Requests.open({ ...platform, gate }));
-  const plans = readPlans();
-  /** What several slices take. */
-  const shared = {
-    ...platform,
-    ...imaging,
-    gate,
-    plan: (id: string) => planNamed(plans, id),
-    models: offeredModels(readModels(), offeredBy(settings.providers)),
-    topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
-    signatures: await openSignatures(documents),
-    outbound: tracedOutbound(
-      createOutbound({
-        allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
-        allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
-      }),
-      platform.tracing,
-    ),
-    answerSchemas: new AnswerSchemas(),
-  };
+  const shared = { ...platform, ...imaging, gate, ...(await openShared(settings, platform)) };
   const billing: Billing = added(
     await openBilling({
       ...shared,
       accounts: accounts.store,
       countAssets: later.countAssets,
       usageSources: later.usageSources,
-      limits: {
-        syncConcurrency: settings.accounts.SYNC_CALLS_PER_ACCOUNT,
-        jobWaits: MAX_JOB_WAITS,
-        requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
-        runningJobsPerType: MAX_RUNNING_JOBS_PER_TYPE,
-      },
+      limits: limitsOf(settings),
     }),
   );
   const { typicalSeconds } = later;
-  const catalogue = added(openCatalogue({ ...shared, plans, installedAt: INSTALLED_AT, typicalSeconds }));
+  const catalogue = added(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSeconds }));
   added(openModels(shared));
   added(await openFeedback(shared));
   const assets: Assets = added(
@@ -187,4 +164,34 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
   );
   const mcp = openMcp({ gate, publicUrl, settings: settings.http });
   return { all, gate, requests, catalogue, transforms, delivery, mcp };
+}
+
+/** The limits of each account, as the usage tells them. */
+function limitsOf({ accounts, http }: Settings) {
+  return {
+    syncConcurrency: accounts.SYNC_CALLS_PER_ACCOUNT,
+    jobWaits: MAX_JOB_WAITS,
+    requestsPerMinute: http.REQUESTS_PER_MINUTE,
+    runningJobsPerType: MAX_RUNNING_JOBS_PER_TYPE,
+  };
+}
+
+/** What several slices take besides the parts of the process. */
+async function openShared(settings: Settings, { documents, publicUrl, tracing }: Platform) {
+  const plans = readPlans();
+  return {
+    plans,
+    plan: (id: string) => planNamed(plans, id),
+    models: offeredModels(readModels(), offeredBy(settings.providers)),
+    topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
+    signatures: await openSignatures(documents),
+    outbound: tracedOutbound(
+      createOutbound({
+        allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
+        allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
+      }),
+      tracing,
+    ),
+    answerSchemas: new AnswerSchemas(),
+  };
 }
