@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../src/platform/ids/ids.ts';
-import { openEmbeddedCoordination } from '../src/platform/stores/coordination/embedded.ts';
-import { connectRedisCoordination } from '../src/platform/stores/coordination/redis.ts';
+import { EmbeddedCoordination } from '../src/platform/stores/coordination/embedded.ts';
+import { RedisCoordination } from '../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
 import { ACCOUNTS } from '../src/product/accounts/store.ts';
@@ -40,8 +40,8 @@ export async function engineAlone(
     ? await connectMongoDocuments(servers.mongodb)
     : openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   const coordination = servers
-    ? connectRedisCoordination({ url: servers.redis, keyPrefix: `${name}:` })
-    : await openEmbeddedCoordination(documents, Date.now);
+    ? new RedisCoordination({ url: servers.redis, keyPrefix: `${name}:` })
+    : await EmbeddedCoordination.open(documents, Date.now);
   const now = () => new Date();
   const store = await BillingStore.open(documents);
   const nothing = async () => undefined;

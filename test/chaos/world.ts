@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { dropDatabase, randomDatabase } from '../../bench/services/mongodb.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
-import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
 import type { Collection, Documents } from '../../src/platform/stores/documents/port.ts';
-import { openFileObjects } from '../../src/platform/stores/objects/files.ts';
+import { FileObjects } from '../../src/platform/stores/objects/files.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import { ACCOUNTS } from '../../src/product/accounts/store.ts';
@@ -80,10 +80,10 @@ export async function openWorld({
   const database = mongodbUrl === undefined ? null : randomDatabase(mongodbUrl);
   const memory = await borrowStore();
   const documents = database === null ? memory : await connectMongoDocuments(database);
-  const objects = openFileObjects(join(directory, 'objects'));
+  const objects = new FileObjects(join(directory, 'objects'));
   let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
   const now = () => new Date(nowMs);
-  const coordination = await openEmbeddedCoordination(memory, () => nowMs);
+  const coordination = await EmbeddedCoordination.open(memory, () => nowMs);
   const publish = coordination.publish.bind(coordination);
   coordination.publish = async (channel, message) => (losesSignal() ? 0 : publish(channel, message));
   const hosts: Host[] = [];
@@ -118,7 +118,6 @@ export async function openWorld({
         pictures: async () => new Map(),
         countOfJob: async () => 0,
         open: () => Promise.reject(new Error('Nothing is downloaded here.')),
-        checksum: () => Promise.reject(new Error('Nothing is downloaded here.')),
         quota: await JobQuota.open(reached, now),
         outputs,
       },

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { Sweeper, type SweepTask } from '../../src/platform/periodic-tasks.ts';
-import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import { BillingStore } from '../../src/product/billing/store.ts';
 import { startServer } from '../support/harness.ts';
@@ -18,7 +18,7 @@ async function startSweepers(t: Test, tasks: SweepTask[], intervalMs = 1) {
   const clock = { nowMs: 0 };
   const documents = openEmbeddedDocuments(':memory:');
   t.teardown(() => documents.close());
-  const coordination = await openEmbeddedCoordination(documents, () => clock.nowMs);
+  const coordination = await EmbeddedCoordination.open(documents, () => clock.nowMs);
   let logged = '';
   const log = pino({}, { write: (line) => (logged += line) });
   const now = () => new Date(clock.nowMs);

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { newId } from '../../src/platform/ids/ids.ts';
-import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
 import { OpenEvents } from '../../src/product/events/open.ts';
@@ -12,7 +12,7 @@ const AT = new Date('2026-05-04T03:02:01.000Z');
 
 async function openRoom(t: Test) {
   const documents = openEmbeddedDocuments(join(t.testdir(), 'documents.sqlite'));
-  const coordination = await openEmbeddedCoordination(documents);
+  const coordination = await EmbeddedCoordination.open(documents);
   const events = await OpenEvents.open({ documents, coordination });
   t.teardown(async () => {
     await events.stop();

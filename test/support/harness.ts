@@ -7,11 +7,11 @@ import root, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
 import { buildApp } from '../../src/host/app.ts';
 import { newId, randomText } from '../../src/platform/ids/ids.ts';
-import { openEmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import type { Coordination } from '../../src/platform/stores/coordination/port.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { Documents } from '../../src/platform/stores/documents/port.ts';
-import { openFileObjects } from '../../src/platform/stores/objects/files.ts';
+import { FileObjects } from '../../src/platform/stores/objects/files.ts';
 import { combineStores, type Stores } from '../../src/platform/stores/open.ts';
 import { noTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
 import { createKey } from '../../src/product/accounts/accounts.ts';
@@ -147,13 +147,13 @@ export async function openTestStores(directory: string, now: () => Date): Promis
   const [documents, coordination] = isCluster
     ? await clusterStores(now)
     : await embeddedStores(directory, now);
-  const objects = openFileObjects(join(directory, 'objects'));
+  const objects = new FileObjects(join(directory, 'objects'));
   return combineStores(documents, coordination, objects);
 }
 
 async function embeddedStores(directory: string, now: () => Date): Promise<[Documents, Coordination]> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  return [documents, await openEmbeddedCoordination(documents, () => now().getTime())];
+  return [documents, await EmbeddedCoordination.open(documents, () => now().getTime())];
 }
 
 /** A database and a key prefix of its own on the servers of this run. Their drivers are loaded only here. */
@@ -171,10 +171,10 @@ async function clusterStores(now: () => Date): Promise<[Documents, Coordination]
 const keyPrefixes = new WeakMap<Coordination, string>();
 
 async function connectToRedis(keyPrefix: string, time: Coordination['time']): Promise<Coordination> {
-  const { connectRedisCoordination } = await import('../../src/platform/stores/coordination/redis.ts');
+  const { RedisCoordination } = await import('../../src/platform/stores/coordination/redis.ts');
   // As patient as the other deadlines: a busy machine is not an outage.
   const options = { url: process.env.REDIS_URL ?? '', keyPrefix, deadlineMs: 20_000 };
-  const coordination = Object.assign(connectRedisCoordination(options), { time });
+  const coordination = Object.assign(new RedisCoordination(options), { time });
   keyPrefixes.set(coordination, keyPrefix);
   return coordination;
 }

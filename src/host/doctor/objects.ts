@@ -11,9 +11,9 @@ const LARGE_BYTES = 12 * MEGABYTE;
 export async function checkObjects({ stores }: Settings): Promise<Finding[]> {
   const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
   if (S3_BUCKET === '') return [ok('Objects are files below DATA_DIR: there is no S3 to check.')];
-  const { openS3Objects } = await import('../../platform/stores/objects/s3.ts');
+  const { S3Objects } = await import('../../platform/stores/objects/s3.ts');
   const endpoint = S3_ENDPOINT === '' ? {} : { endpoint: S3_ENDPOINT };
-  const objects = openS3Objects({ bucket: S3_BUCKET, region: S3_REGION, ...endpoint });
+  const objects = new S3Objects({ bucket: S3_BUCKET, region: S3_REGION, ...endpoint });
   const key = `doctor/${randomText(16)}`;
   return orProblem(
     async () => {

@@ -4,14 +4,18 @@ import type { SettingsOf } from '../setting.ts';
 import { present } from '../values/present.ts';
 import { MEGABYTE } from '../values/units.ts';
 import type { storesSettings } from './config.ts';
+import {
+  coordinationOverChannel,
+  EmbeddedCoordination,
+  provideCoordination,
+} from './coordination/embedded.ts';
 import type { ListenerLog } from './coordination/listeners.ts';
-import { coordinationOverChannel, provideCoordination } from './coordination/over-channel.ts';
 import type { Coordination } from './coordination/port.ts';
 import type { Documents, ListedDocuments } from './documents/port.ts';
 import { documentsOverChannel, provideDocuments } from './documents/remote.ts';
 import type { Channel, ChannelHost } from './embedded/channel.ts';
 import { DataDirectory } from './embedded/data-directory.ts';
-import { openFileObjects } from './objects/files.ts';
+import { FileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
 import { DiskReserve, readSpace } from './objects/reserve.ts';
 import { StoreTimeout, timed, timedDocuments } from './store-timeout.ts';
@@ -47,8 +51,7 @@ export async function openStores(
   const documents = await openDocuments(settings);
   if (!isEmbedded(settings))
     return combineStores(documents, await connectCoordination(settings, log), await openObjects(settings));
-  const { openEmbeddedCoordination } = await import('./coordination/embedded.ts');
-  const coordination = await openEmbeddedCoordination(documents, Date.now, log);
+  const coordination = await EmbeddedCoordination.open(documents, Date.now, log);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
   return combineStores(documents, coordination, await openObjects(settings));
@@ -126,8 +129,8 @@ export async function connectCoordination(
   { REDIS_URL, REDIS_PREFIX }: StoresSettings,
   log?: ListenerLog,
 ): Promise<Coordination> {
-  const { connectRedisCoordination } = await import('./coordination/redis.ts');
-  return connectRedisCoordination({ url: REDIS_URL, keyPrefix: `${REDIS_PREFIX}:`, ...present({ log }) });
+  const { RedisCoordination } = await import('./coordination/redis.ts');
+  return new RedisCoordination({ url: REDIS_URL, keyPrefix: `${REDIS_PREFIX}:`, ...present({ log }) });
 }
 
 /** @param environment as of `openToCopy`. */
@@ -136,10 +139,10 @@ export async function openObjects(
   environment: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Objects> {
   if (settings.S3_BUCKET === '')
-    return openFileObjects(join(settings.DATA_DIR, 'objects'), settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE);
-  const { credentialsIn, openS3Objects } = await import('./objects/s3.ts');
+    return new FileObjects(join(settings.DATA_DIR, 'objects'), settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE);
+  const { credentialsIn, S3Objects } = await import('./objects/s3.ts');
   const credentials = credentialsIn(environment);
-  return openS3Objects({
+  return new S3Objects({
     bucket: settings.S3_BUCKET,
     region: settings.S3_REGION,
     ...(settings.S3_ENDPOINT === '' ? {} : { endpoint: settings.S3_ENDPOINT }),

@@ -9,11 +9,19 @@ export type Around = (step: () => unknown) => unknown;
  */
 export function wrapped<P extends object>(port: P, aroundOf: (method: string) => Around): P {
   const wrapping: Record<string, unknown> = {};
-  for (const name in port) {
+  const methods = port as Record<string, Method>;
+  for (const name of methodNames(port)) {
     const around = aroundOf(name);
-    wrapping[name] = (...args: unknown[]) => around(() => (port[name] as Method)(...args));
+    wrapping[name] = (...args: unknown[]) => around(() => methods[name]?.(...args));
   }
   return wrapping as P;
+}
+
+/** The names of the methods of an object: its own, and those of its class. */
+function methodNames(port: object): string[] {
+  const ofClass: object = Object.getPrototypeOf(port);
+  const inherited = ofClass === Object.prototype ? [] : Object.getOwnPropertyNames(ofClass);
+  return [...Object.keys(port), ...inherited.filter((name) => name !== 'constructor')];
 }
 
 /** Wraps each method of documents and of their collections. */

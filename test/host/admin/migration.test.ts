@@ -8,7 +8,7 @@ import { type MigrationSide, migrate } from '../../../src/host/admin/migration.t
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { Document } from '../../../src/platform/stores/documents/port.ts';
-import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
 
 interface Thing extends Document {
   accountId: string;
@@ -43,7 +43,7 @@ async function embeddedSide(t: Test): Promise<MigrationSide> {
   const directory = await folder(t);
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   t.teardown(() => documents.close());
-  return { documents, objects: openFileObjects(join(directory, 'objects')) };
+  return { documents, objects: new FileObjects(join(directory, 'objects')) };
 }
 
 async function filled(side: MigrationSide, count: number): Promise<void> {
@@ -137,7 +137,7 @@ t.test('to MongoDB and back', { skip: mongo === null && 'no MongoDB' }, async (t
     await mongo?.stop();
   });
   const [from, back] = [await embeddedSide(t), await embeddedSide(t)];
-  const cluster = { documents, objects: openFileObjects(await folder(t)) };
+  const cluster = { documents, objects: new FileObjects(await folder(t)) };
   await filled(from, 1_200);
   const there = await migrate(from, cluster, quiet);
   t.same(there.collections, { things: 1_200 });

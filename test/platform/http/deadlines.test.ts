@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { openS3Objects } from '../../../src/platform/stores/objects/s3.ts';
+import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
 import { StoreTimeout, timed, timedDocuments } from '../../../src/platform/stores/store-timeout.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
@@ -169,7 +169,7 @@ t.test(
   async (t) => {
     process.env.AWS_ACCESS_KEY_ID = 'any';
     process.env.AWS_SECRET_ACCESS_KEY = 'any';
-    const hangingObjects = openS3Objects({ bucket: 'b', region: 'us-east-1', endpoint: silent.url });
+    const hangingObjects = new S3Objects({ bucket: 'b', region: 'us-east-1', endpoint: silent.url });
     t.teardown(() => hangingObjects.close());
     const at = await startServer(t, {
       settings,

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';
-import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import type { Documents } from '../../../src/platform/stores/documents/port.ts';
-import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { mountDisk } from '../../support/disk.ts';
 import { startServer } from '../../support/harness.ts';
@@ -130,8 +130,8 @@ function restartsOf(log: string): number {
 
 async function storesOn(directory: string): Promise<Stores> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await openEmbeddedCoordination(documents);
-  const objects = openFileObjects(join(directory, 'objects'), RESERVE_BYTES);
+  const coordination = await EmbeddedCoordination.open(documents);
+  const objects = new FileObjects(join(directory, 'objects'), RESERVE_BYTES);
   const close = async () => {
     await coordination.close();
     await Promise.all([documents.close(), objects.close()]);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { dropDatabase, randomDatabase, startMongo } from '../../../bench/services/mongodb.ts';
 import { startRedis } from '../../../bench/services/redis.ts';
-import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
+import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 import { type Proxy as CuttableProxy, startProxy } from '../../support/services/proxy.ts';
@@ -61,13 +61,13 @@ async function behindProxies(t: Test, redisUrl: string, mongoUrl: string) {
   };
   const through = new URL(database);
   through.port = String(proxies.documents.port);
-  const coordination = connectRedisCoordination({
+  const coordination = new RedisCoordination({
     url: `redis://127.0.0.1:${proxies.coordination.port}`,
     keyPrefix: `outage-${database.pathname.slice(1)}:`,
     deadlineMs: 1_000,
   });
   const documents = await connectMongoDocuments(through.href);
-  const objects = openFileObjects(join(directory, 'objects'));
+  const objects = new FileObjects(join(directory, 'objects'));
   const stores: Stores = { documents, coordination, objects, close: async () => undefined };
   t.teardown(async () => {
     await coordination.close();

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t, { type Test } from 'tap';
-import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { type Answer, startServer, type TestServer } from '../../support/harness.ts';
 
 const CACHED_MS = 30_000;
@@ -12,7 +12,7 @@ async function startHosts(t: Test, settings: Record<string, string> = {}) {
   const here = await startServer(t, { now, settings });
   const { stores } = here;
   const neighbour = await startServer(t, { now, stores, settings });
-  const coordination = await openEmbeddedCoordination(stores.documents, () => clock.nowMs);
+  const coordination = await EmbeddedCoordination.open(stores.documents, () => clock.nowMs);
   const elsewhere = await startServer(t, { now, stores: { ...stores, coordination }, hostId: 'other-host' });
   return { clock, here, neighbour, elsewhere };
 }

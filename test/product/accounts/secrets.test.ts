@@ -8,11 +8,11 @@ import t, { type Test } from 'tap';
 import { dropDatabase, randomDatabase } from '../../../bench/services/mongodb.ts';
 import { runCommand } from '../../../src/host/admin/commands.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
-import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
-import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
+import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import { openFileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 import { OPERATOR } from '../../support/operator.ts';
@@ -87,9 +87,9 @@ async function embedded(t: Test): Promise<OpenBook> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await openEmbeddedCoordination(documents);
+  const coordination = await EmbeddedCoordination.open(documents);
   return {
-    stores: storesOf(t, { documents, coordination, objects: openFileObjects(join(directory, 'objects')) }),
+    stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
     async contents() {
       const names = await readdir(directory, { recursive: true, withFileTypes: true });
       const files = names.filter((entry) => entry.isFile());
@@ -106,9 +106,9 @@ async function cluster(t: Test, mongodbUrl: string, redisUrl: string): Promise<O
   t.teardown(() => dropDatabase(url));
   const keyPrefix = `secrets-${randomText(8)}:`;
   const documents = await connectMongoDocuments(url);
-  const coordination = connectRedisCoordination({ url: redisUrl, keyPrefix });
+  const coordination = new RedisCoordination({ url: redisUrl, keyPrefix });
   return {
-    stores: storesOf(t, { documents, coordination, objects: openFileObjects(join(directory, 'objects')) }),
+    stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
     contents: async () => (await mongoContents(url)) + (await redisContents(redisUrl, keyPrefix)),
   };
 }

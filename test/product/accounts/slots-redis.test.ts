@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import { startRedis } from '../../../bench/services/redis.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
-import { connectRedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
+import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
 import { CallSlots } from '../../../src/product/accounts/gate/slots.ts';
 import { startProxy } from '../../support/services/proxy.ts';
@@ -21,8 +21,8 @@ if (redis === null) {
     const keyPrefix = `slots-${randomText(8)}:`;
     const proxy = await startProxy(Number(new URL(redis.url).port));
     const url = `redis://127.0.0.1:${proxy.port}`;
-    const behindProxy = connectRedisCoordination({ url, keyPrefix, deadlineMs: 1_000 });
-    const direct = connectRedisCoordination({ url: redis.url, keyPrefix, deadlineMs: 20_000 });
+    const behindProxy = new RedisCoordination({ url, keyPrefix, deadlineMs: 1_000 });
+    const direct = new RedisCoordination({ url: redis.url, keyPrefix, deadlineMs: 20_000 });
     t.teardown(async () => {
       await Promise.all([behindProxy.close(), direct.close()]);
       await proxy.stop();

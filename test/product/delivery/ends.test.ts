@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { wrapped } from '../../../src/platform/stores/wrapped.ts';
 import { Operator } from '../../../src/product/accounts/operator.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
 import { startServer, type TestAccount, type TestServer } from '../../support/harness.ts';
@@ -24,7 +25,10 @@ const { stores } = server;
 /** Another process of the host. */
 const second = await startServer(t, { settings: { ...PATIENT, DATA_DIR: here }, now, stores });
 /** A host that no message reaches. */
-const deaf = { ...stores.coordination, subscribe: async () => () => undefined };
+const deaf = {
+  ...wrapped(stores.coordination, () => (step) => step()),
+  subscribe: async () => () => undefined,
+};
 const startDistant = () =>
   startServer(t, {
     ...{ settings: { ...PATIENT, DATA_DIR: there }, now, hostId: 'distant' },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { runCommand } from '../../../src/host/admin/commands.ts';
-import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { startServer } from '../../support/harness.ts';
 import { OPERATOR } from '../../support/operator.ts';
@@ -54,7 +54,7 @@ t.test('a dry run ignores the key', async (t) => {
 t.test('the job itself remembers its key, when all records of keys are lost', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
-  const coordination = await openEmbeddedCoordination(documents, Date.now);
+  const coordination = await EmbeddedCoordination.open(documents, Date.now);
   t.teardown(async () => {
     await coordination.close();
     await documents.close();

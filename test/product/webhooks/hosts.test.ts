@@ -1,6 +1,6 @@
 // needs: both stores
 import t from 'tap';
-import { openEmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
+import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { SCHEDULE, WAKE } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
 import { openTestStores } from '../../support/harness.ts';
@@ -92,7 +92,7 @@ t.test('a lost schedule comes back from the documents, with what is due and what
   });
   await host.stop();
   // What a flush leaves: the documents, and a coordination that knows nothing.
-  const coordination = await openEmbeddedCoordination(stores.documents, () => clock.ms);
+  const coordination = await EmbeddedCoordination.open(stores.documents, () => clock.ms);
   const later = await startProcess(t, { documents: stores.documents, coordination }, now);
   status = 200;
   clock.ms = Date.parse(queued.dueAt ?? '') - 1;

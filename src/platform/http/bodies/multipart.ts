@@ -42,141 +42,176 @@ interface MultipartOptions {
 }
 
 /**
- * A multipart body whose file has begun. When it is disposed of early, the rest is read and dropped, so that the client
+ * A multipart body whose first file has begun; the rest is read while that file is read. Files of other names are
+ * skipped, except for those to keep. When it is disposed of early, the rest is read and dropped, so that the client
  * gets its response.
  */
-interface Multipart extends Disposable {
-  file: FilePart;
+export class Multipart implements Disposable {
+  readonly #body: Readable;
+  readonly #options: MultipartOptions;
+  readonly #maxFiles: number;
+  readonly #parser: BusboyInstance;
+  readonly #fields: Record<string, string> = Object.create(null);
+  /** The names of the files besides `file`; complete when `fields` resolves. */
+  readonly otherNames: string[] = [];
+  readonly #kept: (Omit<FurtherFile, 'bytes'> & { chunks: Promise<Buffer[]> })[] = [];
+  /** The parts named `file`. */
+  readonly #parts: Readable[] = [];
+  readonly #found = Promise.withResolvers<FilePart>();
+  readonly #otherFiles = new Readable({ objectMode: true, read: () => undefined });
+  readonly #ended = Promise.withResolvers<void>();
+  #file: FilePart | undefined;
+  #hasFailed = false;
+  #received = 0;
+
+  private constructor(request: FastifyRequest, body: Readable, options: MultipartOptions) {
+    this.#body = body;
+    this.#options = options;
+    this.#maxFiles = options.maxFiles ?? 1;
+    this.#parser = openParser(request, options.fileLimitBytes, this.#maxFiles);
+    // Without a listener, an error would end the process. Those who read the files get it.
+    this.#otherFiles.on('error', () => undefined);
+    // After an error of the file, the caller does not await the fields.
+    this.#ended.promise.catch(() => undefined);
+  }
+
+  /**
+   * Reads a multipart body up to its `file` part.
+   * @throws ApiError invalid_param on `file` without one or with too many, on a field given twice, or on `body` when
+   *   malformed or of too many parts; payload_too_large on `file` or `body`. A fault that is found while the file is
+   *   read ends its stream with the same error.
+   */
+  static async open(request: FastifyRequest, body: Readable, options: MultipartOptions): Promise<Multipart> {
+    const { maxFiles = 1, bodyLimitBytes } = options;
+    if ((announcedBytes(request) ?? 0) > maxFiles * bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
+    const multipart = new Multipart(request, body, options);
+    multipart.#parse();
+    multipart.#file = await multipart.#found.promise;
+    return multipart;
+  }
+
+  /** The first part named `file`. */
+  get file(): FilePart {
+    if (this.#file === undefined) throw new Error('A multipart body is opened when its file begins.');
+    return this.#file;
+  }
+
   /** The further parts named `file`. Each has to be read, or disposed of, before the next one comes. */
-  otherFiles: AsyncIterable<FilePart>;
+  get otherFiles(): AsyncIterable<FilePart> {
+    return this.#otherFiles;
+  }
+
   /**
    * The text fields by name, before or after the file. Resolves at the end of the body, so its files have to be read
    * first.
    * @throws ApiError for a fault after the file.
    */
-  fields(): Promise<Record<string, string>>;
-  /** The names of the files besides `file`; complete when `fields` resolves. */
-  otherNames: readonly string[];
+  async fields(): Promise<Record<string, string>> {
+    await this.#ended.promise;
+    return this.#fields;
+  }
+
   /**
    * The files that are kept, in the order sent, before or after the first. Resolves like `fields`.
    * @throws ApiError payload_too_large on the name of one, or as `fields`.
    */
-  further(): Promise<FurtherFile[]>;
-}
-
-/**
- * Reads a multipart body up to its `file` part; the rest is read while the file is read. Files of other names are
- * skipped, except for those to keep.
- * @throws ApiError invalid_param on `file` without one or with too many, on a field given twice, or on `body` when
- *   malformed or of too many parts; payload_too_large on `file` or `body`. A fault that is found while the file is read
- *   ends its stream with the same error.
- */
-export async function openMultipart(
-  request: FastifyRequest,
-  body: Readable,
-  { bodyLimitBytes, fileLimitBytes, further, maxFiles = 1 }: MultipartOptions,
-): Promise<Multipart> {
-  if ((announcedBytes(request) ?? 0) > maxFiles * bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
-  const parser = openParser(request, { fileLimitBytes, maxFiles });
-  const fields: Record<string, string> = Object.create(null);
-  const found = Promise.withResolvers<FilePart>();
-  const otherFiles = new Readable({ objectMode: true, read: () => undefined });
-  // Without a listener, an error would end the process. Those who read the files get it.
-  otherFiles.on('error', () => undefined);
-  const ended = Promise.withResolvers<void>();
-  // After an error of the file, the caller does not await the fields.
-  ended.promise.catch(() => undefined);
-  const otherNames: string[] = [];
-  const kept: (Omit<FurtherFile, 'bytes'> & { chunks: Promise<Buffer[]> })[] = [];
-  const parts: Readable[] = [];
-  let hasFailed = false;
-  let received = 0;
-
-  function leave(error?: Error): void {
-    body.unpipe(parser);
-    drop(body);
-    for (const part of parts) part.destroy(error);
-    otherFiles.destroy(error);
+  async further(): Promise<FurtherFile[]> {
+    await this.#ended.promise;
+    const files: FurtherFile[] = [];
+    for (const { chunks, ...file } of this.#kept) files.push({ ...file, bytes: concatenated(await chunks) });
+    return files;
   }
 
-  function fail(error: ApiError): void {
-    if (hasFailed) return;
-    hasFailed = true;
-    leave(error);
-    found.reject(error);
-    ended.reject(error);
+  [Symbol.dispose](): void {
+    this.#leave();
   }
 
-  function checkSize(files: number): void {
-    if (received > files * bodyLimitBytes) fail(tooLarge('body', bodyLimitBytes));
+  #parse(): void {
+    const body = this.#body;
+    const parser = this.#parser;
+    body.on('data', (chunk: Buffer) => {
+      this.#received += chunk.length;
+      // Another file may begin later in this chunk.
+      this.#checkSize(Math.min(this.#parts.length + 1, this.#maxFiles));
+    });
+    body.once('error', () => this.#fail(malformed()));
+    body.once('aborted', () => this.#fail(malformed()));
+    parser.on('file', (name, stream, filename, _encoding, type) => {
+      // Without a listener, an error would end the process. The parser reports the same error.
+      stream.on('error', () => undefined);
+      // A part without a type is text/plain; if the type is not of an image, the bytes decide.
+      const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
+      if (name === 'file' && !this.#hasFailed) this.#takeFile(stream, filename ?? null, declaredType);
+      else this.#takeOther(name, stream, declaredType);
+    });
+    for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
+      parser.on(limit, () => this.#fail(tooManyParts()));
+    parser.on('field', (name, value) => {
+      if (name in this.#fields)
+        this.#fail(invalidParam(name, `${name} is given more than once: send it once.`));
+      this.#fields[name] = value;
+    });
+    parser.on('error', () => this.#fail(malformed()));
+    parser.once('finish', () => this.#finish());
+    body.pipe(parser);
   }
 
-  body.on('data', (chunk: Buffer) => {
-    received += chunk.length;
-    // Another file may begin later in this chunk.
-    checkSize(Math.min(parts.length + 1, maxFiles));
-  });
-  body.once('error', () => fail(malformed()));
-  body.once('aborted', () => fail(malformed()));
-  parser.on('file', (name, stream, filename, _encoding, type) => {
-    // Without a listener, an error would end the process. The parser reports the same error.
-    stream.on('error', () => undefined);
-    // A part without a type is text/plain; if the type is not of an image, the bytes decide.
-    const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
-    if (name !== 'file' || hasFailed) {
-      otherNames.push(name);
-      if (hasFailed || further?.keeps(name) !== true) {
-        stream.resume();
-        return;
-      }
-      const chunks = Array.fromAsync(within(stream, fileLimitBytes, name));
-      chunks.catch(fail);
-      kept.push({ name, declaredType, chunks });
-      return;
-    }
-    if (parts.length === maxFiles) {
+  #takeFile(stream: Readable, filename: string | null, declaredType: string | null): void {
+    if (this.#parts.length === this.#maxFiles) {
       stream.resume();
-      fail(maxFiles === 1 ? secondFile(further?.remedy) : tooManyFiles(maxFiles));
+      const { further } = this.#options;
+      this.#fail(this.#maxFiles === 1 ? secondFile(further?.remedy) : tooManyFiles(this.#maxFiles));
       return;
     }
     const file = {
-      bytes: within(stream, fileLimitBytes, 'file'),
+      bytes: within(stream, this.#options.fileLimitBytes, 'file'),
       declaredType,
-      filename: filename ?? null,
+      filename,
       [Symbol.dispose]: () => void stream.resume(),
     };
-    if (parts.push(stream) === 1) found.resolve(file);
-    else otherFiles.push(file);
-  });
-  for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
-    parser.on(limit, () => fail(tooManyParts()));
-  parser.on('field', (name, value) => {
-    if (name in fields) fail(invalidParam(name, `${name} is given more than once: send it once.`));
-    fields[name] = value;
-  });
-  parser.on('error', () => fail(malformed()));
-  parser.once('finish', () => {
-    checkSize(Math.max(1, parts.length));
+    if (this.#parts.push(stream) === 1) this.#found.resolve(file);
+    else this.#otherFiles.push(file);
+  }
+
+  #takeOther(name: string, stream: Readable, declaredType: string | null): void {
+    this.otherNames.push(name);
+    if (this.#hasFailed || this.#options.further?.keeps(name) !== true) {
+      stream.resume();
+      return;
+    }
+    const chunks = Array.fromAsync(within(stream, this.#options.fileLimitBytes, name));
+    chunks.catch((error) => this.#fail(error));
+    this.#kept.push({ name, declaredType, chunks });
+  }
+
+  #finish(): void {
+    this.#checkSize(Math.max(1, this.#parts.length));
     // This event occurs after an error as well.
-    if (hasFailed) return;
-    found.reject(missingFile('file' in fields, otherNames));
-    otherFiles.push(null);
-    ended.resolve();
-  });
-  body.pipe(parser);
-  return {
-    file: await found.promise,
-    otherFiles,
-    fields: () => ended.promise.then(() => fields),
-    otherNames,
-    async further() {
-      await ended.promise;
-      const files: FurtherFile[] = [];
-      for (const { chunks, ...file } of kept) files.push({ ...file, bytes: concatenated(await chunks) });
-      return files;
-    },
-    [Symbol.dispose]: () => leave(),
-  };
+    if (this.#hasFailed) return;
+    this.#found.reject(missingFile('file' in this.#fields, this.otherNames));
+    this.#otherFiles.push(null);
+    this.#ended.resolve();
+  }
+
+  #checkSize(files: number): void {
+    const { bodyLimitBytes } = this.#options;
+    if (this.#received > files * bodyLimitBytes) this.#fail(tooLarge('body', bodyLimitBytes));
+  }
+
+  #fail(error: ApiError): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#leave(error);
+    this.#found.reject(error);
+    this.#ended.reject(error);
+  }
+
+  #leave(error?: Error): void {
+    this.#body.unpipe(this.#parser);
+    drop(this.#body);
+    for (const part of this.#parts) part.destroy(error);
+    this.#otherFiles.destroy(error);
+  }
 }
 
 /** Joins chunks to one buffer with its own memory. */
@@ -190,10 +225,7 @@ export function concatenated(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuf
   return bytes;
 }
 
-function openParser(
-  request: FastifyRequest,
-  { fileLimitBytes, maxFiles }: { fileLimitBytes: number; maxFiles: number },
-): BusboyInstance {
+function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: number): BusboyInstance {
   // One file beyond the limit is enough to refuse them by name.
   const files = maxFiles + 1 + MAX_OTHER_FILES;
   try {

@@ -1,40 +1,168 @@
 import type { Documents } from '../documents/port.ts';
+import type { Channel, ChannelHost } from '../embedded/channel.ts';
 import { DueSet } from './due-set.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { openIdempotencyRecords } from './idempotency-records.ts';
 import { type ListenerLog, Listeners } from './listeners.ts';
-import type { Coordination, RateAnswer, RateRequest } from './port.ts';
+import type {
+  AdmitAnswer,
+  AdmitRequest,
+  Coordination,
+  Due,
+  DueClaims,
+  RateAnswer,
+  RateRequest,
+  SharedSlotTerms,
+} from './port.ts';
 import { LeasedSlots } from './slots.ts';
 
 /** The remaining requests of a window for each one that a process may count in advance. */
 const REMAINING_PER_AHEAD = 1_000;
 
-export interface EmbeddedCoordination extends Coordination {
-  /** Passes the messages of all channels on to other processes; `pass` returns the number of receiving processes. */
-  observe(pass: (channel: string, message: string) => number): void;
-}
+type IdempotencyRecords = Awaited<ReturnType<typeof openIdempotencyRecords>>;
 
 /**
  * Coordination of one host in the memory of its primary. Steps are atomic because they run in one turn of the event
  * loop, so `admit` must not await. Everything except for the idempotency records is lost with a restart.
- * @param now returns epoch milliseconds.
  */
-export async function openEmbeddedCoordination(
-  documents: Documents,
-  now: () => number = Date.now,
-  log?: ListenerLog,
-): Promise<EmbeddedCoordination> {
-  const idempotency = await openIdempotencyRecords(documents, now);
-  const rates = new Windows(now);
-  const strikes = new Windows(now);
-  const flags = new ExpiringMap<true>(now);
-  const slots = new LeasedSlots(now);
-  const leases = new ExpiringMap<string>(now);
-  const dueSets = new Map<string, DueSet>();
-  const listeners = new Listeners(log);
-  const observers: Array<(channel: string, message: string) => number> = [];
+export class EmbeddedCoordination implements Coordination {
+  readonly beginIdempotent: Coordination['beginIdempotent'];
+  readonly keepIdempotent: Coordination['keepIdempotent'];
+  readonly forgetIdempotent: Coordination['forgetIdempotent'];
+  readonly close: Coordination['close'];
+  readonly #now: () => number;
+  readonly #rates: Windows;
+  readonly #strikes: Windows;
+  readonly #flags: ExpiringMap<true>;
+  readonly #slots: LeasedSlots;
+  readonly #leases: ExpiringMap<string>;
+  /** By key. Keys are few and known, so none is ever removed. */
+  readonly #dueSets = new Map<string, DueSet>();
+  readonly #listeners: Listeners;
+  readonly #observers: Array<(channel: string, message: string) => number> = [];
 
-  function countRequest({ key, limit, windowMs, ahead: requested = 0 }: RateRequest): RateAnswer {
+  private constructor(idempotency: IdempotencyRecords, now: () => number, log?: ListenerLog) {
+    this.beginIdempotent = idempotency.beginIdempotent;
+    this.keepIdempotent = idempotency.keepIdempotent;
+    this.forgetIdempotent = idempotency.forgetIdempotent;
+    this.close = idempotency.close;
+    this.#now = now;
+    this.#rates = new Windows(now);
+    this.#strikes = new Windows(now);
+    this.#flags = new ExpiringMap<true>(now);
+    this.#slots = new LeasedSlots(now);
+    this.#leases = new ExpiringMap<string>(now);
+    this.#listeners = new Listeners(log);
+  }
+
+  /** @param now returns epoch milliseconds. */
+  static async open(
+    documents: Documents,
+    now: () => number = Date.now,
+    log?: ListenerLog,
+  ): Promise<EmbeddedCoordination> {
+    return new EmbeddedCoordination(await openIdempotencyRecords(documents, now), now, log);
+  }
+
+  async admit({ returned = [], blocked, flag, rate, slot }: AdmitRequest): Promise<AdmitAnswer> {
+    for (const { key, holder } of returned) this.#slots.release(key, holder);
+    const refused = { blockedMs: 0, flagged: false, rate: null, slot: false };
+    if (blocked !== undefined && this.#strikes.count(blocked.key) >= blocked.limit) {
+      return { ...refused, blockedMs: Math.max(this.#strikes.leftMs(blocked.key), 1) };
+    }
+    if (flag !== undefined && this.#flags.get(flag)) return { ...refused, flagged: true };
+    const rateAnswer = rate === undefined ? null : this.#countRequest(rate);
+    if (rateAnswer?.allowed === false) return { ...refused, rate: rateAnswer };
+    return { ...refused, rate: rateAnswer, slot: slot === undefined || this.#slots.take(slot) };
+  }
+
+  async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
+    return { count: this.#strikes.increment(key, windowMs), resetMs: this.#strikes.leftMs(key) };
+  }
+
+  async giveBackStrike(key: string): Promise<void> {
+    this.#strikes.decrement(key);
+  }
+
+  async setFlag(key: string, lifeMs: number): Promise<void> {
+    this.#flags.set(key, true, this.#now() + lifeMs);
+  }
+
+  async takeShared(request: SharedSlotTerms): Promise<boolean> {
+    return this.#slots.takeShared(request);
+  }
+
+  async releaseSlot(key: string, holder: string): Promise<void> {
+    this.#slots.release(key, holder);
+  }
+
+  async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
+    return this.#slots.renew(key, holder, leaseMs);
+  }
+
+  async releaseSlotsByPrefix(prefix: string): Promise<void> {
+    this.#slots.releaseOf(prefix);
+  }
+
+  async lease(name: string, owner: string, leaseMs: number): Promise<boolean> {
+    if ((this.#leases.get(name) ?? owner) !== owner) return false;
+    this.#leases.set(name, owner, this.#now() + leaseMs);
+    return true;
+  }
+
+  async endLease(name: string, owner: string): Promise<void> {
+    if (this.#leases.get(name) === owner) this.#leases.delete(name);
+  }
+
+  async schedule(key: string, dues: readonly Due[]): Promise<void> {
+    const set = this.#dueSet(key);
+    for (const { member, afterMs } of dues) set.schedule(member, afterMs);
+  }
+
+  async claimDue(key: string, limit: number, leaseMs: number, holder: string): Promise<DueClaims> {
+    return this.#dueSet(key).claim(limit, leaseMs, holder);
+  }
+
+  async renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean> {
+    return this.#dueSet(key).renew(member, holder, leaseMs);
+  }
+
+  async settleDue(
+    key: string,
+    member: string,
+    holder: string,
+    afterMs: number | null,
+  ): Promise<number | null> {
+    return this.#dueSet(key).settle(member, holder, afterMs);
+  }
+
+  async releaseDueByPrefix(key: string, prefix: string): Promise<void> {
+    this.#dueSet(key).releaseOf(prefix);
+  }
+
+  async publish(channel: string, message: string): Promise<number> {
+    let processes = this.#listeners.deliver(channel, message) ? 1 : 0;
+    for (const pass of this.#observers) processes += pass(channel, message);
+    return processes;
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<() => void> {
+    return this.#listeners.add(channel, listener);
+  }
+
+  /** Passes the messages of all channels on to other processes; `pass` returns the number of receiving processes. */
+  observe(pass: (channel: string, message: string) => number): void {
+    this.#observers.push(pass);
+  }
+
+  async time(): Promise<number> {
+    return this.#now();
+  }
+
+  async ping(): Promise<void> {}
+
+  #countRequest({ key, limit, windowMs, ahead: requested = 0 }: RateRequest): RateAnswer {
+    const rates = this.#rates;
     const left = limit - rates.count(key);
     if (left <= 0) return { allowed: false, remaining: 0, ahead: 0, resetMs: Math.max(rates.leftMs(key), 1) };
     const ahead = Math.min(requested, Math.floor(left / REMAINING_PER_AHEAD));
@@ -42,64 +170,11 @@ export async function openEmbeddedCoordination(
     return { allowed: true, remaining, ahead, resetMs: rates.leftMs(key) };
   }
 
-  /** The members by key. Keys are few and known, so none is ever removed. */
-  function dueSet(key: string): DueSet {
-    const set = dueSets.get(key) ?? new DueSet(now);
-    dueSets.set(key, set);
+  #dueSet(key: string): DueSet {
+    const set = this.#dueSets.get(key) ?? new DueSet(this.#now);
+    this.#dueSets.set(key, set);
     return set;
   }
-
-  return {
-    ...idempotency,
-    async admit({ returned = [], blocked, flag, rate, slot }) {
-      for (const { key, holder } of returned) slots.release(key, holder);
-      const refused = { blockedMs: 0, flagged: false, rate: null, slot: false };
-      if (blocked !== undefined && strikes.count(blocked.key) >= blocked.limit) {
-        return { ...refused, blockedMs: Math.max(strikes.leftMs(blocked.key), 1) };
-      }
-      if (flag !== undefined && flags.get(flag)) return { ...refused, flagged: true };
-      const rateAnswer = rate === undefined ? null : countRequest(rate);
-      if (rateAnswer?.allowed === false) return { ...refused, rate: rateAnswer };
-      return { ...refused, rate: rateAnswer, slot: slot === undefined || slots.take(slot) };
-    },
-    strike: async (key, windowMs) => ({
-      count: strikes.increment(key, windowMs),
-      resetMs: strikes.leftMs(key),
-    }),
-    giveBackStrike: async (key) => strikes.decrement(key),
-    setFlag: async (key, lifeMs) => flags.set(key, true, now() + lifeMs),
-    takeShared: async (request) => slots.takeShared(request),
-    releaseSlot: async (key, holder) => slots.release(key, holder),
-    renewSlot: async (key, holder, leaseMs) => slots.renew(key, holder, leaseMs),
-    releaseSlotsByPrefix: async (prefix) => slots.releaseOf(prefix),
-    async lease(name, owner, leaseMs) {
-      if ((leases.get(name) ?? owner) !== owner) return false;
-      leases.set(name, owner, now() + leaseMs);
-      return true;
-    },
-    async endLease(name, owner) {
-      if (leases.get(name) === owner) leases.delete(name);
-    },
-    async schedule(key, dues) {
-      const set = dueSet(key);
-      for (const { member, afterMs } of dues) set.schedule(member, afterMs);
-    },
-    claimDue: async (key, ...claim) => dueSet(key).claim(...claim),
-    renewDue: async (key, ...claim) => dueSet(key).renew(...claim),
-    settleDue: async (key, ...claim) => dueSet(key).settle(...claim),
-    releaseDueByPrefix: async (key, prefix) => dueSet(key).releaseOf(prefix),
-    async publish(channel, message) {
-      let processes = listeners.deliver(channel, message) ? 1 : 0;
-      for (const pass of observers) processes += pass(channel, message);
-      return processes;
-    },
-    subscribe: async (channel, listener) => listeners.add(channel, listener),
-    observe(pass) {
-      observers.push(pass);
-    },
-    time: async () => now(),
-    async ping() {},
-  };
 }
 
 /** Counts by key, each in a window that starts with the first count and ends by itself. */
@@ -133,4 +208,69 @@ class Windows {
     if (this.count(key) > 0)
       this.#counts.set(key, this.count(key) - 1, this.#now() + this.#counts.leftMs(key));
   }
+}
+
+const SERVICE = 'coordination';
+
+/**
+ * The methods that an API process calls in the primary. Subscriptions are local, because every message reaches every
+ * process.
+ */
+const REMOTE_METHODS = [
+  'admit',
+  'strike',
+  'giveBackStrike',
+  'setFlag',
+  'takeShared',
+  'releaseSlot',
+  'renewSlot',
+  'releaseSlotsByPrefix',
+  'beginIdempotent',
+  'keepIdempotent',
+  'forgetIdempotent',
+  'lease',
+  'endLease',
+  'schedule',
+  'claimDue',
+  'renewDue',
+  'settleDue',
+  'releaseDueByPrefix',
+  'publish',
+  'time',
+  'ping',
+] as const satisfies ReadonlyArray<keyof Coordination>;
+
+type RemoteMethod = (typeof REMOTE_METHODS)[number];
+
+interface Message {
+  channel: string;
+  message: string;
+}
+
+/** The side of an API process: coordination in its primary. Closing it does not close the primary's. */
+export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Coordination {
+  const listeners = new Listeners(log);
+  const unsubscribe = channel.on(SERVICE, (event) => {
+    const { channel: name, message } = event as Message;
+    listeners.deliver(name, message);
+  });
+  const methods = Object.fromEntries(
+    REMOTE_METHODS.map((method) => [method, (...args: unknown[]) => channel.call(SERVICE, method, args)]),
+  ) as Pick<Coordination, RemoteMethod>;
+  return {
+    ...methods,
+    subscribe: async (name, listener) => listeners.add(name, listener),
+    close: async () => unsubscribe(),
+  };
+}
+
+/** The primary's side. */
+export function provideCoordination(host: ChannelHost, coordination: EmbeddedCoordination): void {
+  host.provide(SERVICE, async (method, args) => {
+    const name = REMOTE_METHODS.find((called) => called === method);
+    if (name === undefined) throw new Error(`Coordination has no method ${method}.`);
+    const call = coordination[name] as (...args: readonly unknown[]) => Promise<unknown>;
+    return call.apply(coordination, [...args]);
+  });
+  coordination.observe((channel, message) => host.broadcast(SERVICE, { channel, message } satisfies Message));
 }

@@ -5,43 +5,162 @@ import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { DAY_MS } from '../../values/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
-import { assertKey, assertWithin, clippedRange, type ListedObject, type Objects } from './port.ts';
+import {
+  assertKey,
+  assertWithin,
+  clippedRange,
+  type ListedObject,
+  type Objects,
+  type StoredObject,
+} from './port.ts';
 import { ReadCache } from './read-cache.ts';
 import { DiskReserve, readSpace } from './reserve.ts';
 
 /** The header of a file: one byte with the length of the content type, and the content type. The bytes follow. */
 const MAX_HEADER_BYTES = 256;
 
+/** An object that is open for reading. */
+interface OpenObject {
+  handle: FileHandle;
+  path: string;
+  stats: Stats;
+  contentType: string;
+  headerBytes: number;
+  /** Of the content, without the header. */
+  sizeBytes: number;
+}
+
 /**
  * Stores objects as files in one directory, which several processes of a host may use at once. A file contains its
  * content type; it is written under a temporary name, synced and renamed, so that an object exists completely or not at
  * all.
- * @param directory created when it is first needed.
- * @param reserveBytes the space to keep free on the disk; puts that would use it are refused.
  */
-export function openFileObjects(directory: string, reserveBytes = 0): Objects {
-  const root = resolve(directory);
-  const temporaryFiles = join(root, TEMPORARY);
-  const reserve = new DiskReserve(reserveBytes, () => readSpace(root));
-  const cache = new ReadCache((path) => stored(statOrNull(path)));
-  let prepared: Promise<void> | null = null;
+export class FileObjects implements Objects {
+  readonly #root: string;
+  readonly #temporaryFiles: string;
+  readonly #reserve: DiskReserve;
+  readonly #cache = new ReadCache((path) => stored(statOrNull(path)));
+  #prepared: Promise<void> | null = null;
 
-  function prepare(): Promise<void> {
-    prepared ??= stored(prepareTemporary(temporaryFiles)).catch((error) => {
-      prepared = null;
-      throw error;
-    });
-    return prepared;
+  /**
+   * @param directory created when it is first needed.
+   * @param reserveBytes the space to keep free on the disk; puts that would use it are refused.
+   */
+  constructor(directory: string, reserveBytes = 0) {
+    this.#root = resolve(directory);
+    this.#temporaryFiles = join(this.#root, TEMPORARY);
+    this.#reserve = new DiskReserve(reserveBytes, () => readSpace(this.#root));
   }
 
-  async function checkFreeSpace(): Promise<void> {
-    await prepare();
-    await reserve.check();
+  async put(
+    key: string,
+    body: Uint8Array | Readable,
+    contentType: string,
+    recorded?: Promise<unknown>,
+  ): Promise<{ sizeBytes: number }> {
+    const path = pathOf(this.#root, key);
+    const temporary = join(this.#temporaryFiles, randomUUID());
+    // This promise may reject before it is awaited.
+    recorded?.catch(() => undefined);
+    try {
+      await this.checkFreeSpace();
+      const sizeBytes = await write(temporary, body, contentType);
+      this.#reserve.spend(sizeBytes);
+      await recorded;
+      await stored(moveDurably(temporary, path));
+      return { sizeBytes };
+    } catch (error) {
+      if (body instanceof Readable) body.destroy();
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
+    const object = await this.#open(key);
+    if (object === null) return null;
+    const { handle, contentType, headerBytes, sizeBytes } = object;
+    try {
+      const { start, end } = clippedRange(range, sizeBytes);
+      const body =
+        end < start
+          ? await handle.close().then(() => Readable.from([]))
+          : handle.createReadStream({ start: headerBytes + start, end: headerBytes + end });
+      return { body, sizeBytes, contentType };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
+    const cached = await this.#cache.get(key);
+    if (cached !== null) {
+      assertWithin(limitBytes, cached.length);
+      return cached;
+    }
+    const object = await this.#open(key);
+    if (object === null) return null;
+    const { handle, path, stats, headerBytes, sizeBytes } = object;
+    try {
+      assertWithin(limitBytes, sizeBytes);
+      // The buffer is not cleared, because it is either filled completely or dropped.
+      const bytes = Buffer.allocUnsafeSlow(sizeBytes);
+      await stored(readFully(handle, bytes, headerBytes));
+      this.#cache.set(key, path, stats, bytes);
+      return bytes;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    this.#cache.delete(key);
+    await stored(rm(pathOf(this.#root, key), { force: true }));
+  }
+
+  async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const { key, path } of objectsUnder(this.#root, prefix)) {
+      if (keys.length >= limit) break;
+      const stats = await statOrNull(path);
+      if (stats !== null && stats.mtimeMs < beforeMs) keys.push(key);
+    }
+    return keys;
+  }
+
+  async list(prefix: string): Promise<ListedObject[]> {
+    const listed: ListedObject[] = [];
+    for await (const { key, path } of objectsUnder(this.#root, prefix)) {
+      const stats = await statOrNull(path);
+      if (stats !== null) listed.push({ key, bytes: stats.size, storedMs: stats.mtimeMs });
+    }
+    return listed;
+  }
+
+  async checkFreeSpace(): Promise<void> {
+    await this.#prepare();
+    await this.#reserve.check();
+  }
+
+  async ping(): Promise<void> {
+    await this.#prepare();
+    await stored(access(this.#temporaryFiles, constants.W_OK));
+  }
+
+  async close(): Promise<void> {}
+
+  #prepare(): Promise<void> {
+    this.#prepared ??= stored(prepareTemporary(this.#temporaryFiles)).catch((error) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
   }
 
   /** Opens an object and reads its header; null when there is none. */
-  async function openObject(key: string) {
-    const path = pathOf(root, key);
+  async #open(key: string): Promise<OpenObject | null> {
+    const path = pathOf(this.#root, key);
     const handle = await stored(openOrNull(path));
     if (handle === null) return null;
     try {
@@ -56,90 +175,6 @@ export function openFileObjects(directory: string, reserveBytes = 0): Objects {
       throw unavailable(error);
     }
   }
-
-  return {
-    async put(key, body, contentType, recorded) {
-      const path = pathOf(root, key);
-      const temporary = join(temporaryFiles, randomUUID());
-      // This promise may reject before it is awaited.
-      recorded?.catch(() => undefined);
-      try {
-        await checkFreeSpace();
-        const sizeBytes = await write(temporary, body, contentType);
-        reserve.spend(sizeBytes);
-        await recorded;
-        await stored(moveDurably(temporary, path));
-        return { sizeBytes };
-      } catch (error) {
-        if (body instanceof Readable) body.destroy();
-        await rm(temporary, { force: true }).catch(() => undefined);
-        throw error;
-      }
-    },
-    async get(key, range) {
-      const object = await openObject(key);
-      if (object === null) return null;
-      const { handle, contentType, headerBytes, sizeBytes } = object;
-      try {
-        const { start, end } = clippedRange(range, sizeBytes);
-        const body =
-          end < start
-            ? await handle.close().then(() => Readable.from([]))
-            : handle.createReadStream({ start: headerBytes + start, end: headerBytes + end });
-        return { body, sizeBytes, contentType };
-      } catch (error) {
-        await handle.close();
-        throw error;
-      }
-    },
-    async read(key, limitBytes) {
-      const cached = await cache.get(key);
-      if (cached !== null) {
-        assertWithin(limitBytes, cached.length);
-        return cached;
-      }
-      const object = await openObject(key);
-      if (object === null) return null;
-      const { handle, path, stats, headerBytes, sizeBytes } = object;
-      try {
-        assertWithin(limitBytes, sizeBytes);
-        // The buffer is not cleared, because it is either filled completely or dropped.
-        const bytes = Buffer.allocUnsafeSlow(sizeBytes);
-        await stored(readFully(handle, bytes, headerBytes));
-        cache.set(key, path, stats, bytes);
-        return bytes;
-      } finally {
-        await handle.close();
-      }
-    },
-    async delete(key) {
-      cache.delete(key);
-      await stored(rm(pathOf(root, key), { force: true }));
-    },
-    async listOlder(prefix, beforeMs, limit) {
-      const keys: string[] = [];
-      for await (const { key, path } of objectsUnder(root, prefix)) {
-        if (keys.length >= limit) break;
-        const stats = await statOrNull(path);
-        if (stats !== null && stats.mtimeMs < beforeMs) keys.push(key);
-      }
-      return keys;
-    },
-    async list(prefix) {
-      const listed: ListedObject[] = [];
-      for await (const { key, path } of objectsUnder(root, prefix)) {
-        const stats = await statOrNull(path);
-        if (stats !== null) listed.push({ key, bytes: stats.size, storedMs: stats.mtimeMs });
-      }
-      return listed;
-    },
-    checkFreeSpace,
-    async ping() {
-      await prepare();
-      await stored(access(temporaryFiles, constants.W_OK));
-    },
-    async close() {},
-  };
 }
 
 /** Writes and syncs a new file. An error of the body is passed on. */

@@ -51,23 +51,116 @@ export function credentialsIn(
 }
 
 /** Stores objects in a bucket. */
-export function openS3Objects(options: S3Options): Objects {
-  const { bucket } = options;
-  let opened: ReturnType<typeof connect> | null = null;
+export class S3Objects implements Objects {
+  readonly #options: S3Options;
+  #connected: ReturnType<typeof connect> | null = null;
 
-  /** The SDK is large, so it is loaded only when S3 is used. */
-  function open(): ReturnType<typeof connect> {
-    opened ??= connect(options);
-    return opened;
+  constructor(options: S3Options) {
+    this.#options = options;
   }
 
-  function objectOf(key: string): { Bucket: string; Key: string } {
+  async put(
+    key: string,
+    body: Uint8Array | Readable,
+    contentType: string,
+    recorded?: Promise<unknown>,
+  ): Promise<{ sizeBytes: number }> {
+    try {
+      // A finished upload is visible at once, so the document has to be durable first.
+      await recorded;
+      const object = { ...this.#objectOf(key), ContentType: contentType };
+      const { sdk, client } = await this.#connection();
+      if (body instanceof Readable) return { sizeBytes: await this.#uploadStream(client, object, body) };
+      const command = new sdk.PutObjectCommand({ ...object, Body: body });
+      await this.#reached((abortSignal) => client.send(command, { abortSignal }), UPLOAD_TIMEOUT_MS);
+      return { sizeBytes: body.length };
+    } catch (error) {
+      if (body instanceof Readable) body.destroy();
+      throw error;
+    }
+  }
+
+  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
+    const object = this.#objectOf(key);
+    const { sdk, client } = await this.#connection();
+    const Range = range && `bytes=${range.start}-${range.end}`;
+    const answer = await this.#reached((abortSignal) =>
+      client.send(new sdk.GetObjectCommand({ ...object, Range }), { abortSignal }).catch(nullWhenMissing),
+    );
+    if (answer === null) return null;
+    if (!(answer.Body instanceof Readable)) throw new StoreUnavailableError('S3 answered without a body.');
+    return {
+      body: answer.Body,
+      sizeBytes: Number(answer.ContentRange?.split('/')[1] ?? answer.ContentLength),
+      contentType: answer.ContentType ?? 'application/octet-stream',
+    };
+  }
+
+  async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
+    const object = await this.get(key);
+    if (object === null) return null;
+    try {
+      assertWithin(limitBytes, object.sizeBytes);
+      const bytes = new Uint8Array(object.sizeBytes);
+      let filled = 0;
+      for await (const chunk of object.body) {
+        bytes.set(chunk, filled);
+        filled += chunk.length;
+      }
+      if (filled < bytes.length) throw new Error('The answer ended early.');
+      return bytes;
+    } catch (error) {
+      object.body.destroy();
+      throw this.#unavailable(error);
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    const object = this.#objectOf(key);
+    const { sdk, client } = await this.#connection();
+    await this.#reached((abortSignal) => client.send(new sdk.DeleteObjectCommand(object), { abortSignal }));
+  }
+
+  async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
+    const keys: string[] = [];
+    for await (const { key, storedMs } of this.#objectsUnder(prefix)) {
+      if (keys.length >= limit) break;
+      if (storedMs < beforeMs) keys.push(key);
+    }
+    return keys;
+  }
+
+  list(prefix: string): Promise<ListedObject[]> {
+    return Array.fromAsync(this.#objectsUnder(prefix));
+  }
+
+  /** A bucket is never full. */
+  async checkFreeSpace(): Promise<void> {}
+
+  async ping(): Promise<void> {
+    const { sdk, client } = await this.#connection();
+    const command = new sdk.HeadBucketCommand({ Bucket: this.#options.bucket });
+    await this.#reached((abortSignal) => client.send(command, { abortSignal }));
+  }
+
+  async close(): Promise<void> {
+    const connected = await this.#connected;
+    connected?.client.destroy();
+  }
+
+  /** The SDK is large, so it is loaded only when S3 is used. */
+  #connection(): ReturnType<typeof connect> {
+    this.#connected ??= connect(this.#options);
+    return this.#connected;
+  }
+
+  #objectOf(key: string): { Bucket: string; Key: string } {
     assertKey(key);
-    return { Bucket: bucket, Key: key };
+    return { Bucket: this.#options.bucket, Key: key };
   }
 
   /** Awaits the headers of a response with a timeout; its body has no timeout here. */
-  async function reached<T>(
+  async #reached<T>(
     request: (signal: AbortSignal) => Promise<T>,
     timeoutMs = REQUEST_TIMEOUT_MS,
   ): Promise<T> {
@@ -79,18 +172,18 @@ export function openS3Objects(options: S3Options): Objects {
     try {
       return await request(tooLong.signal);
     } catch (error) {
-      throw unavailable(tooLong.signal.aborted ? tooLong.signal.reason : error);
+      throw this.#unavailable(tooLong.signal.aborted ? tooLong.signal.reason : error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  function unavailable(cause: unknown): unknown {
+  #unavailable(cause: unknown): unknown {
     if (cause instanceof RangeError) return cause;
     if (isNamed(cause, 'InvalidRange'))
       return new RangeError('The object has none of these bytes.', { cause });
     const reason = cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '';
-    const message = `A request to the bucket ${bucket} failed${reason}.`;
+    const message = `A request to the bucket ${this.#options.bucket} failed${reason}.`;
     return new StoreUnavailableError(message, { cause });
   }
 
@@ -101,11 +194,7 @@ export function openS3Objects(options: S3Options): Objects {
    * incomplete uploads removes them.
    * @returns the size in bytes
    */
-  async function uploadStream(
-    client: S3Client,
-    object: PutObjectCommandInput,
-    body: Readable,
-  ): Promise<number> {
+  async #uploadStream(client: S3Client, object: PutObjectCommandInput, body: Readable): Promise<number> {
     const { Upload } = await import('@aws-sdk/lib-storage');
     const params = { ...object, Body: body };
     const upload = new Upload({ client, params, partSize: PART_BYTES, queueSize: 1 });
@@ -118,33 +207,17 @@ export function openS3Objects(options: S3Options): Objects {
       return sizeBytes;
     } catch (error) {
       // An error of the sender is not an error of the store.
-      throw error === body.errored ? error : unavailable(error);
+      throw error === body.errored ? error : this.#unavailable(error);
     }
   }
 
-  async function get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
-    const object = objectOf(key);
-    const { sdk, client } = await open();
-    const Range = range && `bytes=${range.start}-${range.end}`;
-    const answer = await reached((abortSignal) =>
-      client.send(new sdk.GetObjectCommand({ ...object, Range }), { abortSignal }).catch(nullWhenMissing),
-    );
-    if (answer === null) return null;
-    if (!(answer.Body instanceof Readable)) throw new StoreUnavailableError('S3 answered without a body.');
-    return {
-      body: answer.Body,
-      sizeBytes: Number(answer.ContentRange?.split('/')[1] ?? answer.ContentLength),
-      contentType: answer.ContentType ?? 'application/octet-stream',
-    };
-  }
-
   /** The objects whose keys begin with `prefix`; pages are requested as the caller iterates. */
-  async function* objectsUnder(prefix: string): AsyncGenerator<ListedObject> {
-    const { sdk, client } = await open();
+  async *#objectsUnder(prefix: string): AsyncGenerator<ListedObject> {
+    const { sdk, client } = await this.#connection();
     let StartAfter = '';
     for (;;) {
-      const input = { Bucket: bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
-      const page = await reached((abortSignal) =>
+      const input = { Bucket: this.#options.bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
+      const page = await this.#reached((abortSignal) =>
         client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
       );
       for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
@@ -154,68 +227,6 @@ export function openS3Objects(options: S3Options): Objects {
       if (page.IsTruncated !== true) return;
     }
   }
-
-  return {
-    async put(key, body, contentType, recorded) {
-      try {
-        // A finished upload is visible at once, so the document has to be durable first.
-        await recorded;
-        const object = { ...objectOf(key), ContentType: contentType };
-        const { sdk, client } = await open();
-        if (body instanceof Readable) return { sizeBytes: await uploadStream(client, object, body) };
-        const command = new sdk.PutObjectCommand({ ...object, Body: body });
-        await reached((abortSignal) => client.send(command, { abortSignal }), UPLOAD_TIMEOUT_MS);
-        return { sizeBytes: body.length };
-      } catch (error) {
-        if (body instanceof Readable) body.destroy();
-        throw error;
-      }
-    },
-    get,
-    async read(key, limitBytes) {
-      const object = await get(key);
-      if (object === null) return null;
-      try {
-        assertWithin(limitBytes, object.sizeBytes);
-        const bytes = new Uint8Array(object.sizeBytes);
-        let filled = 0;
-        for await (const chunk of object.body) {
-          bytes.set(chunk, filled);
-          filled += chunk.length;
-        }
-        if (filled < bytes.length) throw new Error('The answer ended early.');
-        return bytes;
-      } catch (error) {
-        object.body.destroy();
-        throw unavailable(error);
-      }
-    },
-    async delete(key) {
-      const object = objectOf(key);
-      const { sdk, client } = await open();
-      await reached((abortSignal) => client.send(new sdk.DeleteObjectCommand(object), { abortSignal }));
-    },
-    async listOlder(prefix, beforeMs, limit) {
-      const keys: string[] = [];
-      for await (const { key, storedMs } of objectsUnder(prefix)) {
-        if (keys.length >= limit) break;
-        if (storedMs < beforeMs) keys.push(key);
-      }
-      return keys;
-    },
-    list: (prefix) => Array.fromAsync(objectsUnder(prefix)),
-    /** A bucket is never full. */
-    async checkFreeSpace() {},
-    async ping() {
-      const { sdk, client } = await open();
-      const command = new sdk.HeadBucketCommand({ Bucket: bucket });
-      await reached((abortSignal) => client.send(command, { abortSignal }));
-    },
-    async close() {
-      const connected = await opened;
-      connected?.client.destroy();
-    },
-  };
 }
 
 async function connect({ region, endpoint, credentials }: S3Options) {

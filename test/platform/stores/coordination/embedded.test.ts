@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
-import { openEmbeddedCoordination } from '../../../../src/platform/stores/coordination/embedded.ts';
-import { ExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
 import {
   coordinationOverChannel,
+  EmbeddedCoordination,
   provideCoordination,
-} from '../../../../src/platform/stores/coordination/over-channel.ts';
+} from '../../../../src/platform/stores/coordination/embedded.ts';
+import { ExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
 import { channelPair } from '../channel-pair.ts';
 import { coordinationContract } from './contract.ts';
@@ -29,7 +29,7 @@ function clock() {
 
 async function openStore(t: Test, now: () => number, path = join(t.testdir(), 'documents.sqlite')) {
   const documents = openEmbeddedDocuments(path);
-  const store = await openEmbeddedCoordination(documents, now);
+  const store = await EmbeddedCoordination.open(documents, now);
   let open = true;
   const close = async () => {
     if (!open) return;
@@ -45,7 +45,7 @@ t.test('in the primary', async (t) => {
   const { documents } = await openStore(t, Date.now);
   coordinationContract(t, async () => {
     const { now, elapse } = clock();
-    const store = await openEmbeddedCoordination(documents, now);
+    const store = await EmbeddedCoordination.open(documents, now);
     return { connect: async () => store, elapse };
   });
 });
@@ -54,7 +54,7 @@ t.test('from API processes', async (t) => {
   const { documents } = await openStore(t, Date.now);
   coordinationContract(t, async () => {
     const { now, elapse } = clock();
-    const store = await openEmbeddedCoordination(documents, now);
+    const store = await EmbeddedCoordination.open(documents, now);
     return {
       elapse,
       async connect() {

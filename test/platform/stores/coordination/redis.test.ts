@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { startPrivateRedis, startRedis } from '../../../../bench/services/redis.ts';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
-import { connectRedisCoordination } from '../../../../src/platform/stores/coordination/redis.ts';
+import { RedisCoordination } from '../../../../src/platform/stores/coordination/redis.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
 import { coordinationContract } from './contract.ts';
 import { begun, until } from './harness.ts';
@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 
 /** A store that closes with the test. */
 function connect(t: Test, url: string, keyPrefix: string, deadlineMs = 10_000) {
-  const store = connectRedisCoordination({ url, keyPrefix, deadlineMs });
+  const store = new RedisCoordination({ url, keyPrefix, deadlineMs });
   t.teardown(() => store.close());
   return store;
 }

@@ -1,7 +1,7 @@
 import type { CollectionSpec, IndexSpec } from '../port.ts';
 import type { Database } from './database.ts';
 import { quoted, shapeOf, type TableShape } from './shape.ts';
-import { openTable, type Table } from './table.ts';
+import { Table } from './table.ts';
 
 const ROWS_PER_BATCH = 1_000;
 const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
@@ -17,7 +17,7 @@ export function declareTable(database: Database, { name, indexes }: CollectionSp
     const shape = shapeOf({ name, indexes: remembered(database, name, indexes) });
     if (reshape(database, shape)) database.forgetStatements();
     database.exec('RELEASE declare');
-    return openTable(database, shape);
+    return new Table(database, shape);
   } catch (error) {
     database.exec('ROLLBACK TO declare; RELEASE declare');
     database.forgetStatements();

@@ -63,5 +63,5 @@ function run({ collection, method, args }: CallMessage): unknown {
   const table = tables.get(collection);
   if (table === undefined) throw new Error(`The collection ${collection} was not declared.`);
   const execute = table[method as keyof Table] as (...args: unknown[]) => unknown;
-  return execute(...args);
+  return execute.call(table, ...args);
 }
