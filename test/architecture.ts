@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
+import { longFunctions } from './support/long-functions.ts';
 import { type Misnamed, misnamedBounds, misnamedFunctions } from './support/naming.ts';
 import { needsOf, testFiles } from './support/needs.ts';
 
@@ -19,6 +20,7 @@ const MAY_IMPORT_WORKERS = [
   'fonts',
   'providers',
   'catalogue',
+  'assets',
   'presets',
   'transforms',
   'delivery',
@@ -39,6 +41,7 @@ const SHARED_BY_WORKERS = [
   'workers/vector/drawn-size.ts',
   'workers/vector/protocol.ts',
   'workers/image/bounds.ts',
+  'workers/image/facts/perceptual-hash.ts',
   'workers/image/frames.ts',
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
@@ -64,6 +67,7 @@ const FUNCTION_MEMBER = /^ {2}\w+\??(?:<[^\n]*>)?(?:\(|: \([^\n]*=>)/m;
  */
 const MADE_ONCE: Readonly<Record<string, string>> = {
   App: 'the composition of a process, whose parts are classes',
+  Foundation: 'the parts of a process that all others stand on, opened before them',
   Assets: 'what a slice offers: parts that are classes, and calls that lead to them',
   Billing: 'what a slice offers: parts that are classes, and calls that lead to them',
   Catalogue: 'what a slice offers: its data and two functions',
@@ -71,10 +75,8 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   Presets: 'what a slice offers: its routes and one function',
   Templates: 'what a slice offers: its routes and one function',
   Transforms: 'what a slice offers: its routes in two groups',
-  EmbeddedCoordination: 'a port with one more method; wrappers enumerate the methods of a port',
   StoresToCopy: 'two ports, and how they are closed',
   Archive: 'a stream that is made once, with what is known of it',
-  Multipart: 'a body that is read once; its parser calls closures',
   HandedConnections: 'listeners of one worker process, and how they end',
   JobBatch: 'a record of promises',
   SentField: 'a record of a name and of how it is refused',
@@ -89,6 +91,14 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   StepOperation: 'a declaration; each operation is a value of it',
 };
 const MAX_MADE_ONCE = 25;
+const MAX_FUNCTION_LINES = 100;
+/** The functions that may be longer, each with the reason. */
+const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
+  'src/product/console/browser/parts/table.ts: Table': 'a component, with the elements that it draws',
+  'src/product/console/browser/screens/jobs.ts: List': 'a component, with the elements that it draws',
+  'src/product/console/browser/screens/assets.ts: Grid': 'a component, with the elements that it draws',
+  'src/product/console/browser/saved/template-editor.ts: TemplateEditor': 'a component, with its form',
+};
 const MAX_COMMENT_LINE = 120;
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
@@ -96,6 +106,8 @@ const root = join(import.meta.dirname, '..');
 const violations: string[] = [];
 /** The names of MADE_ONCE that the files have. */
 const madeOnce = new Set<string>();
+/** The entries of LONG_FUNCTIONS that the files have. */
+const longOnes = new Set<string>();
 /** Which folders of its own floor a folder imports. */
 const folderImports = new Map<string, string[]>();
 const files = ['src', 'workers', 'config'].flatMap(filesBelow);
@@ -109,10 +121,13 @@ for (const file of files) {
   checkOutput(file);
   checkInterfaces(file);
   checkMadeOnce(file);
+  checkLengths(file);
 }
 for (const name of Object.keys(MADE_ONCE))
   if (!madeOnce.has(name))
     violations.push(`MADE_ONCE names ${name}, which no file has beside its only maker: remove it`);
+for (const name of Object.keys(LONG_FUNCTIONS))
+  if (!longOnes.has(name)) violations.push(`LONG_FUNCTIONS names ${name}, which is short or gone: remove it`);
 if (madeOnce.size > MAX_MADE_ONCE)
   violations.push(`${madeOnce.size} interfaces are made in one place: at most ${MAX_MADE_ONCE} may be`);
 for (const file of everyFile) {
@@ -254,6 +269,18 @@ function checkMadeOnce(file: string): void {
     if (name in MADE_ONCE) madeOnce.add(name);
     else
       violations.push(`${file}: only ${made.maker} makes ${name}: write the class ${name} instead of both`);
+  }
+}
+
+/** A function that is a story fits on a page or two; its parts are functions, or methods of a class. */
+function checkLengths(file: string): void {
+  for (const { name, line, lines } of longFunctions(sourceOf(file), MAX_FUNCTION_LINES)) {
+    const entry = `${file}: ${name}`;
+    if (entry in LONG_FUNCTIONS) longOnes.add(entry);
+    else
+      violations.push(
+        `${file}:${line}: ${name} has ${lines} lines, and at most ${MAX_FUNCTION_LINES} are allowed: split it into functions, or make it a class`,
+      );
   }
 }
 

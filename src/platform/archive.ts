@@ -10,8 +10,8 @@ export interface ArchiveEntry {
   sizeBytes: number;
   /** SHA-256 of the bytes: part of the archive's tag. */
   digest: string;
-  /** CRC-32 of the bytes. @param signal aborts when nobody waits for it. */
-  checksum(signal: AbortSignal): Promise<number>;
+  /** CRC-32 of the bytes. */
+  checksum: number;
   /** The bytes, or a range of them. */
   open(range: ByteRange): Promise<Readable>;
 }
@@ -101,7 +101,7 @@ export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: 
       yield {
         offset,
         sizeBytes: header,
-        read: (range, signal) => cut(localHeader(entry, modifiedAt, signal), range),
+        read: (range) => cut(localHeader(entry, modifiedAt), range),
       };
       yield {
         offset: offset + header,
@@ -116,7 +116,7 @@ export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: 
       yield {
         offset,
         sizeBytes,
-        read: (range, signal) => cut(centralHeaders(group, modifiedAt, signal), range),
+        read: (range) => cut(centralHeaders(group, modifiedAt), range),
       };
       offset += sizeBytes;
     }
@@ -152,8 +152,8 @@ async function* readBytes(
   }
 }
 
-async function* cut(bytes: Buffer | Promise<Buffer>, { start, end }: ByteRange): AsyncGenerator<Buffer> {
-  yield (await bytes).subarray(start, end + 1);
+async function* cut(bytes: Buffer, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  yield bytes.subarray(start, end + 1);
 }
 
 /** The bytes of a file. Fails when there are fewer than its size says, because all that follows would be displaced. */
@@ -207,29 +207,23 @@ function centralField64({ sizeBytes, offset }: Pick<Placed, 'sizeBytes' | 'offse
   return field64([sizeBytes, sizeBytes, offset]);
 }
 
-async function localHeader(entry: Placed, modifiedAt: Date, signal: AbortSignal): Promise<Buffer> {
-  const { path, sizeBytes } = entry;
+function localHeader(entry: Placed, modifiedAt: Date): Buffer {
+  const { path, sizeBytes, checksum } = entry;
   const extra64 = localField64(entry);
   const header = Buffer.alloc(LOCAL_BYTES);
   header.write('PK\x03\x04', 'latin1');
-  const checksum = await entry.checksum(signal);
   writeCommon(header.subarray(4), { path, sizeBytes, checksum, extra64, modifiedAt });
   return Buffer.concat([header, path, timeField(modifiedAt), extra64]);
 }
 
-async function centralHeaders(
-  entries: readonly Placed[],
-  modifiedAt: Date,
-  signal: AbortSignal,
-): Promise<Buffer> {
+function centralHeaders(entries: readonly Placed[], modifiedAt: Date): Buffer {
   const headers: Buffer[] = [];
   for (const entry of entries) {
-    const { path, sizeBytes, offset } = entry;
+    const { path, sizeBytes, checksum, offset } = entry;
     const extra64 = centralField64(entry);
     const header = Buffer.alloc(CENTRAL_BYTES);
     header.write('PK\x01\x02', 'latin1');
     header.writeUInt16LE(MADE_BY_UNIX | VERSION_64, 4);
-    const checksum = await entry.checksum(signal);
     writeCommon(header.subarray(6), { path, sizeBytes, checksum, extra64, modifiedAt });
     header.writeUInt32LE(FILE_MODE * 0x10000, 38);
     header.writeUInt32LE(Math.min(offset, IN_64_BITS_OF_32), 42);
@@ -238,8 +232,7 @@ async function centralHeaders(
   return Buffer.concat(headers);
 }
 
-interface CommonFields extends Pick<Placed, 'path' | 'sizeBytes'> {
-  checksum: number;
+interface CommonFields extends Pick<Placed, 'path' | 'sizeBytes' | 'checksum'> {
   extra64: Buffer;
   modifiedAt: Date;
 }

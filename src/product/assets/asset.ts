@@ -26,7 +26,7 @@ export interface AssetDocument {
   objectKey: string | null;
   /** SHA-256 of the bytes in hexadecimal: the ETag. Null until the bytes are stored. */
   digest: string | null;
-  /** CRC-32 of the bytes, for archives. Absent if the asset was stored before sums were kept, until it is needed. */
+  /** CRC-32 of the bytes, for archives. Absent until the bytes are stored. */
   crc32?: number;
   /**
    * The digest of an upload, unique in the account, so that later uploads of equal bytes return this asset. Absent on

@@ -24,11 +24,3 @@ export function hashBytesOf(hash: string): HashBytes {
 export function candidateFilters(hash: string): Record<string, string>[] {
   return Object.entries(hashBytesOf(hash)).map(([byte, value]) => ({ [`hashBytes.${byte}`]: value }));
 }
-
-/** The number of bits in which two hashes differ. */
-export function distanceOf(one: string, other: string): number {
-  let bits = BigInt(`0x${one}`) ^ BigInt(`0x${other}`);
-  let count = 0;
-  for (; bits > 0n; bits &= bits - 1n) count++;
-  return count;
-}

@@ -18,8 +18,7 @@ import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
 import { Links } from './content/links.ts';
 import { Previews } from './content/preview.ts';
-import { AssetReader } from './content/reader.ts';
-import { type ChecksumOf, createChecksums, openContent } from './content/reading.ts';
+import { AssetReader, openContent } from './content/reader.ts';
 import { contentRoutes } from './content/routes.ts';
 import { JobQuota } from './job-quota.ts';
 import { MAX_UPLOAD_BYTES, MAX_URL_BYTES, UNFINISHED_MS } from './limits.ts';
@@ -85,8 +84,6 @@ export interface AssetsForJobs {
    * @throws ApiError provider_unavailable with reason storage_read
    */
   open(picture: StoredPicture, range: ByteRange): Promise<Readable>;
-  /** @throws as `open`, if the picture was stored without a sum. */
-  checksum: ChecksumOf;
   quota: JobQuota;
   outputs: Outputs;
 }
@@ -100,8 +97,7 @@ export interface StoredPicture {
   sizeBytes: number;
   /** SHA-256 of the bytes, in hexadecimal. */
   digest: string;
-  /** Null if the asset was stored without one. */
-  crc32: number | null;
+  crc32: number;
   objectKey: string;
 }
 
@@ -156,8 +152,8 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       pictures: async (accountId, ids) => {
         const pictures = new Map<string, StoredPicture>();
         for (const asset of await store.findMany(accountId, ids)) {
-          const { _id: id, name, image, digest, crc32 = null, objectKey } = asset;
-          if (image === null || digest === null || objectKey === null) continue;
+          const { _id: id, name, image, digest, crc32, objectKey } = asset;
+          if (image === null || digest === null || crc32 === undefined || objectKey === null) continue;
           const { format, bytes: sizeBytes } = image;
           pictures.set(id, { id, accountId, name, format, sizeBytes, digest, crc32, objectKey });
         }
@@ -165,7 +161,6 @@ export async function openAssets(options: AssetsOptions): Promise<Assets> {
       },
       countOfJob: (accountId, jobId) => store.countOfJob(accountId, jobId),
       open: async (picture, range) => (await openContent(objects, picture, range)).body,
-      checksum: createChecksums(store, objects),
       quota: await JobQuota.open(documents, now),
       outputs,
     },

@@ -1,12 +1,20 @@
 import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { type DoneAsset, findDone } from './content/reading.ts';
+import type { AssetDocument } from './asset.ts';
+import { assetNotFound, withoutContent } from './errors.ts';
 import type { AssetsStore } from './store.ts';
 
 const GONE = 'assets/gone';
 const MAX_RECORDS = 10_000;
 /** Lifetime of a cached record, for the case that the message about the end of its asset was lost. */
 const KEEP_MS = 20_000;
+
+/** An asset whose bytes are stored. */
+export interface DoneAsset extends AssetDocument {
+  objectKey: string;
+  digest: string;
+  image: NonNullable<AssetDocument['image']>;
+}
 
 /**
  * A cache of the records of recently read assets. A stored asset changes only by its deletion, which is announced to
@@ -75,4 +83,41 @@ export class AssetRecords {
 
 function keyOf(accountId: string, assetId: string): string {
   return `${accountId}/${assetId}`;
+}
+
+/**
+ * Finds the asset, in any status.
+ * @param param the field of the call that names it. Absent: assetId.
+ * @throws ApiError asset_not_found
+ */
+export async function findAsset(
+  store: AssetsStore,
+  accountId: string,
+  assetId: string,
+  param?: string,
+): Promise<AssetDocument> {
+  const asset = await store.find(accountId, assetId);
+  if (asset === null) throw assetNotFound(assetId, param);
+  return asset;
+}
+
+/**
+ * Finds an asset whose bytes are stored.
+ * @param param the field of the call that names it. Absent: assetId.
+ * @throws ApiError asset_not_found; invalid_state while it is PENDING, and when it FAILED.
+ */
+export async function findDone(
+  store: AssetsStore,
+  accountId: string,
+  assetId: string,
+  param?: string,
+): Promise<DoneAsset> {
+  const asset = await findAsset(store, accountId, assetId, param);
+  if (!isDone(asset)) throw withoutContent(asset.status, param);
+  return asset;
+}
+
+function isDone(asset: AssetDocument): asset is DoneAsset {
+  const { status, objectKey, digest, image } = asset;
+  return status === 'DONE' && objectKey !== null && digest !== null && image !== null;
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ImageObject, ImageTags, PALETTE } from '../../imaging/images/image-object.ts';
-import { READABLE_TYPES } from '../../imaging/images/readable.ts';
+import { READABLE_TYPES } from '../../imaging/images/source.ts';
 import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { DEFAULT_DISTANCE, MAX_DISTANCE } from './likeness.ts';

@@ -1,3 +1,4 @@
+import { hashDistance } from '../../../workers/image/facts/perceptual-hash.ts';
 import type { ListMeta } from '../../platform/http/envelope.ts';
 import {
   type ListPage,
@@ -16,7 +17,7 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AssetDocument, AssetStatus, ContentFields } from './asset.ts';
-import { candidateFilters, distanceOf, HASH_INDEXES } from './likeness.ts';
+import { candidateFilters, HASH_INDEXES } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
@@ -117,7 +118,7 @@ export class AssetsStore {
         { fields: ['image.perceptualHash'] },
       );
       for (const { _id: id, image } of candidates)
-        if (id !== _id) distances.set(id, distanceOf(hash, image?.perceptualHash ?? ''));
+        if (id !== _id) distances.set(id, hashDistance(hash, image?.perceptualHash ?? ''));
     }
     const [page, perPage] = [pageNumber(query), pageSize(query)];
     const all = [...distances]
@@ -149,11 +150,6 @@ export class AssetsStore {
   /** The number of outputs of a job. */
   async countOfJob(accountId: string, jobId: string): Promise<number> {
     return this.#assets.count({ accountId, state: 'kept', jobId });
-  }
-
-  /** Keeps the sum of an asset that was stored without one. */
-  async keepChecksum(accountId: string, assetId: string, crc32: number): Promise<void> {
-    await this.#assets.updateOne({ _id: assetId, accountId }, { $set: { crc32 } });
   }
 
   async countIn(accountId: string, collection: string): Promise<number> {

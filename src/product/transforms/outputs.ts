@@ -117,7 +117,7 @@ async function sendArchive(
       name: `${name}.${extension}`,
       sizeBytes: data.length,
       digest: '',
-      checksum: async () => crc32(data),
+      checksum: crc32(data),
       open: async ({ start, end }) => Readable.from([data.subarray(start, end + 1)]),
     };
   });

@@ -7,8 +7,9 @@ import { declareTable } from '../../../src/platform/stores/documents/embedded/de
 import { conditionOf } from '../../../src/platform/stores/documents/embedded/filter-sql.ts';
 import { shapeOf } from '../../../src/platform/stores/documents/embedded/shape.ts';
 import { type AssetDocument, newAsset } from '../../../src/product/assets/asset.ts';
-import { candidateFilters, distanceOf, hashBytesOf } from '../../../src/product/assets/likeness.ts';
+import { candidateFilters, hashBytesOf } from '../../../src/product/assets/likeness.ts';
 import { ASSETS, AssetsStore } from '../../../src/product/assets/store.ts';
+import { hashDistance } from '../../../workers/image/facts/perceptual-hash.ts';
 import { onEachStore } from '../billing/stores.ts';
 
 const ROWS = 4_000;
@@ -68,7 +69,7 @@ onEachStore(t, 'among thousands the nearest are found, and none is missed', asyn
     const found = await store.similar(first, hashOf(first), distance, { perPage: 100 });
     const expected = assets
       .filter((other) => other.accountId === first.accountId && other._id !== first._id)
-      .map((other) => ({ id: other._id, distance: distanceOf(hashOf(first), hashOf(other)) }))
+      .map((other) => ({ id: other._id, distance: hashDistance(hashOf(first), hashOf(other)) }))
       .filter((other) => other.distance <= distance);
     t.ok(expected.length > distance, `${expected.length} within ${distance}`);
     t.same(found.rows.map(({ _id }) => _id).sort(), expected.map(({ id }) => id).sort());

@@ -1,10 +1,9 @@
-import { ownedBytes } from '../../../imaging/images/source.ts';
-import type { StoredFile } from '../../../imaging/images/stored-file.ts';
+import { ownedBytes, type StoredFile } from '../../../imaging/images/source.ts';
 import { tooLarge } from '../../../platform/http/bodies/streamed-body.ts';
-import type { Objects } from '../../../platform/stores/objects/port.ts';
+import { StoreUnavailableError } from '../../../platform/stores/documents/port.ts';
+import type { Objects, StoredObject } from '../../../platform/stores/objects/port.ts';
 import { storageUnreadable } from '../errors.ts';
-import type { AssetRecords } from '../records.ts';
-import { type DoneAsset, unreadable } from './reading.ts';
+import type { AssetRecords, DoneAsset } from '../records.ts';
 
 /** An asset whose bytes can be read later, into memory of their own. */
 interface AssetFile extends StoredFile {
@@ -70,4 +69,23 @@ export class AssetReader {
   #readBytes({ objectKey }: DoneAsset): Promise<Uint8Array | null> {
     return this.#objects.read(objectKey, this.#limitBytes).catch(unreadable);
   }
+}
+
+/**
+ * Opens the bytes of an asset, or a range of them, as a stream.
+ * @throws ApiError provider_unavailable with reason storage_read
+ */
+export async function openContent(
+  objects: Objects,
+  { objectKey }: Pick<DoneAsset, 'objectKey'>,
+  range: { start: number; end: number } | null,
+): Promise<StoredObject> {
+  const object = await objects.get(objectKey, range ?? undefined).catch(unreadable);
+  if (object === null) throw storageUnreadable();
+  return object;
+}
+
+/** Maps a failure of the object store to a refusal; any other error is passed on. */
+export function unreadable(cause: unknown): never {
+  throw cause instanceof StoreUnavailableError ? storageUnreadable(cause) : cause;
 }

@@ -5,11 +5,12 @@ import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { findOp } from '../../catalogue/index.ts';
+import { findDone } from '../records.ts';
 import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
 import { isLink, type Links } from './links.ts';
 import type { Previews } from './preview.ts';
-import { findDone, openContent } from './reading.ts';
+import { openContent } from './reader.ts';
 import { disposition, fileNameOf, sendRanged } from './sending.ts';
 
 interface ContentRoutesOptions {

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Admission } from '../../../imaging/images/admission.ts';
-import { checkIsImage } from '../../../imaging/images/readable.ts';
+import { checkIsImage } from '../../../imaging/images/source.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
-import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
+import { Multipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
@@ -104,7 +104,7 @@ function alone(image: IncomingImage): IncomingBody {
 }
 
 async function openParts(request: FastifyRequest, body: Readable): Promise<IncomingBody> {
-  const multipart = await openMultipart(request, body, {
+  const multipart = await Multipart.open(request, body, {
     bodyLimitBytes: MAX_UPLOAD_BYTES,
     fileLimitBytes: MAX_UPLOAD_BYTES,
     maxFiles: MAX_UPLOAD_FILES,

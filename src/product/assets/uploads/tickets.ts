@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { READABLE_TYPES } from '../../../imaging/images/readable.ts';
+import { READABLE_TYPES } from '../../../imaging/images/source.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
-import { openMultipart } from '../../../platform/http/bodies/multipart.ts';
+import { Multipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes } from '../../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
@@ -124,7 +124,7 @@ async function openUpload(request: FastifyRequest, limitBytes: number): Promise<
   const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);
   if (isEmpty) throw ticketWithoutBytes();
   if (mediaTypeOf(request) !== 'multipart/form-data') return openRaw(request, request.raw, limitBytes);
-  const multipart = await openMultipart(request, request.body as Readable, {
+  const multipart = await Multipart.open(request, request.body as Readable, {
     bodyLimitBytes: MAX_UPLOAD_BYTES,
     fileLimitBytes: limitBytes,
   });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { READABLE_TYPES } from '../../../imaging/images/readable.ts';
+import { READABLE_TYPES } from '../../../imaging/images/source.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';

@@ -104,10 +104,9 @@ export class JobResults {
     const entries = made.flatMap(({ index, sourceId, resultId, variant }): ArchiveEntry[] => {
       const picture = pictures.get(resultId);
       if (picture === undefined) return [];
-      const { digest, sizeBytes, format } = picture;
+      const { digest, sizeBytes, crc32: checksum, format } = picture;
       const sourceName = pictures.get(sourceId ?? '')?.name ?? null;
       const name = fileName(String(index).padStart(digits, '0'), [sourceName, variant], format);
-      const checksum = (signal: AbortSignal) => this.#context.assets.checksum(picture, signal);
       return [
         { name, digest, sizeBytes, checksum, open: (range) => this.#context.assets.open(picture, range) },
       ];
