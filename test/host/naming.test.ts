@@ -1,5 +1,6 @@
 // needs: nothing
 import t from 'tap';
+import { longFunctions } from '../support/long-functions.ts';
 import { misnamedBounds, misnamedFunctions } from '../support/naming.ts';
 
 t.test('a bound by another word than MAX_ or MIN_ is named', async (t) => {
@@ -68,4 +69,28 @@ t.test('a projection that waits or throws is named, whatever its form', async (t
     ['a field of a type', 'interface Parts {\n  partOf: (key: string) => Promise<Part>;\n}'],
   ];
   for (const [name, source] of right) t.same(misnamedFunctions(source), [], name);
+});
+
+t.test('a function with too many lines is named, whatever its form', async (t) => {
+  const body = '  read();\n  read();\n  read();';
+  const heads: [name: string, source: string][] = [
+    ['open', `export async function open(key: string): Promise<Part> {\n${body}\n}`],
+    ['open', `export function open(\n  key: string,\n): Part {\n${body}\n}`],
+    ['open', `function open({\n  key,\n}: Options): Part {\n${body}\n}`],
+    ['open', `const open = async (key: string) => {\n${body}\n};`],
+    ['open', `  async open(key: string): Promise<Part> {\n${body}\n  }`],
+    ['open', `  readonly open = (key: string) => {\n${body}\n  };`],
+    ['open', `  async *#open(): AsyncGenerator<Part> {\n${body}\n  }`],
+    ['an arrow function', `  async (request, reply) => {\n${body}\n  },`],
+  ];
+  for (const [name, source] of heads) t.match(longFunctions(`\n${source}\n`, 4), [{ name, line: 2 }], source);
+  for (const [, source] of heads) t.same(longFunctions(source, 8), [], 'short enough');
+  const others = [
+    `if (\n  isOpen(key)\n) {\n${body}\n}`,
+    `for (const key of keys()) {\n${body}\n}`,
+    `} catch (error) {\n${body}\n}`,
+    `export class Part extends partOf(key) {\n${body}\n}`,
+    `const part = {\n${body}\n};`,
+  ];
+  for (const source of others) t.same(longFunctions(source, 2), [], source);
 });
