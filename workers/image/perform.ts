@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import type { Failure, ImageResult, ImageTask, Transformed, TransformTask } from '../protocol.ts';
+import { alone, moved, movedWith } from '../transport/moved.ts';
 import { oncePerProcess } from '../transport/once.ts';
 import { branch } from './branches.ts';
 import { compare } from './facts/compare.ts';
@@ -11,6 +12,16 @@ import { transform } from './pipeline.ts';
 sharp.cache(false);
 // A thread that is started later must not do it again, while others read pictures.
 oncePerProcess('closeOtherLoaders', closeOtherLoaders);
+
+/** Performs one task in a thread. The bytes of a result are transferred to the receiver, not copied. */
+export default async function performInThread(task: ImageTask): Promise<ImageResult> {
+  const result = await perform(task);
+  if (result.kind === 'transformed') return moved(result);
+  if (result.kind !== 'branched') return result;
+  const outputs = result.outputs.map((output) => (output.kind === 'transformed' ? alone(output) : output));
+  const files = outputs.filter((output) => output.kind === 'transformed');
+  return movedWith({ ...result, outputs }, files);
+}
 
 /** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
 export async function perform(task: ImageTask): Promise<ImageResult> {

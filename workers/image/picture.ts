@@ -1,8 +1,7 @@
 import type { Sharp } from 'sharp';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels, toSrgb } from './input.ts';
-import { needsNextPipeline, type PipelineSlot } from './order.ts';
-import { assertSize, type Size } from './pixels/geometry.ts';
+import { assertSize, type Size, UPRIGHT } from './pixels/geometry.ts';
 import {
   type DeepPixels,
   framesOf,
@@ -15,6 +14,95 @@ import {
   withoutAlpha,
 } from './pixels/pixels.ts';
 
+/**
+ * The order in which one sharp pipeline works, whatever the order of its calls. Each entry is a slot that is used at
+ * most once. A picture with an orientation is turned upright by sharp between `scale` and `mirror`. sharp swaps the
+ * axes of the operations before it, so the picture can still be shrunk while it is decoded.
+ */
+const SLOTS = [
+  'trim',
+  'extract',
+  'flatten',
+  'greyscale',
+  'scale',
+  'mirror',
+  'turn',
+  'joinChannel',
+  'smartCrop',
+  'rotate',
+  'crop',
+  'affine',
+  'extend',
+  'median',
+  'threshold',
+  'dilate',
+  'erode',
+  'blur',
+  'unflatten',
+  'convolve',
+  'recomb',
+  'modulate',
+  'sharpen',
+  'composite',
+  'linear',
+  'normalise',
+  'clahe',
+  'boolean',
+  'bandbool',
+  'tint',
+  'removeAlpha',
+  'ensureAlpha',
+  'extractChannel',
+  'negate',
+] as const;
+
+type PipelineSlot = (typeof SLOTS)[number];
+
+/**
+ * With transparency, a pipeline that uses a slot of the first list works from `scale` to `sharpen` on premultiplied
+ * colours. The slots of the second list would then give other colours than in their own pipeline.
+ */
+const PREMULTIPLYING_SLOTS: readonly PipelineSlot[] = ['scale', 'blur', 'convolve', 'sharpen'];
+const STRAIGHT_ALPHA_SLOTS: readonly PipelineSlot[] = [
+  'median',
+  'threshold',
+  'dilate',
+  'erode',
+  'unflatten',
+  'modulate',
+];
+
+/**
+ * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline that is asked for pixels returns only its
+ * first channel, whatever was painted since. All other slots have to wait for the next pipeline.
+ */
+const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
+  'scale',
+  'mirror',
+  'turn',
+  'smartCrop',
+  'crop',
+  'median',
+  'blur',
+  'convolve',
+  'sharpen',
+  'negate',
+];
+
+/**
+ * Whether a call that works at `slot` has to wait for the next pipeline, given the slots that this one uses already.
+ * @param hasAlpha whether the picture is or may be transparent.
+ */
+function needsNextPipeline(slot: PipelineSlot, used: ReadonlySet<PipelineSlot>, hasAlpha: boolean): boolean {
+  const uses = (slots: readonly PipelineSlot[]) => slots.some((one) => used.has(one));
+  if (uses(SLOTS.slice(SLOTS.indexOf(slot)))) return true;
+  if (used.has('greyscale') && !GREYSCALE_SLOTS.includes(slot)) return true;
+  const mixesAlpha =
+    (STRAIGHT_ALPHA_SLOTS.includes(slot) && uses(PREMULTIPLYING_SLOTS)) ||
+    (PREMULTIPLYING_SLOTS.includes(slot) && uses(STRAIGHT_ALPHA_SLOTS));
+  return hasAlpha && mixesAlpha;
+}
+
 /** Facts about a picture besides its pixels; width and height are of one frame, upright. */
 interface PictureFacts extends Size {
   frames: number;
@@ -26,17 +114,6 @@ interface PictureFacts extends Size {
   /** Whether its pixels have 16 bits that can be kept. */
   is16Bit: boolean;
 }
-
-/** How a picture is mirrored left to right, and then turned clockwise, to be upright; by its EXIF orientation. */
-const UPRIGHT: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
-  2: { mirrored: true, angle: 0 },
-  3: { angle: 180 },
-  4: { mirrored: true, angle: 180 },
-  5: { mirrored: true, angle: 270 },
-  6: { angle: 90 },
-  7: { mirrored: true, angle: 90 },
-  8: { angle: 270 },
-};
 
 /** Slots at which sharp works after it has converted to the colour space of the output. */
 const BY_CHANNEL: readonly PipelineSlot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];

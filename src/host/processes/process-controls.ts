@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { AdmissionStats } from '../../imaging/images/admission.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
+import type { AdmissionStats } from '../../imaging/images/slots.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';

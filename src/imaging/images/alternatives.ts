@@ -1,18 +1,8 @@
 import { selectFrames } from '../../../workers/image/frames.ts';
 import { type Decode, MAX_PIXELS, type Pass } from '../../../workers/protocol.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
+import type { Alternatives } from './failures.ts';
 import type { Header } from './header/header.ts';
-
-/** An alternative to a call that takes too long: other parameters, or a job, which has a minute. */
-type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
-
-/** Alternatives to a call that takes too long. */
-export interface Alternatives {
-  /** For a program. */
-  calls: Alternative[];
-  /** For a person: words that follow on "try". */
-  words: string;
-}
 
 /** What is known of the call. */
 interface CallForms {
@@ -28,7 +18,7 @@ export function alternativesTo(
   passes: readonly Pass[],
   { paramOf = (passParam) => passParam, asJob }: CallForms,
 ): Alternatives {
-  const calls: Alternative[] = [];
+  const calls: Alternatives['calls'] = [];
   const words: string[] = [];
   const suggest = (name: string, value: unknown, text: string) => {
     words.push(text);

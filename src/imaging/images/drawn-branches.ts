@@ -1,6 +1,6 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { BranchCall, BranchResult, TransformCall, TransformResult, Work } from './image-call.ts';
-import { isStored } from './stored-file.ts';
+import { isStored } from './source.ts';
 
 /** Runs passes over a drawing one after another, because each of them needs its own size of it. */
 export function drawForEach(

@@ -1,6 +1,16 @@
 import type { Failure } from '../../../workers/protocol.ts';
 import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
-import type { Alternatives } from './alternatives.ts';
+
+/** An alternative to a call that takes too long: other parameters, or a job, which has a minute. */
+type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
+
+/** Alternatives to a call that takes too long. */
+export interface Alternatives {
+  /** For a program. */
+  calls: Alternative[];
+  /** For a person: words that follow on "try". */
+  words: string;
+}
 
 /** The refusal of a valid call when the pool has no slot. */
 export function capacity(retryAfterSeconds: number): ApiError {
@@ -63,4 +73,15 @@ export function refusalOf(failure: Failure, paramOf = (passParam: string) => pas
     param: failure.param === undefined ? undefined : paramOf(failure.param),
     details: failure.details,
   });
+}
+
+/** The refusal that a check throws; undefined if it passes. */
+export function refusalBy(check: () => void): ApiError | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
 }

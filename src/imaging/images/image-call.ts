@@ -2,7 +2,7 @@ import type { Compared, Described, Pass, Timings, Transformed } from '../../../w
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import type { Header } from './header/header.ts';
 import type { IncomingCall, WorkClass } from './slots.ts';
-import type { StoredFile } from './stored-file.ts';
+import type { StoredFile } from './source.ts';
 
 export interface ImageCall {
   /**

@@ -4,13 +4,12 @@ import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../platform/metrics/pools.ts';
 import { present } from '../../platform/values/present.ts';
-import type { AdmissionStats } from './admission.ts';
 import { alternativesTo } from './alternatives.ts';
-import { assertSameSize, assertScorable, foresee } from './bounds.ts';
 import { Deadline } from './deadline.ts';
 import { drawForEach } from './drawn-branches.ts';
-import { scoringMs } from './estimates/duration.ts';
-import { deadlineExceeded, refusalOf } from './failures.ts';
+import { scoringMs } from './estimates/costs.ts';
+import { assertSameSize, assertScorable, foresee } from './estimates/following.ts';
+import { deadlineExceeded, refusalBy, refusalOf } from './failures.ts';
 import { FormatRuns } from './format-runs.ts';
 import { readHeader } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
@@ -34,9 +33,16 @@ import { OpenedLayers } from './layers.ts';
 import { type PoolName, Pools, type PoolsOptions } from './pools/pools.ts';
 import { WorkerTime } from './pools/worker-time.ts';
 import { SelfTest } from './self-test.ts';
-import type { IncomingCall } from './slots.ts';
-import { drawingFacts, type Opened, openedFrom, type Source, storedSource } from './source.ts';
-import { headerOfFacts, isStored } from './stored-file.ts';
+import type { AdmissionStats, IncomingCall } from './slots.ts';
+import {
+  drawingFacts,
+  headerOfFacts,
+  isStored,
+  type Opened,
+  openedFrom,
+  type Source,
+  storedSource,
+} from './source.ts';
 import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer } from './vector.ts';
 
 export interface ImageWorkersOptions
@@ -379,17 +385,6 @@ function onlyOutput({ outputs: [output], queueMs, timings }: BranchResult): Tran
   if (output === undefined) throw new Error('A pass has no result.');
   if (output instanceof ApiError) throw output;
   return { ...output, queueMs, timings };
-}
-
-/** The refusal that a check throws; undefined if it passes. */
-function refusalBy(check: () => void): ApiError | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    throw error;
-  }
 }
 
 function isAnswerTo<K extends Kind>(kind: K, result: ImageResult): result is AnswerTo<K> {

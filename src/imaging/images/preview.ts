@@ -1,15 +1,13 @@
 import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../workers/protocol.ts';
 import { drawnSizeOf } from '../../../workers/vector/drawn-size.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { foresee } from './bounds.ts';
-import { encodeOf } from './estimates/following.ts';
+import { encodeOf, foresee } from './estimates/following.ts';
 import { refusalOf } from './failures.ts';
 import { passesOf } from './formats.ts';
 import type { Header } from './header/header.ts';
 import { naturalSizeIn } from './header/svg.ts';
 import type { BranchPass, ImageCall } from './image-call.ts';
-import { checkPixels, readable } from './readable.ts';
-import { headerOfFacts, isStored } from './stored-file.ts';
+import { checkPixels, headerOfFacts, isStored, readable } from './source.ts';
 import { drawingSizeOf } from './vector.ts';
 
 /** The result of a pass, as far as it is known without a pixel of its file. */

@@ -1,3 +1,5 @@
+import type { Clock } from '../../platform/clock.ts';
+
 /** The client of a call waits for its answer; nobody waits for a job. */
 export type WorkClass = 'call' | 'job';
 
@@ -32,42 +34,43 @@ export interface IncomingCall {
   end(): void;
 }
 
-/** What the running work of a pool holds: slots by account and by class of work, and memory. */
-export class TakenSlots {
-  readonly #ofAccounts = new Map<string, number>();
-  readonly #ofClasses: Record<WorkClass, number> = { call: 0, job: 0 };
-  #reservedBytes = 0;
+/** The limits of the queue of calls. Jobs wait without a limit. */
+export interface WaitingLimits {
+  /** Number of calls that may wait. */
+  calls: number;
+  /** Bytes of the bodies of waiting calls; absent: any number. */
+  heldBytes?: number;
+  /** Longest wait in an overload, in milliseconds: calls that would wait longer are refused. Absent: no limit. */
+  waitMs?: number;
+}
 
-  take(request: SlotRequest): void {
-    this.#change(request, 1);
-  }
+export interface AdmissionStats {
+  slots: number;
+  /** Slots that are taken. They are more than `slots` while calls run beside jobs, and after a resize. */
+  busy: number;
+  /** Number of calls that wait. */
+  waiting: number;
+  /** Number of jobs that wait. */
+  jobsWaiting: number;
+  reservedBytes: number;
+  budgetBytes: number;
+  /** Recent mean time that a slot was taken, in milliseconds. */
+  meanServiceMs: number;
+  /** Recent mean wait for a slot, in milliseconds. */
+  meanWaitMs: number;
+}
 
-  giveBack(request: SlotRequest): void {
-    this.#change(request, -1);
-  }
-
-  busy(): number {
-    return this.#ofClasses.call + this.#ofClasses.job;
-  }
-
-  ofAccount(accountId: string): number {
-    return this.#ofAccounts.get(accountId) ?? 0;
-  }
-
-  ofClass(work: WorkClass): number {
-    return this.#ofClasses[work];
-  }
-
-  /** Memory of the running work, as estimated. */
-  reservedBytes(): number {
-    return this.#reservedBytes;
-  }
-
-  #change({ accountId, bytes, work = 'call' }: SlotRequest, by: 1 | -1): void {
-    this.#ofClasses[work] += by;
-    this.#reservedBytes += by * bytes;
-    const ofAccount = this.ofAccount(accountId) + by;
-    if (ofAccount === 0) this.#ofAccounts.delete(accountId);
-    else this.#ofAccounts.set(accountId, ofAccount);
-  }
+export interface AdmissionOptions {
+  slots: number;
+  budgetBytes: number;
+  /** Read at each call, because an operator may change them. */
+  limits: () => WaitingLimits;
+  /**
+   * Whether calls ignore the slots that jobs hold, so that up to twice `slots` are taken. A job begins only while calls
+   * and jobs together hold fewer than `slots`.
+   */
+  callsBesideJobs?: boolean;
+  /** Whether an account gets only slots that no other account waits for. Absent: none does. */
+  givesWay?: (accountId: string) => boolean;
+  clock?: Clock;
 }

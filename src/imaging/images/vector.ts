@@ -8,7 +8,6 @@ import type {
 } from '../../../workers/vector/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { present } from '../../platform/values/present.ts';
-import type { WaitingLimits } from './admission.ts';
 import { Deadline } from './deadline.ts';
 import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
 import { LATE_SECONDS, type LateWork } from './late-work.ts';
@@ -16,7 +15,7 @@ import { ChildProcesses } from './pools/child-processes.ts';
 import { Pool } from './pools/pool.ts';
 import type { TaskProcessOptions } from './pools/task-process.ts';
 import type { WorkerTime } from './pools/worker-time.ts';
-import type { WorkClass } from './slots.ts';
+import type { WaitingLimits, WorkClass } from './slots.ts';
 
 interface DrawnPixels extends Rasterized {
   /** RGBA, row by row, owning the whole of its memory. */

@@ -7,7 +7,7 @@ import { capacity } from '../images/failures.ts';
 import { readHeader } from '../images/header/header.ts';
 import type { ImageCall, Queued, Work } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
-import { isStored } from '../images/stored-file.ts';
+import { isStored } from '../images/source.ts';
 import { areReadersInstalled, type ReadCodes, type Reading, type ReadText } from './reading.ts';
 import { TextReader } from './text.ts';
 import { Turns } from './turns.ts';

@@ -1,9 +1,9 @@
 import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { Admission, type AdmissionStats } from '../images/admission.ts';
+import { Admission } from '../images/admission.ts';
 import { type Deadline, unlessAborted } from '../images/deadline.ts';
 import type { WorkerTime } from '../images/pools/worker-time.ts';
-import type { WorkClass } from '../images/slots.ts';
+import type { AdmissionStats, WorkClass } from '../images/slots.ts';
 import { notDrawnInTime, stoppedForOthers } from './failures.ts';
 import type { RenderThread } from './thread.ts';
 

@@ -3,7 +3,7 @@ import type { Step } from '../../../workers/protocol.ts';
 import { mendsAt, type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { meantWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
-import { firstViolation } from './checks/contract.ts';
+import { firstViolation } from './checks/check.ts';
 import type { Fragment } from './op.ts';
 
 /**

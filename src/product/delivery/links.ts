@@ -1,6 +1,6 @@
 import type { Pass } from '../../../workers/protocol.ts';
 import { preview } from '../../imaging/images/preview.ts';
-import type { StoredFile } from '../../imaging/images/stored-file.ts';
+import type { StoredFile } from '../../imaging/images/source.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { present } from '../../platform/values/present.ts';
@@ -8,7 +8,7 @@ import type { AssetReader } from '../assets/content/reader.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { isPixelOp } from '../catalogue/op.ts';
-import { checkParametersSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
+import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { FoundPreset, Presets } from '../presets/open.ts';
@@ -145,7 +145,7 @@ export class Links {
       return { what: isOwnLadder ? referenceOf(found) : null, recipe, steps: found.version.steps };
     }
     const own = steps ?? [{ op: op ?? '', ...present({ parameters }) }];
-    if (steps === undefined) checkParametersSize(parameters, `${where}parameters`);
+    if (steps === undefined) checkJsonSize(parameters, `${where}parameters`);
     else checkStepSizes(steps, `${where}steps`);
     const at = (key: string): SentField => sentAs(`${where}${key}`);
     const recipe = recipeOfSteps(

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { OutputFormat, Pass, Transformed } from '../../../workers/protocol.ts';
 import { readHeader } from '../../imaging/images/header/header.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
-import type { StoredFile } from '../../imaging/images/stored-file.ts';
+import type { StoredFile } from '../../imaging/images/source.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';

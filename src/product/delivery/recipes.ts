@@ -5,7 +5,7 @@ import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { isPixelOp } from '../catalogue/op.ts';
 import { compile } from '../catalogue/plan/compile.ts';
-import { type Obstacle, onePassOf } from '../catalogue/plan/plan.ts';
+import { type Obstacle, onePassOf } from '../catalogue/plan/pass.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';

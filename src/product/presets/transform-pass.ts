@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { compile } from '../catalogue/plan/compile.ts';
-import { onePassOf, presetRefusal } from '../catalogue/plan/plan.ts';
+import { onePassOf, presetRefusal } from '../catalogue/plan/pass.ts';
 import { savedSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Models } from '../models/models.ts';

@@ -1,10 +1,9 @@
 import type { Readable } from 'node:stream';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { readable } from '../../imaging/images/readable.ts';
-import { isStored } from '../../imaging/images/stored-file.ts';
+import { isStored, readable } from '../../imaging/images/source.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
-import { openMultipart } from '../../platform/http/bodies/multipart.ts';
+import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
@@ -128,7 +127,7 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
     request.body = await request.readJson();
     return parsePair(request.body);
   }
-  using multipart = await openMultipart(request, body, {
+  using multipart = await Multipart.open(request, body, {
     bodyLimitBytes: MAX_MULTIPART_BYTES,
     fileLimitBytes: MAX_IMAGE_BYTES,
     further: { remedy: 'name the second one "other"', keeps: (name) => name === 'other' },

@@ -7,7 +7,7 @@ import {
   concatenated,
   type FilePart,
   type FurtherFile,
-  openMultipart,
+  Multipart,
 } from '../../platform/http/bodies/multipart.ts';
 import { collect } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
@@ -65,7 +65,7 @@ export async function readInput(
     return parseReference(request.body, contents);
   }
   if (type === 'multipart/form-data') {
-    using multipart = await openMultipart(request, body, {
+    using multipart = await Multipart.open(request, body, {
       bodyLimitBytes: MAX_MULTIPART_BYTES,
       fileLimitBytes: MAX_IMAGE_BYTES,
       ...(contents === 'image and work' && { further: LAYERS }),

@@ -1,5 +1,5 @@
 import type { Pass } from '../../../workers/protocol.ts';
-import type { StoredFile } from '../../imaging/images/stored-file.ts';
+import type { StoredFile } from '../../imaging/images/source.ts';
 import type { RenderRequest } from '../../imaging/renders/renders.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';

@@ -15,7 +15,7 @@ import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
 import { type Given, isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { compile } from '../catalogue/plan/compile.ts';
-import { onePassOf, presetRefusal, sentParamOf } from '../catalogue/plan/plan.ts';
+import { onePassOf, presetRefusal, sentParamOf } from '../catalogue/plan/pass.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';

@@ -1,5 +1,5 @@
-import { Admission, type WaitingLimits } from '../../../src/imaging/images/admission.ts';
-import type { Slot, WorkClass } from '../../../src/imaging/images/slots.ts';
+import { Admission } from '../../../src/imaging/images/admission.ts';
+import type { Slot, WaitingLimits, WorkClass } from '../../../src/imaging/images/slots.ts';
 import { manualClock } from '../../support/clock.ts';
 
 export const forever = new AbortController().signal;

@@ -1,9 +1,9 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { foresee } from '../../../src/imaging/images/bounds.ts';
+import { foresee } from '../../../src/imaging/images/estimates/following.ts';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import type { StoredFile } from '../../../src/imaging/images/stored-file.ts';
+import type { StoredFile } from '../../../src/imaging/images/source.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { transform } from '../../../workers/image/pipeline.ts';
 import type { Encode, Pass, Step } from '../../../workers/protocol.ts';

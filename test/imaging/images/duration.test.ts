@@ -2,8 +2,7 @@
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { estimatedMs as estimatedMsOf } from '../../../src/imaging/images/estimates/duration.ts';
-import { estimatedBytes } from '../../../src/imaging/images/estimates/memory.ts';
+import { estimatedBytes, estimatedMs as estimatedMsOf } from '../../../src/imaging/images/estimates/costs.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
 import { Pace } from '../../../src/imaging/images/pools/pace.ts';
 import { CpuMeter } from '../../../src/imaging/images/pools/threads.ts';

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { imageMemoryBudgets } from '../../../src/imaging/images/budgets.ts';
-import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/memory.ts';
+import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
 import { headerOf } from '../../../src/imaging/images/header/facts.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
 import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { readable } from '../../../src/imaging/images/readable.ts';
+import { readable } from '../../../src/imaging/images/source.ts';
 import type { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { avifOf, gifOf, jpegOf, pngOf, svgOf, tiffOf, webpOf } from './files.ts';
 

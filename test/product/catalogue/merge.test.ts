@@ -2,9 +2,8 @@
 import t from 'tap';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
-import { mergeFragments } from '../../../src/product/catalogue/merge.ts';
 import { type Fragment, type Given, isPixelOp } from '../../../src/product/catalogue/op.ts';
-import { segmentsOf } from '../../../src/product/catalogue/plan/plan.ts';
+import { mergeFragments, segmentsOf } from '../../../src/product/catalogue/plan/pass.ts';
 
 function compiled(name: string, given: Given): Fragment {
   const op = findOp(name);

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { firstViolation } from '../../../src/product/catalogue/checks/contract.ts';
+import { firstViolation } from '../../../src/product/catalogue/checks/check.ts';
 import { pixelOp, step } from '../../../src/product/catalogue/pixel-op.ts';
 import { operations } from '../../../workers/image/operations/index.ts';
 import { integer } from '../../../workers/image/operations/parameter.ts';

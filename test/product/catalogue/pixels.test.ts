@@ -3,8 +3,8 @@ import sharp from 'sharp';
 import t from 'tap';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OPS } from '../../../src/product/catalogue/index.ts';
-import { mergeFragments } from '../../../src/product/catalogue/merge.ts';
 import { type Given, isPixelOp, type Op } from '../../../src/product/catalogue/op.ts';
+import { mergeFragments } from '../../../src/product/catalogue/plan/pass.ts';
 import { transform } from '../../../workers/image/pipeline.ts';
 
 /** A gradient with a square in it: large enough for every example. */

@@ -3,7 +3,7 @@ import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { sentBare } from '../../../src/product/catalogue/checks/check.ts';
 import { compile } from '../../../src/product/catalogue/plan/compile.ts';
-import { onePassOf, sentParamOf } from '../../../src/product/catalogue/plan/plan.ts';
+import { onePassOf, sentParamOf } from '../../../src/product/catalogue/plan/pass.ts';
 import { type SentStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../../../src/product/catalogue/plan/step.ts';
 import { offeredModels, readModels } from '../../../src/product/models/models.ts';

@@ -5,7 +5,7 @@ import { checkParameters } from '../../../src/product/catalogue/checks/check.ts'
 import { WARNING_CODES, warningsOf } from '../../../src/product/catalogue/checks/warnings.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
 import type { Given } from '../../../src/product/catalogue/op.ts';
-import type { CompiledStep } from '../../../src/product/catalogue/plan/plan.ts';
+import type { CompiledStep } from '../../../src/product/catalogue/plan/pass.ts';
 
 type Written = [string, Given?];
 

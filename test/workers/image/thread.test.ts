@@ -5,7 +5,7 @@ import type { ImageResult, ImageTask } from '../../../workers/protocol.ts';
 import { drawn, passOf } from './passes.ts';
 
 const pool = new Piscina<ImageTask, ImageResult>({
-  filename: new URL('../../../workers/image/thread.ts', import.meta.url).href,
+  filename: new URL('../../../workers/image/perform.ts', import.meta.url).href,
   minThreads: 1,
   maxThreads: 1,
 });

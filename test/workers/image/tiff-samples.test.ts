@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import { readable } from '../../../src/imaging/images/readable.ts';
+import { readable } from '../../../src/imaging/images/source.ts';
 import { TAG } from '../../../workers/formats/tiff-page.ts';
 import { describe } from '../../../workers/image/metadata/metadata.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';

@@ -223,3 +223,14 @@ export function scaledBy({ width, height }: Size, factor: number): Size {
 function fromZero(value: number, high: number): number {
   return Math.min(high, Math.max(0, value));
 }
+
+/** How a picture is mirrored left to right, and then turned clockwise, to be upright; by its EXIF orientation. */
+export const UPRIGHT: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
+  2: { mirrored: true, angle: 0 },
+  3: { angle: 180 },
+  4: { mirrored: true, angle: 180 },
+  5: { mirrored: true, angle: 270 },
+  6: { angle: 90 },
+  7: { mirrored: true, angle: 90 },
+  8: { angle: 270 },
+};

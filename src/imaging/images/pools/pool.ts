@@ -1,6 +1,6 @@
-import { Admission, type AdmissionOptions, type AdmissionStats } from '../admission.ts';
+import { Admission } from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
-import type { IncomingCall, SlotRequest } from '../slots.ts';
+import type { AdmissionOptions, AdmissionStats, IncomingCall, SlotRequest } from '../slots.ts';
 
 /** A call to a pool, as one object: what its queue has to know of it, and its deadline. */
 export interface PoolCall extends Omit<SlotRequest, 'signal'> {

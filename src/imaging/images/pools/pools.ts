@@ -5,18 +5,15 @@ import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../../platform/metrics/pools.ts';
 import type { SettingsOf } from '../../../platform/setting.ts';
 import type { Log } from '../../../platform/tracing/log.ts';
-import type { AdmissionStats } from '../admission.ts';
-import type { Alternatives } from '../alternatives.ts';
 import { imageMemoryBudgets } from '../budgets.ts';
 import type { imagesSettings } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
-import { divisibleMs, estimatedMs } from '../estimates/duration.ts';
+import { divisibleMs, estimatedBytes, estimatedMs } from '../estimates/costs.ts';
 import { encodeOf, type LayerHeaders } from '../estimates/following.ts';
-import { estimatedBytes } from '../estimates/memory.ts';
-import { capacity as poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
+import { type Alternatives, capacity as poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
 import type { Header } from '../header/header.ts';
 import { LATE_SECONDS, type LateWork } from '../late-work.ts';
-import type { IncomingCall } from '../slots.ts';
+import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses } from './child-processes.ts';
 import { Pace } from './pace.ts';
 import { Pool, type PoolCall, type StartedWork, type WorkEnding } from './pool.ts';
@@ -103,7 +100,7 @@ const BATCH_NICENESS = 5;
 const DIVIDED_FROM_MS = 20;
 /** The bodies of waiting calls may take one part of the quick budget in so many. */
 const HELD_DIVISOR = 4;
-const IMAGE_THREAD = new URL('../../../../workers/image/thread.ts', import.meta.url);
+const IMAGE_THREAD = new URL('../../../../workers/image/perform.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
 
 /** The message for a pass that ended its child process. */

@@ -3,12 +3,18 @@ import { LRUCache } from 'lru-cache';
 import { networkOf } from '../../../platform/http/connection/client-network.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { AdmitAnswer, Coordination, RateAnswer } from '../../../platform/stores/coordination/port.ts';
-import { type Authentication, accountSuspended, type Caller, isByCookie } from '../authentication.ts';
+import {
+  type Authentication,
+  accountSuspended,
+  type Caller,
+  callerIfAny,
+  isByCookie,
+  setCaller,
+} from '../authentication.ts';
 import { invalidateCredentials } from '../revocations.ts';
 import { AccountCallCounts } from './account-calls.ts';
 import { AdmissionCache } from './admission-cache.ts';
 import { type RateBudget, sendBudget } from './budget.ts';
-import { callerIfAny, setCaller } from './callers.ts';
 import {
   blocked,
   consoleOnly,

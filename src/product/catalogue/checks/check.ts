@@ -1,8 +1,20 @@
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
+import { Ajv, type ErrorObject } from 'ajv';
+import { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
 import { mendsAt, type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
+import {
+  mismatch,
+  missing,
+  pathOf,
+  spell,
+  undeclared,
+  type ViolationSubject,
+} from '../../../platform/http/errors/violations.ts';
+import { likely, meantWords } from '../../../platform/ids/nearest.ts';
+import { isObject } from '../../../platform/values/json.ts';
+import { present } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
-import { type Checked, type Given, isPixelOp, type Op } from '../op.ts';
-import { firstViolation } from './contract.ts';
+import { type Checked, type Given, isPixelOp, type Op, type Violation } from '../op.ts';
 import { parametersInOwnSpelling } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
@@ -50,4 +62,121 @@ function takenElsewhere(op: Op, key: string): string {
   if (named.length === 0) return '';
   const take = named.length === 1 ? 'takes' : 'take';
   return ` ${named.join(', ')} ${take} it: send several ops as steps.`;
+}
+
+/** Types are not coerced and defaults are not filled in, so that parameters are stored as sent. */
+const ajv = new Ajv({
+  strict: true,
+  strictTypes: false,
+  verbose: true,
+  formats: { 'css-color': (text) => cssColour(text) !== undefined },
+});
+const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` };
+
+/**
+ * The first violation of the schema in `value`, or undefined. Each schema is compiled once, at its first use, and its
+ * validator is kept for good: schemas are made once, not for each call.
+ * @param owner the op or registry operation of the contract, for the message.
+ * @returns a violation with the outermost invalid parameter as its key ('' when the value itself is invalid).
+ */
+export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
+  const validate = ajv.compile(schema);
+  if (validate(value)) return undefined;
+  // A misspelt name is reported rather than the name that is missing because of it.
+  const [unknown, ...others] = unknownKeys(schema, value);
+  if (unknown !== undefined) return undeclaredKeys([], [unknown, ...others], value, schema, owner);
+  // For a choice between schemas, ajv lists the failures of each schema first and that of the choice last.
+  const error = validate.errors?.at(-1);
+  return error && violationOf(error, owner);
+}
+
+function violationOf(error: ErrorObject, owner: string): Violation {
+  const path = pathOf(error);
+  const { missingProperty } = error.params as Record<string, string | undefined>;
+  const schema = error.parentSchema as TSchema;
+  const [unknown, ...others] = unknownKeys(schema, error.data);
+  if (unknown !== undefined) {
+    const parent = path.slice(0, -1);
+    const names = [unknown, ...others] as const;
+    return undeclaredKeys(parent, names, error.data, schema, spell(parent) || owner);
+  }
+  if (missingProperty !== undefined) {
+    const { message } = missing(spell(path), error.data, schema, contractOf(owner));
+    return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
+  }
+  const named = { path: spell(path), name: spell(path) || `What is sent to ${owner}` };
+  const { message, mends, suggest } = mismatch(named, error.data, schema, contractOf(owner));
+  const hint = hintFor(error.data, schema);
+  return {
+    key: path[0] ?? '',
+    message: `${message}${hint.says}`,
+    mends,
+    details: {
+      ...{ received: error.data, expected: schema.type, ...boundsOf(schema) },
+      ...present({ suggest: hint.suggest ?? suggest }),
+    },
+  };
+}
+
+function contractOf(owner: string): ViolationSubject {
+  return { owner, noun: 'parameter', formats: FORMAT_WORDS };
+}
+
+/** The names in an object that its schema does not declare. */
+function unknownKeys(schema: TSchema, value: unknown): string[] {
+  if (schema.additionalProperties !== false || !isObject(value)) return [];
+  return Object.keys(value).filter((key) => !Object.hasOwn(schema.properties ?? {}, key));
+}
+
+/** @param parent the path of the object that has the keys. */
+function undeclaredKeys(
+  parent: readonly string[],
+  names: readonly [string, ...string[]],
+  sent: unknown,
+  schema: TSchema,
+  owner: string,
+): Violation {
+  const path = [...parent, names[0]];
+  const { message, mends, suggest } = undeclared(
+    { param: spell(path), names, sent, schema },
+    contractOf(owner),
+  );
+  const allowed = Object.keys(schema.properties ?? {});
+  return { key: path[0] ?? '', message, mends, details: { allowed, ...present({ suggest }) } };
+}
+
+/** The end of a message with the likely meaning of such a value, and the words that may be meant. */
+function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: string[] } {
+  if (typeof value !== 'string') return { says: '' };
+  if (schema.format === 'css-color') return colourHint(value);
+  if (schema.type === 'array' || schema.type === 'object')
+    return { says: ' In a URL or a form it is JSON text.' };
+  const choosesFormat = value.toLowerCase() === 'auto' && wordsOf(schema).includes('jpeg');
+  if (!choosesFormat) return { says: '' };
+  return {
+    says: ' No format is chosen by the service: leave it out for the format of the input, or send several to the op compress.',
+  };
+}
+
+/** The shortest name of a colour that is searched for in a longer word, such as red in reddish. */
+const MIN_COLOUR_CHARACTERS = 3;
+
+function colourHint(value: string): { says: string; suggest?: string[] } {
+  if (value === '') return { says: ' In a URL write # as %23, as in %23ff8800.' };
+  const word = value.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const within = COLOUR_NAMES.filter((name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name));
+  const suggest = within.length > 0 ? within : likely(word, COLOUR_NAMES);
+  return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), suggest };
+}
+
+/** The words that a schema allows, itself or as one of its alternatives. */
+function wordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
+  return [...words.map(String), ...(anyOf ?? []).flatMap(wordsOf)];
+}
+
+/** The accepted values, as data that a program can act on. */
+function boundsOf(schema: TSchema): Record<string, unknown> {
+  const { minimum: min, maximum: max, pattern } = schema;
+  const words = wordsOf(schema);
+  return present({ allowed: words.length === 0 ? undefined : words, min, max, pattern });
 }

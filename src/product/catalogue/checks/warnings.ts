@@ -7,7 +7,7 @@ import { isTranslucent } from '../../../../workers/image/operations/parameter.ts
 import type { Encode, OutputFormat, Step } from '../../../../workers/protocol.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
-import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/plan.ts';
+import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/pass.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {

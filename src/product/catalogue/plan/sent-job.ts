@@ -195,11 +195,11 @@ const MAX_STEPS_BYTES = 512 * 1024;
  * @throws ApiError invalid_param on parameters, variants, steps, or the parameters or params of a step.
  */
 export function checkJobSize({ parameters, variants, steps }: JobWork): void {
-  checkBytes(parameters, MAX_PARAMETERS_BYTES, 'parameters');
-  checkBytes(variants, MAX_VARIANTS_BYTES, 'variants');
+  checkJsonSize(parameters, 'parameters');
+  checkJsonSize(variants, 'variants', MAX_VARIANTS_BYTES);
   if (steps === undefined) return;
   checkStepSizes(steps, 'steps');
-  checkBytes(steps, MAX_STEPS_BYTES, 'steps');
+  checkJsonSize(steps, 'steps', MAX_STEPS_BYTES);
 }
 
 /**
@@ -209,17 +209,13 @@ export function checkJobSize({ parameters, variants, steps }: JobWork): void {
  */
 export function checkStepSizes(steps: readonly PresetStep[], where: string): void {
   for (const [index, { parameters, params }] of steps.entries()) {
-    checkBytes(parameters, MAX_PARAMETERS_BYTES, `${where}[${index}].parameters`);
-    checkBytes(params, MAX_PARAMETERS_BYTES, `${where}[${index}].params`);
+    checkJsonSize(parameters, `${where}[${index}].parameters`);
+    checkJsonSize(params, `${where}[${index}].params`);
   }
 }
 
-/** @throws ApiError invalid_param on `param` for parameters of an op that are too large. */
-export function checkParametersSize(parameters: unknown, param: string): void {
-  checkBytes(parameters, MAX_PARAMETERS_BYTES, param);
-}
-
-function checkBytes(value: unknown, limit: number, param: string): void {
+/** @throws ApiError invalid_param on `param` for parameters of an op, or anything with a limit, that are too large. */
+export function checkJsonSize(value: unknown, param: string, limit = MAX_PARAMETERS_BYTES): void {
   if (value === undefined) return;
   const received = Buffer.byteLength(JSON.stringify(value));
   if (received <= limit) return;

@@ -1,9 +1,9 @@
 import { type ApiError, invalidParam } from '../../../platform/http/errors/errors.ts';
 import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';
-import { firstViolation } from '../checks/contract.ts';
+import { firstViolation } from '../checks/check.ts';
 import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
-import type { AiStep, CompiledStep } from './plan.ts';
+import type { AiStep, CompiledStep } from './pass.ts';
 import { MAX_REFERENCES, MAX_SUBJECTS, Subject } from './step.ts';
 
 /** The ops whose models receive the subjects' pictures. */
