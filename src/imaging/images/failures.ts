@@ -1,5 +1,5 @@
 import type { Failure } from '../../../workers/protocol.ts';
-import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
+import { ApiError, type ApiErrorContext, unavailable } from '../../platform/http/errors/errors.ts';
 
 /** An alternative to a call that takes too long: other parameters, or a job, which has a minute. */
 type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
@@ -36,18 +36,25 @@ export function deadlineExceeded(retryAfterSeconds: number): ApiError {
  */
 export function tookTooLong(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
   const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
-  return deadlineRefusal(message, retryAfterSeconds, alternatives);
+  return deadlineRefusal(message, alternatives, { retryAfterSeconds });
 }
 
 /** The refusal of a call like one that has just exceeded its deadline: it is not begun. */
-export function tookTooLongBefore(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
+export function tookTooLongBefore(
+  times: { retryAfterSeconds: number; holdMs: number },
+  alternatives: Alternatives,
+): ApiError {
   const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet: try ${alternatives.words}.`;
-  return deadlineRefusal(message, retryAfterSeconds, alternatives);
+  return deadlineRefusal(message, alternatives, times);
 }
 
-function deadlineRefusal(message: string, retryAfterSeconds: number, { calls }: Alternatives): ApiError {
+function deadlineRefusal(
+  message: string,
+  { calls }: Alternatives,
+  times: Pick<ApiErrorContext, 'retryAfterSeconds' | 'holdMs'>,
+): ApiError {
   const details = { reason: 'deadline_exceeded', ...(calls.length > 0 && { instead: calls }) };
-  return new ApiError('provider_unavailable', message, { details, retryAfterSeconds });
+  return new ApiError('provider_unavailable', message, { details, ...times });
 }
 
 /** The refusal of a call whose thread or child process died. */

@@ -56,20 +56,11 @@ export class LateWork {
   }
 
   /**
-   * Holds back the refusal of work that may not begin yet, unless the account had none in the last second. A client
-   * that sends such work again at once would otherwise keep the cores busy with the bodies alone. Resolves at once when
-   * the signal aborts.
+   * Milliseconds for which the refusal of work that may not begin yet is held back: 0 where the account had none in the
+   * last second. A client that sends such work again at once would otherwise keep the cores busy with the bodies alone.
    */
-  async holdRefusal(accountId: string, signal: AbortSignal): Promise<void> {
-    const holdMs = this.#refusals.next(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
-    if (holdMs <= 0 || signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const end = () => resolve();
-    const cancel = this.#clock.after(holdMs, end);
-    signal.addEventListener('abort', end, { once: true });
-    await promise;
-    cancel();
-    signal.removeEventListener('abort', end);
+  holdMs(accountId: string): number {
+    return this.#refusals.next(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });
   }
 
   #forgetOld(): void {

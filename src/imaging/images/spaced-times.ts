@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The time that a call is given, in milliseconds. */
@@ -8,12 +9,15 @@ interface Spacing {
   spaceMs: number;
 }
 
+/** Accounts that are remembered. A call takes the same time however many they are, and whatever was given to them. */
+const MAX_ACCOUNTS = 2_000;
+
 /** Gives calls of an account times that lie apart, so that what follows from them does not happen all at once. */
 export class SpacedTimes {
   readonly #clock: Clock;
   readonly #longestMs: number;
-  /** By account: the time that its last call was given. */
-  readonly #lastMs = new Map<string, number>();
+  /** By account: the time that its last call was given. The account whose call is the oldest is forgotten first. */
+  readonly #lastMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
 
   /** @param longestMs the longest time from now that a call is given. */
   constructor(clock: Clock, longestMs: number) {
@@ -26,12 +30,7 @@ export class SpacedTimes {
     const nowMs = this.#clock.elapsedMs();
     const afterLastMs = (this.#lastMs.get(accountId) ?? Number.NEGATIVE_INFINITY) + spaceMs;
     const givenMs = Math.min(Math.max(nowMs + waitMs, afterLastMs), nowMs + this.#longestMs);
-    this.#forgetPast(nowMs - spaceMs);
     this.#lastMs.set(accountId, givenMs);
     return givenMs - nowMs;
-  }
-
-  #forgetPast(sinceMs: number): void {
-    for (const [accountId, givenMs] of this.#lastMs) if (givenMs <= sinceMs) this.#lastMs.delete(accountId);
   }
 }

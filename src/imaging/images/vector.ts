@@ -94,12 +94,9 @@ export class Rasterizer {
     const { accountId, work = 'call' } = caller;
     const { clock, timeoutMs, lateWork, workerTime } = this.#options;
     const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
-    const waitSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
-    if (waitSeconds > 0 && work === 'call') {
-      await lateWork.holdRefusal(accountId, caller.deadline.signal);
-      caller.deadline.signal.throwIfAborted();
-      throw tookTooLongBefore(waitSeconds, SIMPLER_DRAWING);
-    }
+    const retryAfterSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
+    if (retryAfterSeconds > 0 && work === 'call')
+      throw tookTooLongBefore({ retryAfterSeconds, holdMs: lateWork.holdMs(accountId) }, SIMPLER_DRAWING);
     const late = () => tookTooLong(LATE_SECONDS, SIMPLER_DRAWING);
     const deadlineMs = clock.nowMs() + timeoutMs;
     // The wait for the process does not count, as that of a job does not.

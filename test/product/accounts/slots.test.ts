@@ -135,6 +135,23 @@ t.test('it waits for the work behind the call, and at rest comes back by itself'
   t.same(released, ['host/1/1', 'host/1/2'], 'each in its own time');
 });
 
+t.test('a call whose response is held back has given its slot back before, once', async (t) => {
+  const { released, coordination } = notingCoordination();
+  const clock = manualClock();
+  const slots = new CallSlots(coordination, 'host/1', clock);
+  const [held, other] = [await call(slots), await call(slots)];
+  slots.end(held.request);
+  await turn();
+  t.equal((await call(slots)).slot.holder, 'host/1/1', 'the next call has it');
+  held.close();
+  await turn();
+  t.equal((await call(slots)).slot.holder, 'host/1/3', 'the close gives nothing back');
+  other.close();
+  await turn();
+  clock.advance(20);
+  t.same(released, ['host/1/2']);
+});
+
 t.test('a question that fails loses no slot, neither those on their way back nor its own', async (t) => {
   const { released, state, coordination } = notingCoordination();
   const slots = new CallSlots(coordination, 'host/1');

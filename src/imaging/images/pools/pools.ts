@@ -143,13 +143,12 @@ export class Pools {
   ): Promise<StartedWork<ImageResult>> {
     const { header, passes, layers, accountId, work, deadline } = call;
     const { clock, lateWork } = this.#options;
-    const waitSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
-    const wasLate = waitSeconds > 0;
+    const retryAfterSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
+    const wasLate = retryAfterSeconds > 0;
     if (wasLate && work !== 'job') {
       call.incoming?.end();
-      await lateWork.holdRefusal(accountId, deadline.signal);
-      deadline.signal.throwIfAborted();
-      throw tookTooLongBefore(waitSeconds, call.alternatives());
+      const holdMs = lateWork.holdMs(accountId);
+      throw tookTooLongBefore({ retryAfterSeconds, holdMs }, call.alternatives());
     }
     const choice = this.#choose(call, wasLate);
     const askedMs = clock.nowMs();

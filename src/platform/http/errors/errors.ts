@@ -43,6 +43,8 @@ export interface ApiErrorContext {
   mends?: readonly Mend[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */
   retryAfterSeconds?: number | undefined;
+  /** How long the response is held back, in milliseconds. The call takes no slot of its account meanwhile. */
+  holdMs?: number | undefined;
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string> | undefined;
   cause?: unknown;
@@ -62,6 +64,7 @@ export class ApiError extends Error {
   readonly details: Record<string, unknown> | undefined;
   readonly mends: readonly Mend[];
   readonly retryAfterSeconds: number | undefined;
+  readonly holdMs: number | undefined;
   readonly headers: Record<string, string> | undefined;
 
   constructor(code: ErrorCode, message: string, context: ApiErrorContext = {}) {
@@ -76,6 +79,7 @@ export class ApiError extends Error {
     this.details = context.details && boundedDetails(context.details);
     this.mends = context.mends ?? [];
     this.retryAfterSeconds = context.retryAfterSeconds;
+    this.holdMs = context.holdMs;
     this.headers = context.headers;
   }
 

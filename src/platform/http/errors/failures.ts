@@ -1,4 +1,5 @@
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
 import { MEGABYTE } from '../../values/units.ts';
@@ -20,8 +21,17 @@ export function installFailures(app: FastifyInstance): void {
     const failure = await withFix(asApiError(error), request);
     if (!refusalLog.counts(request, failure) && failure.status >= 500)
       request.log.error({ err: error }, failure.message);
+    if (failure.holdMs !== undefined) await pauseUnlessGone(reply.raw, failure.holdMs);
     return sendFailure(request, reply, failure);
   });
+}
+
+/** Waits for a time, or until the client goes away. */
+async function pauseUnlessGone(response: ServerResponse, timeMs: number): Promise<void> {
+  if (response.destroyed) return;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  await sleep(timeMs, undefined, { signal: gone.signal }).catch(() => undefined);
 }
 
 /**

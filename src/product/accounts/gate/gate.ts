@@ -117,6 +117,11 @@ export class Gate {
       if (!this.#passesAtOnce(request, reply, config)) return this.#admit(request, reply, config);
       done();
     });
+    app.addHook('onError', (request, _reply, error, done) => {
+      // The response is held back, and the account may send other calls meanwhile.
+      if (error instanceof ApiError && error.holdMs !== undefined) this.#slots.end(request);
+      done();
+    });
     app.addHook('onResponse', (request, reply, done) => {
       const caller = callerIfAny(request);
       if (caller !== null) this.accountCalls.answered(caller.accountId, reply.statusCode);

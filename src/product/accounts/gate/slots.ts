@@ -44,8 +44,8 @@ export class CallSlots {
   readonly #coordination: Coordination;
   readonly #holder: string;
   readonly #clock: Pick<Clock, 'elapsedMs' | 'after'>;
-  /** The work that has to end before the slot of a request is returned. */
-  readonly #works = new WeakMap<FastifyRequest, Promise<unknown>>();
+  /** The slot of each request, and the work that has to end before it is returned. */
+  readonly #held = new WeakMap<FastifyRequest, { slot: CallSlot; work: Promise<unknown> }>();
   /** Returned slots, the latest last. */
   #returning: { slot: CallSlot; sinceMs: number }[] = [];
   #isTimed = false;
@@ -111,12 +111,19 @@ export class CallSlots {
 
   /** Gives the slot back when the connection has finished the call and its work has ended. */
   hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
-    this.#works.set(request, Promise.resolve());
-    const end = () => this.giveBack(slot);
-    const onceEnded = () => void this.#works.get(request)?.then(end, end);
+    this.#held.set(request, { slot, work: Promise.resolve() });
     // A client that disconnected while the slot was being requested triggers no close event any more.
-    if (reply.raw.destroyed) onceEnded();
-    else reply.raw.once('close', onceEnded);
+    if (reply.raw.destroyed) this.end(request);
+    else reply.raw.once('close', () => this.end(request));
+  }
+
+  /** Gives the slot of a request back when its work has ended. A second call does nothing. */
+  end(request: FastifyRequest): void {
+    const held = this.#held.get(request);
+    if (held === undefined) return;
+    this.#held.delete(request);
+    const giveBack = () => this.giveBack(held.slot);
+    held.work.then(giveBack, giveBack);
   }
 
   /** As `hold`, for a call that may take longer than the lease, such as a download: the slot is renewed meanwhile. */
@@ -134,7 +141,8 @@ export class CallSlots {
 
   /** Keeps the slot of a request until `work` has ended, though the response may be sent earlier. */
   keepUntil(request: FastifyRequest, work: Promise<unknown>): void {
-    if (this.#works.has(request)) this.#works.set(request, work);
+    const held = this.#held.get(request);
+    if (held !== undefined) held.work = work;
   }
 
   #releaseIn(delayMs: number): void {
