@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { MAX_ATTEMPTS } from '../../../src/product/webhooks/deliveries/attempt.ts';
 import { newDelivery } from '../../../src/product/webhooks/deliveries/delivery.ts';
+import { redeliverFailed } from '../../../src/product/webhooks/deliveries/redelivering.ts';
 import { releaseEndpointsByHolder } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
 import type { EndpointDocument } from '../../../src/product/webhooks/endpoints/endpoint.ts';
@@ -106,6 +107,44 @@ t.test(
     });
   },
 );
+
+t.test('a process that dies while it sends failed events again has scheduled what it stored', async (t) => {
+  const receiver = await startReceiver(t);
+  const deliveries = await DeliveriesStore.open(stores.documents);
+  const endpoint = await addEndpoint(stores.documents, newAccountId(), receiver.url);
+  const { accountId, _id } = endpoint;
+  const [batch, rest] = [100, 5];
+  const failed = Array.from({ length: batch + rest }, () => {
+    const { dueAt: _, ...delivery } = queued(endpoint);
+    return { ...delivery, status: 'FAILED' as const };
+  });
+  await deliveries.insert(failed);
+  const send = async ({ documents, coordination }: typeof stores) =>
+    redeliverFailed(endpoint, new Date(0), {
+      deliveries: await DeliveriesStore.open(documents),
+      coordination,
+      now: () => new Date(),
+    });
+  // A batch is stored and scheduled, and the dispatchers are woken.
+  const mortal = dyingStores(stores, { change: 4, moment: 'before' });
+  await t.rejects(send(mortal), { message: /dead/ });
+  const next = await startProcess(t, stores);
+  await receiver.until(batch);
+  await eventually(async () => (await deliveries.queue(accountId, _id, 1)).length === 0);
+  t.equal(receiver.received.length, batch, 'without a sweep');
+  t.same(
+    await send(stores),
+    { queued: rest, left: 0 },
+    'the rest is queued when the caller repeats its call',
+  );
+  await receiver.until(failed.length);
+  t.equal(
+    new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size,
+    failed.length,
+    'none came twice',
+  );
+  await next.stop();
+});
 
 function queued(endpoint: EndpointDocument) {
   const { id: _id, data: _, ...event } = outcome(endpoint.accountId);

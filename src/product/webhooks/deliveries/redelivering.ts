@@ -32,7 +32,8 @@ export async function redeliverFailed(
     await deliveries.insert(
       batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),
     );
+    // What is stored is sent, even if the process dies before the next batch.
+    await scheduleNow(coordination, [{ accountId, endpointId }]);
   }
-  if (ids.length > 0) await scheduleNow(coordination, [{ accountId, endpointId }]);
   return { queued: ids.length, left: failed.length - ids.length };
 }
